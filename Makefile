@@ -1,0 +1,39 @@
+# Everything a newcomer needs: `make demo` and `make test` set themselves up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test lint format protos protos-lint bench clean
+
+$(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+setup: $(VENV)/.installed
+
+test: setup
+	$(BIN)/python -m pytest tests -m "not bench"
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+protos: setup
+	$(BIN)/python libs/contracts/generate.py
+
+protos-lint: setup
+	$(BIN)/python libs/contracts/generate.py --image footnote.binpb
+	$(BIN)/buf lint footnote.binpb --config buf.yaml --path footnote
+
+bench: setup
+	$(BIN)/python -m pytest tests/bench -m bench -s
+
+clean:
+	rm -rf $(VENV) libs/contracts/src/footnote

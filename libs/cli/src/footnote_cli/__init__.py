@@ -1,0 +1,1 @@
+"""The footnote command: serve, ingest, ask and the rest."""

@@ -1,0 +1,69 @@
+"""Generates the Python package `footnote` (messages, stubs, types) from protos/.
+
+Run by the build hook at install and by `make protos`. The output is not committed.
+With `--image FILE` it writes a descriptor image instead, for linting without a network.
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+import google.api
+import grpc_tools
+from grpc_tools import protoc
+
+ROOT = Path(__file__).resolve().parents[2]
+PROTOS = ROOT / "protos"
+OUT = Path(__file__).resolve().parent / "src"
+
+
+def proto_files() -> list[str]:
+    """Return every proto of ours, sorted, relative to protos/."""
+    return sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
+
+
+def includes() -> list[str]:
+    """Return protoc's include flags: ours, googleapis, and protobuf's well-known types."""
+    googleapis = Path(next(iter(google.api.__path__))).parents[1]
+    well_known = Path(grpc_tools.__file__).parent / "_proto"
+    return [f"-I{PROTOS}", f"-I{googleapis}", f"-I{well_known}"]
+
+
+def run(*arguments: str) -> None:
+    """Call protoc in this process and stop on an error."""
+    if protoc.main(["protoc", *includes(), *arguments, *proto_files()]) != 0:
+        sys.exit("protoc failed; see its messages above")
+
+
+def generate() -> None:
+    """Replace libs/contracts/src/footnote by freshly generated code."""
+    package = OUT / "footnote"
+    shutil.rmtree(package, ignore_errors=True)
+    OUT.mkdir(parents=True, exist_ok=True)
+    plugins = Path(sys.executable).parent
+    flags = []
+    for name in ("mypy", "mypy_grpc"):
+        plugin = shutil.which(f"protoc-gen-{name}", path=str(plugins)) or shutil.which(f"protoc-gen-{name}")
+        if plugin is None:
+            sys.exit(f"protoc-gen-{name} not found; install mypy-protobuf")
+        flags += [f"--plugin=protoc-gen-{name}={plugin}", f"--{name}_out={OUT}"]
+    run(f"--python_out={OUT}", f"--grpc_python_out={OUT}", *flags)
+    for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
+        (folder / "__init__.py").write_text('"""Generated from protos/; do not edit."""\n')
+    (package / "py.typed").touch()
+
+
+def main() -> None:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--image", type=Path, help="write a descriptor image here instead of Python")
+    image: Path | None = parser.parse_args().image
+    if image is None:
+        generate()
+    else:
+        run(f"--descriptor_set_out={image}", "--include_imports", "--include_source_info")
+
+
+if __name__ == "__main__":
+    main()

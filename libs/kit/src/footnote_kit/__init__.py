@@ -1,0 +1,1 @@
+"""What every service shares: server, clients, errors, settings, logs, telemetry."""

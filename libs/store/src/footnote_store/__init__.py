@@ -1,0 +1,1 @@
+"""The vector store: embedded engine, schema, rows, filters."""

@@ -1,0 +1,1 @@
+"""Language-aware text: detection, search terms, sentences, tokens."""

@@ -1,0 +1,1 @@
+"""Stage 5: prompt to answer."""

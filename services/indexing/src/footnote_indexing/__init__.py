@@ -1,0 +1,1 @@
+"""Stage 2: blocks to chunks, vectors and search indexes."""

@@ -1,0 +1,1 @@
+"""Stage 1: bytes to documents and blocks."""

@@ -1,0 +1,1 @@
+"""Stage 3: query to scored chunks."""
