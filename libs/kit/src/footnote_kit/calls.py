@@ -47,7 +47,7 @@ class _Call:
         if remaining == 0:
             raise DeadlineExceeded("The time given to the call ran out")
         limits = [limit for limit in (options.pop("timeout", None) or default_timeout, remaining) if limit is not None]
-        metadata = [pair for pair in options.pop("metadata", None) or ()]
+        metadata = list(options.pop("metadata", None) or ())
         if request_id := call_context.request_id():
             metadata.append((REQUEST_ID_KEY, request_id))
         self._span = self._start_span(metadata)
@@ -146,7 +146,8 @@ class _Call:
 
     async def code(self) -> grpc.StatusCode:
         """Return the status code, after the end."""
-        return await self._rpc.code()
+        code: grpc.StatusCode = await self._rpc.code()
+        return code
 
     async def details(self) -> str:
         """Return the status message, after the end."""

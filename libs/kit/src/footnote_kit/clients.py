@@ -5,6 +5,7 @@ iterated, and cost a task per call.
 """
 
 import json
+from importlib import import_module
 from typing import Any
 
 import grpc
@@ -27,7 +28,7 @@ _RETRY = {
 
 
 def service_config(peer: str) -> str:
-    """Return the service config of the channel to a stage: round robin, retries for safe unary calls, never a timeout."""
+    """Return the service config of the channel to a stage: round robin, retries of safe calls, never a timeout."""
     safe = _safe_methods(peer)
     methods = [{"name": safe, "retryPolicy": _RETRY}] if safe else []
     return json.dumps({"loadBalancingConfig": [{"round_robin": {}}], "methodConfig": methods})
@@ -35,8 +36,6 @@ def service_config(peer: str) -> str:
 
 def _safe_methods(peer: str) -> list[dict[str, str]]:
     """Return the unary methods of a stage that may be repeated, read from its contract."""
-    from importlib import import_module
-
     try:
         module = import_module(f"footnote.{peer}.v1.{peer}_service_pb2")
     except ModuleNotFoundError:
@@ -50,7 +49,7 @@ def _safe_methods(peer: str) -> list[dict[str, str]]:
 
 
 def open_channel(address: str, peer: str = "", settings: KitSettings | None = None) -> "KitChannel":
-    """Return a channel to `address` (host:port, unix:…, dns:///…); `peer` is the stage's name, for retries and messages."""
+    """Return a channel to `address` (host:port, unix:…, dns:///…); `peer` names the stage, for retries and messages."""
     settings = settings or KitSettings()
     target = (
         address if "://" in address or address.startswith(("unix:", "dns:", "ipv4:", "ipv6:")) else f"dns:///{address}"
@@ -83,7 +82,7 @@ async def check_health(channel: grpc.aio.Channel, peer: str, timeout: float = 2.
     return None if answer.status == health_pb2.HealthCheckResponse.SERVING else f"The {peer} service is not ready"
 
 
-class KitChannel(grpc.aio.Channel):  # type: ignore[misc]
+class KitChannel(grpc.aio.Channel):
     """A grpc.aio channel for generated stubs."""
 
     def __init__(self, plain: grpc.aio.Channel, wiring: Wiring) -> None:

@@ -66,15 +66,16 @@ def bind_deadline(seconds: float | None) -> None:
 
 @contextmanager
 def detached(service: str, scope: Scope | None = None) -> Iterator[None]:
-    """Run background work for `service` that must not end with the request that started it: no deadline, own request id."""
-    tokens = (
-        _service.set(service),
-        _scope.set(scope),
-        _deadline.set(None),
-        _request_id.set(uuid4().hex),
-    )
+    """Run background work of a service under its own request id and without the deadline of what started it."""
+    before = _service.get(), _scope.get(), _deadline.get(), _request_id.get()
+    _service.set(service)
+    _scope.set(scope)
+    _deadline.set(None)
+    _request_id.set(uuid4().hex)
     try:
         yield
     finally:
-        for variable, token in zip((_service, _scope, _deadline, _request_id), tokens, strict=True):
-            variable.reset(token)  # type: ignore[arg-type]
+        _service.set(before[0])
+        _scope.set(before[1])
+        _deadline.set(before[2])
+        _request_id.set(before[3])

@@ -12,10 +12,10 @@ class FieldViolation(NamedTuple):
 
 
 class FootnoteError(Exception):
-    """A failure with a meaning to the caller; it crosses the wire as a rich gRPC status and comes out as the same class.
+    """A failure with a meaning to the caller; it crosses the wire as a rich gRPC status and arrives as the same class.
 
-    `reason` names a value of `footnote.types.v1.ErrorReason` without its prefix, `metadata` are a few words for programs,
-    `violations` the fields that are wrong, `retry_after` seconds to wait before the next attempt, None where that says nothing.
+    `reason` names a value of `footnote.types.v1.ErrorReason` without its prefix, `metadata` are a few words for
+    programs, `violations` the fields that are wrong, `retry_after` the seconds to wait before the next attempt.
     The message is shown to people: no document text, no secrets.
     """
 

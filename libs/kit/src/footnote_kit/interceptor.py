@@ -7,7 +7,7 @@ import asyncio
 import inspect
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, NoReturn
 
@@ -88,7 +88,7 @@ class _Call:
         _log.debug("rpc_served", method=self._method, code=code.name, ms=round(seconds * 1000, 2))
 
     async def fail(self, error: Exception) -> NoReturn:
-        """End the call with the status of an exception; one that is not ours tells the caller nothing but the request id."""
+        """End the call with an exception's status; one that is not ours tells the caller nothing but the request id."""
         if isinstance(error, grpc.aio.AbortError):
             self.end(grpc.StatusCode(self._context.code()), error)
             raise error
@@ -101,6 +101,7 @@ class _Call:
         self.end(code, error)
         trailing = ((REQUEST_ID_KEY, call_context.request_id()), *status.trailing_metadata(known))
         await self._context.abort(code, known.message, trailing)
+        raise AssertionError("abort raises")
 
     def _known(self, error: Exception) -> FootnoteError:
         """Return the error to show."""
@@ -114,7 +115,7 @@ class _Call:
         return Internal(f"Internal error; request id {request_id}", metadata={"request_id": request_id})
 
 
-async def _first_checked(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def _first_checked(requests: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
     """Yield the requests of a client stream after checking the scope of the first."""
     first = True
     async for request in requests:
@@ -124,7 +125,7 @@ async def _first_checked(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
         yield request
 
 
-class KitInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+class KitInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler of one service's server."""
 
     def __init__(self, service: str) -> None:

@@ -1,4 +1,4 @@
-"""Every name of a span attribute, span or metric in one place: OpenTelemetry's where it has one, `footnote.` elsewhere."""
+"""The names of span attributes and metrics in one place: OpenTelemetry's where it has one, `footnote.` elsewhere."""
 
 # Span attributes: who and which call.
 TENANT_ID = "footnote.tenant_id"

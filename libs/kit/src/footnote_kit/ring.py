@@ -47,8 +47,8 @@ class TraceRing(SpanProcessor):
     def spans(self, trace_id: int, tenant_id: str) -> Sequence[ReadableSpan]:
         """Return what a tenant may see of a trace, by start time.
 
-        These are its own spans, and those of no tenant (before authentication) in a trace that no other tenant has part in:
-        a caller chooses its trace id, so that knowing one must not be enough.
+        These are its own spans, and those of no tenant (before authentication) in a trace that no other tenant has a
+        part in: a caller chooses its trace id, so that knowing one must not be enough.
         """
         with self._lock:
             spans = list(self._traces.get(trace_id, ()))

@@ -1,5 +1,6 @@
 """FootnoteError to rich gRPC status and back: google.rpc.Status with ErrorInfo, BadRequest and RetryInfo."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import grpc
@@ -16,7 +17,7 @@ DOMAIN = "footnote"
 DETAILS_KEY = "grpc-status-details-bin"
 
 # Codes that we never send ourselves are read as the nearest one that we do.
-_CLASSES: dict[str, type[FootnoteError]] = {
+_CLASSES: Mapping[str, type[FootnoteError]] = {
     kind.code: kind
     for kind in (
         errors.InvalidArgument, errors.Unauthenticated, errors.PermissionDenied, errors.AlreadyExists,

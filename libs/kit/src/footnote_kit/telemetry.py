@@ -18,7 +18,7 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.ring import TraceRing
 
 _SCOPE_NAME = "footnote"
-_processors = SynchronousMultiSpanProcessor()
+_processors = SynchronousMultiSpanProcessor()  # type: ignore[no-untyped-call]
 _tracers: dict[str, Tracer] = {}
 _instruments: dict[str, Counter | Histogram | UpDownCounter] = {}
 ring = TraceRing()
