@@ -1,0 +1,110 @@
+"""Finding the language of a text, reliable also for questions of a few words."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from footnote_text.stopwords import STOP_WORDS
+
+_WORD = re.compile(r"[^\W\d_]+")
+_SAMPLE = 4000
+_SHORT = 30  # words; above that the model needs no help
+_lock = threading.Lock()
+
+_SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("ja", re.compile("[\u3040-\u30ff\u31f0-\u31ff]")),
+    ("ko", re.compile("[\uac00-\ud7a3\u1100-\u11ff]")),
+    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")),
+    ("th", re.compile("[\u0e01-\u0e7f]")),
+    ("el", re.compile("[\u0370-\u03ff]")),
+    ("he", re.compile("[\u0590-\u05ff]")),
+    ("ka", re.compile("[\u10a0-\u10ff]")),
+    ("hy", re.compile("[\u0530-\u058f]")),
+    ("ta", re.compile("[\u0b80-\u0bff]")),
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_LATIN = re.compile("[A-Za-z]")
+
+
+@lru_cache(maxsize=1)
+def _identifier() -> Any:
+    # Imported late: loading the model takes about 0.2 s, which a process that never asks need not pay.
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def _model_scores(text: str) -> dict[str, float]:
+    with _lock:
+        identifier = _identifier()
+    return dict(identifier.rank(text))
+
+
+def _sample(text: str) -> str:
+    """Beginning and middle of a long text: the beginning alone is often a title page."""
+    if len(text) <= _SAMPLE:
+        return text
+    half = _SAMPLE // 2
+    middle = len(text) // 2
+    return text[:half] + " " + text[middle : middle + half]
+
+
+def _by_script(text: str) -> str:
+    letters = len(_LETTER.findall(text))
+    if letters == 0:
+        return ""
+    for language, pattern in _SCRIPTS:
+        share = len(pattern.findall(text)) / letters
+        # Japanese mixes kana with Han; a fifth of kana settles it. Han counts double against Latin words, being denser.
+        if share >= (0.15 if language == "ja" else 0.3 if language in {"zh", "ko"} else 0.5):
+            return language
+    return ""
+
+
+def _stop_word_votes(words: Sequence[str]) -> Counter[str]:
+    votes: Counter[str] = Counter()
+    for word in words:
+        for language, stop_words in STOP_WORDS.items():
+            if word in stop_words:
+                votes[language] += 1
+    return votes
+
+
+def detect(text: str, candidates: Sequence[str] = ()) -> str:
+    """Return the language of a text as ISO 639-1 code, or "" when unsure.
+
+    `candidates` are languages expected here, most likely first: they decide when the text itself says too little, and
+    a text that is clearly in another language still gets that language.
+    """
+    sample = _sample(text)
+    script = _by_script(sample)
+    if script:
+        return script
+    words = [word.lower() for word in _WORD.findall(sample)]
+    if not words:
+        return candidates[0] if len(candidates) == 1 else ""
+    scores = _model_scores(sample)
+    if len(words) > _SHORT:
+        best = max(scores, key=lambda code: scores[code] + (0.1 if code in candidates else 0.0))
+        return best if scores[best] >= 0.3 else ""
+    votes = _stop_word_votes(words)
+    total = len(words)
+    combined = {code: probability for code, probability in scores.items() if probability > 0.001}
+    for language, count in votes.items():
+        combined[language] = combined.get(language, 0.0) + 1.5 * count / total
+    for code in candidates:
+        combined[code] = combined.get(code, 0.0) + (0.6 if total <= 4 else 0.35)
+    best = max(combined, key=lambda code: combined[code])
+    evidence = combined[best]
+    if best in candidates:
+        return best
+    # Few words and none of them a function word: the model alone is guessing.
+    latin = _LATIN.search(sample) is not None
+    if votes[best] == 0 and ((latin and total <= 3) or scores.get(best, 0.0) < 0.6):
+        return ""
+    return best if evidence >= 0.4 else ""

@@ -1,0 +1,141 @@
+"""Places in documents: how they are written for people, and how the narrowest one for a quote is found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from footnote.types.v1.locator_pb2 import Anchor, Locator, Span
+
+# Singular and plural.
+_WORDS: dict[str, dict[str, tuple[str, str]]] = {
+    "en": {
+        "page": ("page", "pages"), "sheet": ("sheet", "sheets"), "cell": ("cell", "cells"),
+        "slide": ("slide", "slides"), "line": ("line", "lines"),
+    },
+    "fr": {
+        "page": ("page", "pages"), "sheet": ("feuille", "feuilles"), "cell": ("cellule", "cellules"),
+        "slide": ("diapositive", "diapositives"), "line": ("ligne", "lignes"),
+    },
+}  # fmt: skip
+_CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d+)\Z")
+_HEADING_SEPARATOR = " › "
+
+
+def label(filename: str, locator: Locator, locale: str = "en") -> str:
+    """Write a place for people: "handbook.pdf, page 3" or "stock.xlsx, sheet 'Stocks', cell C12".
+
+    `locale` is "en" or "fr"; any other gets English.
+    """
+    words = _WORDS.get(locale.lower()[:2], _WORDS["en"])
+    parts = [filename] if filename else []
+    headings = _HEADING_SEPARATOR.join(locator.heading_path)
+    place = locator.WhichOneof("place")
+    if place == "page":
+        first, last = locator.page.page, max(locator.page.page, locator.page.last_page)
+        text = _numbered(words["page"], first, last)
+        if locator.page.label and locator.page.label != str(first):
+            text += f" ({locator.page.label})"
+        parts.append(text)
+    elif place == "sheet":
+        if locator.sheet.sheet:
+            parts.append(f"{words['sheet'][0]} '{locator.sheet.sheet}'")
+        if locator.sheet.range:
+            parts.append(f"{words['cell'][1 if ':' in locator.sheet.range else 0]} {locator.sheet.range}")
+    elif place == "slide":
+        text = f"{words['slide'][0]} {locator.slide.slide}"
+        parts.append(f"{text} ({locator.slide.title})" if locator.slide.title else text)
+    elif place == "lines":
+        text = _numbered(words["line"], locator.lines.first_line, locator.lines.last_line)
+        parts.append(f"{text} ({headings})" if headings else text)
+    elif headings:
+        parts.append(headings)
+    return ", ".join(parts)
+
+
+def _numbered(words: tuple[str, str], first: int, last: int) -> str:
+    return f"{words[1]} {first}-{last}" if last > first else f"{words[0]} {first}"
+
+
+def narrow(locator: Locator, anchors: Sequence[Anchor], span: Span | tuple[int, int]) -> Locator:
+    """Return the narrowest place that holds a stretch of a passage's text.
+
+    `locator` and `anchors` are the passage's; `span` counts from 0 at its first code point, end exclusive. Anchors that
+    the stretch touches are joined (pages 3 to 4, cells B2:C2); where they cannot be, the passage's place is kept. The
+    result's own span is the stretch in the document's text.
+    """
+    start, end = span if isinstance(span, tuple) else (span.start, span.end)
+    touched = [
+        anchor.locator
+        for anchor in anchors
+        if anchor.span.start < max(end, start + 1) and anchor.span.end > start and anchor.locator.WhichOneof("place")
+    ]
+    result = Locator()
+    result.CopyFrom(locator)
+    if touched:
+        _join(result, touched)
+    if locator.HasField("span"):
+        result.span.start = locator.span.start + start
+        result.span.end = locator.span.start + end
+    return result
+
+
+def _join(result: Locator, places: Sequence[Locator]) -> None:
+    """Set the place of `result` to the smallest one holding all `places`, if they are of one kind."""
+    kinds = {place.WhichOneof("place") for place in places}
+    if len(kinds) != 1:
+        return
+    kind = kinds.pop()
+    first = places[0]
+    if len(places) == 1:
+        headings = list(first.heading_path) or list(result.heading_path)
+        result.CopyFrom(first)
+        del result.heading_path[:]
+        result.heading_path.extend(headings)
+    elif kind == "page":
+        pages = [place.page.page for place in places] + [place.page.last_page or place.page.page for place in places]
+        result.page.page = min(pages)
+        result.page.last_page = max(pages)
+        result.page.label = min(places, key=lambda place: place.page.page).page.label
+    elif kind == "lines":
+        result.lines.first_line = min(place.lines.first_line for place in places)
+        result.lines.last_line = max(place.lines.last_line for place in places)
+    elif kind == "slide":
+        if len({place.slide.slide for place in places}) == 1:
+            result.slide.CopyFrom(first.slide)
+    elif kind == "sheet" and len({place.sheet.sheet for place in places}) == 1:
+        joined = _join_ranges([place.sheet.range for place in places])
+        if joined:
+            result.sheet.sheet = first.sheet.sheet
+            result.sheet.range = joined
+
+
+def _column_number(letters: str) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number
+
+
+def _column_letters(number: int) -> str:
+    letters = ""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def _join_ranges(ranges: Sequence[str]) -> str:
+    """Return the smallest A1 range holding all ranges; "" when one of them cannot be read."""
+    columns: list[int] = []
+    rows: list[int] = []
+    for text in ranges:
+        for corner in text.split(":"):
+            match = _CELL.match(corner.strip())
+            if match is None:
+                return ""
+            columns.append(_column_number(match.group(1)))
+            rows.append(int(match.group(2)))
+    first = f"{_column_letters(min(columns))}{min(rows)}"
+    last = f"{_column_letters(max(columns))}{max(rows)}"
+    return first if first == last else f"{first}:{last}"

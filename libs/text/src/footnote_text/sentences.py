@@ -1,0 +1,83 @@
+"""Cutting text into sentences."""
+
+from __future__ import annotations
+
+import re
+
+_ABBREVIATION_WORDS = """mr mrs ms dr prof sr jr st vs etc al fig figs eq eqs no nos vol vols pp ed eds inc ltd co corp
+dept est approx ca cf ch sec art ref refs gen col sgt lt capt rev hon jan feb mar apr jun jul
+aug sep sept oct nov dec e.g i.e a.m p.m u.s u.k u.n ph.d m.d b.a m.a d.c viz resp incl excl
+min max avg tel ext m mm mme mlle mlles mmes me dr pr vve bd av env hab p.ex c.-à-d réf janv
+févr juil déc bzw usw z.b d.h u.a ggf evtl inkl zzgl nr str hr fr abs bspw sog vgl ca sig sigg
+dott dott.ssa ecc pag es ing avv ud uds ee.uu pág núm d.ª aprox dhr mevr blz bijv enz nl"""
+_ABBREVIATIONS = frozenset(_ABBREVIATION_WORDS.split())
+# Abbreviations that only stand before a name or a number, so even a capital after them starts no sentence.
+_TITLE_WORDS = """mr mrs ms dr prof st gen col sgt lt capt rev hon m mm mme mlle me fig figs eq eqs no nos vol p
+pp vs e.g i.e cf sec art ref refs ch z.b d.h nr hr fr sig dott pág núm dhr mevr blz bijv al tel"""
+_TITLES = frozenset(_TITLE_WORDS.split())
+_CLOSING = "\"'”’»›)]}】』」）"
+_OPENING = "\"'“‘«‹([{【『「（¿¡-–—*•#"
+_BOUNDARY = re.compile(
+    rf"[.!?…]+(?:\s?[{re.escape(_CLOSING)}])*(?=\s|$)|[。！？｡]+[{re.escape(_CLOSING)}]*|\n\s*\n|\n(?=\s*(?:[-*•–]\s|\d+[.)]\s))"
+)
+_WORD_BEFORE = re.compile(r"[\w.\-]*\w\Z", re.UNICODE)
+
+
+def _ends_sentence(text: str, start: int, end: int) -> bool:
+    """Tell from the words around it whether the boundary candidate text[start:end] ends a sentence."""
+    mark = text[start:end]
+    if mark[0] != "." or mark.rstrip(_CLOSING) not in {"."}:
+        following = text[end:].lstrip()[:1] if end - start < 4 else text[end : end + 40].lstrip()[:1]
+        # "Yahoo! announced", "…and so on": a lower-case word goes on with the sentence.
+        return not (mark[0] in "!?…." and following.islower())
+    before = _WORD_BEFORE.search(text[max(0, start - 24) : start])
+    word = before.group() if before else ""
+    after = text[end : end + 40].lstrip()
+    following = after.lstrip(_OPENING)[:1]
+    if following.islower():
+        return False
+    lowered = word.lower().rstrip(".")
+    if lowered in _TITLES and following:
+        return False
+    if lowered in _ABBREVIATIONS and not following.isupper():
+        return False
+    if len(word) == 1 and word.isalpha() and word.isupper():
+        return False  # an initial: "J. Smith"
+    # A number at the start of a line is a list marker: "1. First".
+    line_start = text.rfind("\n", 0, start) + 1
+    return not (word.isdigit() and len(word) <= 3 and text[line_start:start].strip() == word)
+
+
+def split(text: str, language: str = "") -> list[tuple[int, int]]:
+    """Return the spans (start, end) of the sentences, in code points, end exclusive, in order and without overlap.
+
+    Together they cover every character that is not white space; abbreviations, initials and decimals do not end a
+    sentence, CJK full stops do, and so does an empty line. `language` is a hint and may be empty.
+    """
+    # Without spaces after full stops nothing but CJK punctuation ends a sentence, whatever the language says.
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _BOUNDARY.finditer(text):
+        if match.end() <= start:
+            continue
+        mark = match.group()
+        if not mark.isspace() and mark[0] in ".!?…" and not _ends_sentence(text, match.start(), match.end()):
+            continue
+        _append(text, start, match.end(), spans)
+        start = match.end()
+    _append(text, start, len(text), spans)
+    return spans
+
+
+def _append(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> None:
+    """Add text[start:end] without the white space around it; a piece of closing marks only joins the one before."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start == end:
+        return
+    if spans and not any(char.isalnum() for char in text[start:end]):
+        spans[-1] = (spans[-1][0], end)
+        return
+    spans.append((start, end))

@@ -1,0 +1,136 @@
+"""Counting tokens: exactly where the cl100k_base vocabulary is at hand, else by an estimate that errs upwards."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+_ENCODING = "cl100k_base"
+# tiktoken keeps the vocabulary under the SHA-1 of its address and would download it when the file is missing or
+# damaged; we look first, so that nothing here ever waits for a network.
+_CACHE_KEY = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
+_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+
+_PIECE = re.compile(r"\S{1,400}\s*|\s+")
+_PIECE_CHARS = 20_000
+_ESTIMATE = re.compile(
+    r"(?P<lower>[A-Z]?[a-z]+)|(?P<upper>[A-Z]+)|(?P<digits>\d+)|(?P<newlines>[\r\n]+)|(?P<space>[ \t]+)"
+    r"|(?P<ascii>[!-/:-@\[-`{-~])|(?P<latin>[\u00a0-\u024f])|(?P<script>[\u0370-\u06ff])|(?P<other>[\s\S])"
+)
+
+
+def _cache_file() -> Path | None:
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            folder = os.environ[variable]
+            return Path(folder) / _CACHE_KEY if folder else None
+    return Path(tempfile.gettempdir()) / "data-gym-cache" / _CACHE_KEY
+
+
+@lru_cache(maxsize=1)
+def _encoding() -> Encoding | None:
+    path = _cache_file()
+    try:
+        if path is None or hashlib.sha256(path.read_bytes()).hexdigest() != _SHA256:
+            return None
+    except OSError:
+        return None
+    import tiktoken
+
+    return tiktoken.get_encoding(_ENCODING)
+
+
+def tokenizer_name() -> str:
+    """Return the name of what counts here: "cl100k_base" or "estimate"."""
+    return _ENCODING if _encoding() is not None else "estimate"
+
+
+def estimate(text: str) -> int:
+    """Count tokens without a vocabulary; in practice never below the true cl100k_base count."""
+    total = 0.0
+    for match in _ESTIMATE.finditer(text):
+        kind = match.lastgroup
+        length = match.end() - match.start()
+        if kind == "lower":
+            total += 1 if length <= 4 else 1 + (length - 1) / (5 if length <= 12 else 4)
+        elif kind == "upper":
+            total += math.ceil(length / 2)
+        elif kind == "digits":
+            total += max(1.0, length / 2.5)
+        elif kind == "newlines":
+            total += math.ceil(length / 2)
+        elif kind == "space":
+            total += 0 if length == 1 else math.ceil(length / 8)
+        elif kind == "ascii":
+            total += 1
+        elif kind == "latin":
+            total += 1.7
+        elif kind == "script":
+            total += 1.1
+        else:
+            char = match.group()
+            total += (
+                2
+                if "\u3000" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7a3"
+                else len(char.encode(errors="replace"))
+            )
+    return math.ceil(total)
+
+
+def count(text: str) -> int:
+    """Count the tokens of a text in the cl100k_base vocabulary, or `estimate` where that is not at hand. Safe for any string."""
+    if not text:
+        return 0
+    encoding = _encoding()
+    if encoding is None:
+        return estimate(text)
+    if len(text) <= _PIECE_CHARS and (len(text) < 400 or not re.search(r"\S{400}", text)):
+        return len(encoding.encode_ordinary(text))
+    # The encoder takes quadratic time on very long unbroken runs, so those are cut; that can only add tokens.
+    total = 0
+    buffer: list[str] = []
+    size = 0
+    for match in _PIECE.finditer(text):
+        piece = match.group()[:_PIECE_CHARS]
+        buffer.append(piece)
+        size += len(piece)
+        if size >= _PIECE_CHARS or len(piece.rstrip()) == 400:
+            total += len(encoding.encode_ordinary("".join(buffer)))
+            buffer, size = [], 0
+    return total + len(encoding.encode_ordinary("".join(buffer)))
+
+
+def truncate_to(text: str, budget: int) -> str:
+    """Return the longest beginning that costs at most `budget` tokens, ending at a word where one ends nearby."""
+    if budget <= 0:
+        return ""
+    return text if len(text) <= 32 * budget and count(text) <= budget else _search(text, budget)
+
+
+def _search(text: str, budget: int) -> str:
+    # A token is at most a few dozen characters of running text; this bound keeps the counting short.
+    low, high = 0, min(len(text), budget * 32)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(text[:middle]) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    cut = text[:low]
+    if low < len(text) and not text[low].isspace():
+        space = max(cut.rfind(" "), cut.rfind("\n"))
+        if space > low - 40 and space > 0:
+            cut = cut[:space]
+    cut = cut.rstrip()
+    while cut and count(cut) > budget:  # tokens can merge differently at the new end
+        cut = cut[:-1]
+    return cut

@@ -1,0 +1,13 @@
+"""Where test data that is not part of the project lies."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def shared_dir() -> Path | None:
+    """The folder of shared data beside the checkout, or the one named by FOOTNOTE_SHARED; None when there is none."""
+    named = os.environ.get("FOOTNOTE_SHARED")
+    folder = Path(named) if named else Path(__file__).resolve().parents[2].parent / "shared"
+    return folder if folder.is_dir() else None
