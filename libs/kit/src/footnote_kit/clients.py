@@ -1,0 +1,136 @@
+"""Channels to the other stages: deadlines, request id and trace go along, failures come back as FootnoteErrors.
+
+A wrapper around the plain channel rather than grpc.aio's client interceptors: those swallow errors of streams that are
+iterated, and cost a task per call.
+"""
+
+import json
+from importlib import import_module
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from footnote_kit import tls
+from footnote_kit.calls import StreamCall, UnaryCall, Wiring
+from footnote_kit.errors import FootnoteError
+from footnote_kit.settings import KitSettings
+
+# Calls with these verbs change nothing and may be repeated.
+_SAFE_VERBS = ("Get", "List", "Resolve", "Retrieve", "Query", "Search", "Build", "Plan", "Validate", "Check")
+_RETRY = {
+    "maxAttempts": 4,
+    "initialBackoff": "0.1s",
+    "maxBackoff": "2s",
+    "backoffMultiplier": 2.0,
+    "retryableStatusCodes": ["UNAVAILABLE"],
+}
+
+
+def service_config(peer: str) -> str:
+    """Return the service config of the channel to a stage: round robin, retries of safe calls, never a timeout."""
+    safe = _safe_methods(peer)
+    methods = [{"name": safe, "retryPolicy": _RETRY}] if safe else []
+    return json.dumps({"loadBalancingConfig": [{"round_robin": {}}], "methodConfig": methods})
+
+
+def _safe_methods(peer: str) -> list[dict[str, str]]:
+    """Return the unary methods of a stage that may be repeated, read from its contract."""
+    try:
+        module = import_module(f"footnote.{peer}.v1.{peer}_service_pb2")
+    except ModuleNotFoundError:
+        return []
+    return [
+        {"service": service.full_name, "method": method.name}
+        for service in module.DESCRIPTOR.services_by_name.values()
+        for method in service.methods
+        if not method.client_streaming and not method.server_streaming and method.name.startswith(_SAFE_VERBS)
+    ]
+
+
+def open_channel(address: str, peer: str = "", settings: KitSettings | None = None) -> "KitChannel":
+    """Return a channel to `address` (host:port, unix:…, dns:///…); `peer` names the stage, for retries and messages."""
+    settings = settings or KitSettings()
+    target = (
+        address if "://" in address or address.startswith(("unix:", "dns:", "ipv4:", "ipv6:")) else f"dns:///{address}"
+    )
+    options = [
+        ("grpc.service_config", service_config(peer)),
+        ("grpc.enable_retries", 1),
+        ("grpc.max_send_message_length", settings.max_message_bytes),
+        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.keepalive_time_ms", 60_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.min_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 2_000),
+    ]
+    credentials = tls.channel_credentials(settings)
+    if credentials is None:
+        plain = grpc.aio.insecure_channel(target, options=options)
+    else:
+        plain = grpc.aio.secure_channel(target, credentials, options=options)
+    return KitChannel(plain, Wiring(peer, settings.call_timeout, settings.stream_timeout))
+
+
+async def check_health(channel: grpc.aio.Channel, peer: str, timeout: float = 2.0) -> str | None:
+    """Return None when the peer's health service says SERVING, else a sentence."""
+    try:
+        answer = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=timeout)
+    except FootnoteError as error:
+        return error.message
+    return None if answer.status == health_pb2.HealthCheckResponse.SERVING else f"The {peer} service is not ready"
+
+
+class KitChannel(grpc.aio.Channel):
+    """A grpc.aio channel for generated stubs."""
+
+    def __init__(self, plain: grpc.aio.Channel, wiring: Wiring) -> None:
+        self._plain = plain
+        self._wiring = wiring
+
+    async def __aenter__(self) -> "KitChannel":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self, grace: float | None = None) -> None:
+        """Close the channel; calls in flight get `grace` seconds."""
+        await self._plain.close(grace)
+
+    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
+        """Return the state of the connection."""
+        return self._plain.get_state(try_to_connect)
+
+    async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
+        """Wait until the connection is in another state."""
+        await self._plain.wait_for_state_change(last_observed_state)
+
+    async def channel_ready(self) -> None:
+        """Wait until the channel is connected."""
+        await self._plain.channel_ready()
+
+    def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the callable of a unary method."""
+        plain = self._plain.unary_unary(method, *args, **kwargs)
+        return lambda request, **options: UnaryCall(self._wiring, method, plain, request, options)
+
+    def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the callable of a method that streams its responses."""
+        plain = self._plain.unary_stream(method, *args, **kwargs)
+        return lambda request, **options: StreamCall(self._wiring, method, plain, request, options)
+
+    def stream_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the callable of a method whose requests are streamed."""
+        plain = self._plain.stream_unary(method, *args, **kwargs)
+        return lambda requests=None, **options: UnaryCall(
+            self._wiring, method, plain, requests, options, streams_requests=True
+        )
+
+    def stream_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the callable of a method that streams both ways."""
+        plain = self._plain.stream_stream(method, *args, **kwargs)
+        return lambda requests=None, **options: StreamCall(
+            self._wiring, method, plain, requests, options, streams_requests=True
+        )

@@ -1,0 +1,126 @@
+"""The one tree of errors that services raise; imports no grpc, so that logic can use it freely."""
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, NamedTuple, Self
+
+
+class FieldViolation(NamedTuple):
+    """One field of a request that is wrong: its path, as in `settings.chunk_size`, and a sentence that says how."""
+
+    field: str
+    description: str
+
+
+class FootnoteError(Exception):
+    """A failure with a meaning to the caller; it crosses the wire as a rich gRPC status and arrives as the same class.
+
+    `reason` names a value of `footnote.types.v1.ErrorReason` without its prefix, `metadata` are a few words for
+    programs, `violations` the fields that are wrong, `retry_after` the seconds to wait before the next attempt.
+    The message is shown to people: no document text, no secrets.
+    """
+
+    code: ClassVar[str] = "UNKNOWN"
+    default_reason: ClassVar[str] = "INTERNAL"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        violations: Iterable[tuple[str, str]] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason or self.default_reason
+        self.metadata = dict(metadata or {})
+        self.violations = tuple(FieldViolation(*violation) for violation in violations)
+        self.retry_after = retry_after
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.message!r}, reason={self.reason!r})"
+
+
+class InvalidArgument(FootnoteError):
+    """The request is wrong whatever the state of the system."""
+
+    code = "INVALID_ARGUMENT"
+    default_reason = "INVALID_FIELD"
+
+    @classmethod
+    def field(cls, name: str, problem: str) -> Self:
+        """Return the error for one wrong field; `problem` completes the sentence, as in "must be between 1 and 100"."""
+        return cls(f"{name} {problem}", violations=[FieldViolation(name, problem)])
+
+
+class Unauthenticated(FootnoteError):
+    """It is not known who calls."""
+
+    code = "UNAUTHENTICATED"
+    default_reason = "CREDENTIALS_INVALID"
+
+
+class PermissionDenied(FootnoteError):
+    """The caller is known and may not do this."""
+
+    code = "PERMISSION_DENIED"
+    default_reason = "PERMISSION_DENIED"
+
+
+class NotFound(FootnoteError):
+    """What was named does not exist, or not for this caller; `reason` says what kind of thing it is."""
+
+    code = "NOT_FOUND"
+
+    def __init__(self, message: str, *, reason: str, metadata: Mapping[str, str] | None = None) -> None:
+        super().__init__(message, reason=reason, metadata=metadata)
+
+
+class AlreadyExists(FootnoteError):
+    """Something of that name is there already."""
+
+    code = "ALREADY_EXISTS"
+    default_reason = "COLLECTION_EXISTS"
+
+
+class FailedPrecondition(FootnoteError):
+    """The system is not in the state that this needs; trying again does not help until it is."""
+
+    code = "FAILED_PRECONDITION"
+    default_reason = "ILLEGAL_STATE"
+
+
+class Aborted(FootnoteError):
+    """Somebody else was faster; read again and repeat."""
+
+    code = "ABORTED"
+    default_reason = "CONFLICT"
+
+
+class ResourceExhausted(FootnoteError):
+    """A quota or a rate limit is reached."""
+
+    code = "RESOURCE_EXHAUSTED"
+    default_reason = "QUOTA_EXCEEDED"
+
+
+class Unavailable(FootnoteError):
+    """Something that this needs does not answer now; worth trying again later."""
+
+    code = "UNAVAILABLE"
+    default_reason = "STAGE_UNAVAILABLE"
+
+
+class DeadlineExceeded(FootnoteError):
+    """The time given ran out."""
+
+    code = "DEADLINE_EXCEEDED"
+    default_reason = "DEADLINE"
+
+
+class Internal(FootnoteError):
+    """A fault of ours; details are in the log under the same request id."""
+
+    code = "INTERNAL"
+    default_reason = "INTERNAL"

@@ -1,0 +1,90 @@
+"""Structured logs: JSON lines on stderr, or short lines on a terminal, with the ids that tie them to a call."""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from opentelemetry import trace
+
+from footnote_kit.context import current_scope, current_service, request_id
+from footnote_kit.settings import KitSettings
+
+
+def _add_call(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Add service, request, tenant, trace and span, where there are any."""
+    if service := current_service():
+        event.setdefault("service", service)
+    if request := request_id():
+        event.setdefault("request_id", request)
+    if scope := current_scope():
+        event.setdefault("tenant_id", scope.tenant_id)
+    context = trace.get_current_span().get_span_context()
+    if context.is_valid:
+        event["trace_id"] = f"{context.trace_id:032x}"
+        event["span_id"] = f"{context.span_id:016x}"
+    return event
+
+
+def _add_source(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Add the name of the library that speaks."""
+    event["source"] = event["_record"].name
+    return event
+
+
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    _add_call,
+]
+
+
+def _human() -> list[Any]:
+    return [
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)
+    ]
+
+
+def _json() -> list[Any]:
+    return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
+
+
+def configure(settings: KitSettings) -> None:
+    """Set up logging for the process, also for libraries that use the standard module."""
+    human = settings.log_format == "human" or (settings.log_format == "auto" and sys.stderr.isatty())
+    render = _human() if human else _json()
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    structlog.configure(
+        processors=[*_SHARED, *render],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*_SHARED, _add_source],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    # Libraries speak up only when something is wrong, unless everything was asked for.
+    root.setLevel(level if level == logging.DEBUG else max(level, logging.WARNING))
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    """Return a logger; `log.info("document_indexed", chunks=12)`: an event in snake_case and its facts as keywords."""
+    logger: structlog.stdlib.BoundLogger = structlog.get_logger(source=name)
+    return logger
+
+
+# Before `configure`, in tests and tools: warnings only, as JSON.
+structlog.configure(
+    processors=[*_SHARED, *_json()],
+    wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+    logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
+    cache_logger_on_first_use=False,
+)

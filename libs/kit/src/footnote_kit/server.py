@@ -1,0 +1,164 @@
+"""The server of one service: ports, interceptor, health, reflection, telemetry, and an orderly end."""
+
+import asyncio
+import ipaddress
+from contextlib import suppress
+
+import grpc
+from footnote.telemetry.v1.telemetry_service_pb2_grpc import add_TelemetryServiceServicer_to_server
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from footnote_kit import context as call_context
+from footnote_kit import tls
+from footnote_kit.app import App
+from footnote_kit.interceptor import KitInterceptor
+from footnote_kit.logs import get_logger
+from footnote_kit.settings import KitSettings
+from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
+from footnote_kit.telemetry_service import TelemetryServicer
+
+_SERVING = health_pb2.HealthCheckResponse.SERVING
+_NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+_log = get_logger("footnote.server")
+
+
+class ListenError(Exception):
+    """The server cannot, or must not, listen on the address; the message says why and what to do."""
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address can only be reached from this machine."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost" or host.startswith("unix:")
+
+
+def _options(settings: KitSettings) -> list[tuple[str, int]]:
+    return [
+        ("grpc.so_reuseport", 0),  # a second server on the port must fail, not share it
+        ("grpc.max_send_message_length", settings.max_message_bytes),
+        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.server.max_pending_requests", settings.max_concurrent_calls),
+        ("grpc.server.max_pending_requests_hard_limit", 2 * settings.max_concurrent_calls),
+        ("grpc.max_connection_age_ms", int(settings.max_connection_age * 1000)),
+        ("grpc.max_connection_age_grace_ms", int(settings.stream_timeout * 1000)),
+        ("grpc.keepalive_time_ms", 60_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
+    ]
+
+
+class ServiceHost:
+    """Runs one service. In this order: bind, serve, started, …, drain, stop."""
+
+    def __init__(self, name: str, settings: KitSettings) -> None:
+        self.name = name
+        self.ready = asyncio.Event()
+        self.not_ready_because = "not started"
+        self._settings = settings
+        self._app: App | None = None
+        self._health = health.aio.HealthServicer()
+        self._poller: asyncio.Task[None] | None = None
+        self._server = grpc.aio.server(
+            interceptors=[KitInterceptor(name)],
+            options=_options(settings),
+            maximum_concurrent_rpcs=settings.max_concurrent_calls,
+        )
+
+    def bind(self, host: str, port: int) -> str:
+        """Take a port, 0 for any free one; return the address for peers on this machine. ListenError when it is taken."""
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        credentials = tls.server_credentials(self._settings)
+        try:
+            if credentials is None:
+                bound = self._server.add_insecure_port(address)
+            else:
+                bound = self._server.add_secure_port(address, credentials)
+        except RuntimeError as error:
+            raise ListenError(f"{self.name} cannot listen on {address}: is the port taken?") from error
+        reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+        return f"{reachable}:{bound}"
+
+    async def serve(self, app: App, host: str) -> None:
+        """Answer calls for `app`; ListenError when it would listen beyond loopback without knowing its callers."""
+        settings = self._settings
+        if not (is_loopback(host) or app.authenticates or settings.tls_client_auth or settings.insecure_listen):
+            raise ListenError(
+                f"{self.name} does not know its callers and therefore listens on loopback only, not on {host}; "
+                "switch on authentication or mTLS, or say --insecure-listen in a network that you trust"
+            )
+        self._app = app
+        names = [name for _, _, name in app.servicers]
+        for add, servicer, _ in app.servicers:
+            add(servicer, self._server)
+        add_TelemetryServiceServicer_to_server(TelemetryServicer(), self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        for name in ("", *names):
+            await self._health.set(name, _NOT_SERVING)
+        reflection.enable_server_reflection(
+            [*names, TELEMETRY_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME], self._server
+        )
+        await self._server.start()
+
+    async def started(self) -> None:
+        """Run the app's start hooks and begin to watch its dependencies."""
+        assert self._app is not None
+        call_context.bind_service(self.name)
+        try:
+            for hook in self._app.start:
+                await hook()
+            self._poller = asyncio.create_task(self._watch(self._app), name=f"ready-{self.name}")
+        finally:
+            call_context.bind_service("")
+
+    async def _watch(self, app: App) -> None:
+        """Carry the app's readiness to the health service."""
+        names = ["", *(name for _, _, name in app.servicers)]
+        last: str | None = "not started"
+        while True:
+            try:
+                async with asyncio.timeout(max(5.0, self._settings.ready_interval)):
+                    reason = await app.ready()
+            except TimeoutError:
+                reason = "the look at its dependencies timed out"
+            except Exception as error:  # whatever it is, the service is not ready and the loop must go on
+                _log.warning("readiness_failed", exc_info=error)
+                reason = f"the look at its dependencies failed: {type(error).__name__}"
+            self.not_ready_because = reason or ""
+            if reason != last:
+                last = reason
+                _log.info("service_ready" if reason is None else "service_not_ready", stage=self.name, reason=reason)
+                for name in names:
+                    await self._health.set(name, _SERVING if reason is None else _NOT_SERVING)
+                if reason is None:
+                    self.ready.set()
+                else:
+                    self.ready.clear()
+            # Impatient until it is ready for the first time, so that a start takes no longer than it must.
+            await asyncio.sleep(
+                self._settings.ready_interval if reason is None else min(0.2, self._settings.ready_interval)
+            )
+
+    async def drain(self) -> None:
+        """Tell load balancers to send no more calls."""
+        if self._poller is not None:
+            self._poller.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._poller
+        await self._health.enter_graceful_shutdown()
+
+    async def stop(self, grace: float) -> None:
+        """Refuse new calls, give those in flight `grace` seconds, then run the app's close hooks."""
+        await self.drain()
+        await self._server.stop(grace)
+        if self._app is None:
+            return
+        call_context.bind_service(self.name)
+        for hook in self._app.close:
+            try:
+                await hook()
+            except Exception as error:  # the others must be closed nevertheless
+                _log.error("close_failed", stage=self.name, exc_info=error)
+        call_context.bind_service("")

@@ -1,0 +1,89 @@
+"""Settings that every service shares, read from the environment with the prefix FOOTNOTE_."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+# The order in which services start; they stop in the opposite one.
+DEFAULT_PORTS: dict[str, int] = {
+    "ingestion": 7101,
+    "indexing": 7102,
+    "retrieval": 7103,
+    "augmentation": 7104,
+    "generation": 7105,
+    "edge": 7100,
+}
+STAGES = tuple(DEFAULT_PORTS)
+ENGINE_PORT = 7119
+
+
+class KitSettings(BaseSettings):
+    """What every service needs to know; a stage's own settings live in that service."""
+
+    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_", extra="ignore", frozen=True)
+
+    data_dir: Path = Field(default=Path("footnote-data"), description="Folder of all state of this deployment")
+    listen_host: str = Field(default="127.0.0.1", description="Address to listen on")
+    insecure_listen: bool = Field(
+        False,
+        description="Listen beyond loopback without knowing callers: in networks that you trust",
+    )
+
+    edge_address: str = "127.0.0.1:7100"
+    ingestion_address: str = "127.0.0.1:7101"
+    indexing_address: str = "127.0.0.1:7102"
+    retrieval_address: str = "127.0.0.1:7103"
+    augmentation_address: str = "127.0.0.1:7104"
+    generation_address: str = "127.0.0.1:7105"
+
+    vector_store_uri: str = Field(default="", description="Milvus by address; empty means the embedded engine")
+    vector_store_token: str = Field(default="", description="Its credentials, user:password or a key", repr=False)
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "json", "human"] = Field(
+        default="auto", description="auto: human on a terminal, else json"
+    )
+
+    tls_cert_file: Path | None = Field(default=None, description="Certificate chain of this server, PEM")
+    tls_key_file: Path | None = Field(default=None, description="Its private key, PEM")
+    tls_ca_file: Path | None = Field(
+        default=None, description="Authorities that peers' certificates must come from, PEM"
+    )
+    tls_client_auth: bool = Field(default=False, description="mTLS: callers show their certificate too")
+
+    call_timeout: float = Field(
+        default=30.0, gt=0, description="Seconds given to a unary call between services at most"
+    )
+    stream_timeout: float = Field(default=900.0, gt=0, description="The same for a streaming call")
+    grace_seconds: float = Field(
+        default=10.0, ge=0, description="Seconds that calls in flight get to finish on shutdown"
+    )
+    drain_seconds: float = Field(default=0.0, ge=0, description="Seconds between not serving and refusing calls")
+    ready_interval: float = Field(
+        default=2.0, gt=0, description="Seconds between two looks at a service's dependencies"
+    )
+    ready_timeout: float = Field(default=60.0, gt=0, description="Seconds within which all should be ready")
+    max_concurrent_calls: int = Field(default=4096, gt=0, description="Calls served at a time; more are refused")
+    max_connection_age: float = Field(default=600.0, gt=0, description="Seconds after which clients must reconnect")
+    max_message_bytes: int = Field(default=16 * 1024 * 1024, gt=0, description="Largest message")
+
+    keep_traces: int = Field(default=200, ge=0, description="Traces kept in memory")
+    capture_content: bool = Field(default=False, description="Record texts of documents and prompts in spans")
+    metrics_port: int | None = Field(default=None, ge=0, le=65535, description="Serve Prometheus metrics on this port")
+
+    @model_validator(mode="after")
+    def _check(self) -> "KitSettings":
+        if (self.tls_cert_file is None) != (self.tls_key_file is None):
+            raise ValueError("tls_cert_file and tls_key_file belong together")
+        if self.tls_client_auth and (self.tls_cert_file is None or self.tls_ca_file is None):
+            raise ValueError("tls_client_auth needs tls_cert_file, tls_key_file and tls_ca_file")
+        return self
+
+    def address(self, stage: str) -> str:
+        """Return the configured address of a stage; KeyError for an unknown one."""
+        if stage not in DEFAULT_PORTS:
+            raise KeyError(stage)
+        address: str = getattr(self, f"{stage}_address")
+        return address

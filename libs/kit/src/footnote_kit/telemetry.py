@@ -1,0 +1,134 @@
+"""Spans and metrics: one tracer per service, sharing processors, so that one process still shows six services."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from opentelemetry import context as otel_context
+from opentelemetry import metrics, trace
+from opentelemetry.metrics import Counter, Histogram, UpDownCounter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import SynchronousMultiSpanProcessor, TracerProvider
+from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.util.types import AttributeValue
+
+from footnote_kit import names
+from footnote_kit.context import current_service
+from footnote_kit.errors import FootnoteError
+from footnote_kit.ring import TraceRing
+
+_SCOPE_NAME = "footnote"
+_processors = SynchronousMultiSpanProcessor()  # type: ignore[no-untyped-call]
+_tracers: dict[str, Tracer] = {}
+_instruments: dict[str, Counter | Histogram | UpDownCounter] = {}
+ring = TraceRing()
+_processors.add_span_processor(ring)
+
+
+def processors() -> SynchronousMultiSpanProcessor:
+    """Return the span processors that all services share."""
+    return _processors
+
+
+def tracer(service: str | None = None) -> Tracer:
+    """Return the tracer of a service, by default of the one whose code is running."""
+    name = current_service() if service is None else service
+    found = _tracers.get(name)
+    if found is None:
+        resource = Resource.create({"service.name": f"footnote-{name}" if name else "footnote"})
+        provider = TracerProvider(resource=resource, active_span_processor=_processors, shutdown_on_exit=False)
+        found = _tracers[name] = provider.get_tracer(_SCOPE_NAME)
+    return found
+
+
+@contextmanager
+def span(
+    name: str,
+    attributes: Mapping[str, AttributeValue] | None = None,
+    kind: SpanKind = SpanKind.INTERNAL,
+    links: tuple[SpanContext, ...] = (),
+) -> Iterator[Span]:
+    """Record the time of a block as a span of the current service, current inside the block.
+
+    An exception marks it as failed: with message and reason for ours, with the class alone for others, whose text might
+    quote a document. `links` are the contexts of other traces that belong to it.
+    """
+    current = tracer().start_span(name, kind=kind, attributes=dict(attributes or {}), links=[Link(c) for c in links])
+    token = otel_context.attach(trace.set_span_in_context(current))
+    try:
+        yield current
+    except BaseException as error:
+        mark_failed(current, error)
+        raise
+    finally:
+        otel_context.detach(token)
+        current.end()
+
+
+def mark_failed(current: Span, error: BaseException) -> None:
+    """Set a span's status from an exception without letting foreign exception texts in."""
+    if isinstance(error, FootnoteError):
+        current.set_attribute(names.ERROR_REASON, error.reason)
+        current.set_status(Status(StatusCode.ERROR, error.message))
+    elif isinstance(error, GeneratorExit):
+        return
+    else:
+        current.set_status(Status(StatusCode.ERROR, type(error).__name__))
+
+
+def current_trace_id() -> str:
+    """Return the trace id of the current span as 32 hexadecimal digits; empty outside of one."""
+    context = trace.get_current_span().get_span_context()
+    return f"{context.trace_id:032x}" if context.is_valid else ""
+
+
+def remote_context(traceparent: str) -> SpanContext | None:
+    """Return the span context in a W3C traceparent, for links to it; None when it is not valid."""
+    context = TraceContextTextMapPropagator().extract({"traceparent": traceparent})
+    found = trace.get_current_span(context).get_span_context()
+    return found if found.is_valid else None
+
+
+def traceparent(current: Span) -> str:
+    """Return a span's context as a W3C traceparent; empty for none."""
+    context = current.get_span_context()
+    if not context.is_valid:
+        return ""
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{int(context.trace_flags) & 1:02x}"
+
+
+def current_traceparent() -> str:
+    """Return the current span as a W3C traceparent, to be kept with a job; empty outside of a span."""
+    return traceparent(trace.get_current_span())
+
+
+def counter(name: str) -> Counter:
+    """Return the counter registered in `names.METRICS` under this name; KeyError for another."""
+    unit, description = names.METRICS[name]
+    found = _instruments.get(name)
+    if not isinstance(found, Counter):
+        found = _instruments[name] = metrics.get_meter(_SCOPE_NAME).create_counter(name, unit, description)
+    return found
+
+
+def histogram(name: str) -> Histogram:
+    """Return the histogram registered in `names.METRICS` under this name; KeyError for another."""
+    unit, description = names.METRICS[name]
+    found = _instruments.get(name)
+    if not isinstance(found, Histogram):
+        found = _instruments[name] = metrics.get_meter(_SCOPE_NAME).create_histogram(name, unit, description)
+    return found
+
+
+def gauge(name: str) -> UpDownCounter:
+    """Return the up-down counter registered in `names.METRICS` under this name; KeyError for another."""
+    unit, description = names.METRICS[name]
+    found = _instruments.get(name)
+    if not isinstance(found, UpDownCounter):
+        found = _instruments[name] = metrics.get_meter(_SCOPE_NAME).create_up_down_counter(name, unit, description)
+    return found
+
+
+def flush(timeout: float = 5.0) -> None:
+    """Send what has not been sent; at most `timeout` seconds. Blocks: call it in a thread."""
+    _processors.force_flush(int(timeout * 1000))

@@ -1,0 +1,47 @@
+"""The telemetry service that every server of the kit offers: traces kept in this process."""
+
+from typing import Any
+
+from footnote.telemetry.v1 import telemetry_service_pb2 as pb
+from footnote.telemetry.v1 import telemetry_service_pb2_grpc as pb_grpc
+from opentelemetry.sdk.trace import ReadableSpan
+
+from footnote_kit import telemetry
+from footnote_kit.errors import InvalidArgument, NotFound
+
+SERVICE_NAME = "footnote.telemetry.v1.TelemetryService"
+
+
+class TelemetryServicer(pb_grpc.TelemetryServiceServicer):
+    """Answers from the ring of the last traces."""
+
+    async def GetTrace(self, request: pb.GetTraceRequest, context: Any) -> pb.GetTraceResponse:
+        """Return the spans of one trace that the caller's tenant may see."""
+        try:
+            trace_id = int(request.trace_id, 16) if len(request.trace_id) == 32 else 0
+        except ValueError:
+            trace_id = 0
+        if not trace_id:
+            raise InvalidArgument.field("trace_id", "must be 32 hexadecimal digits, not all zero")
+        spans = telemetry.ring.spans(trace_id, request.scope.tenant_id)
+        if not spans:
+            raise NotFound(f"Trace {request.trace_id} is not among those kept in memory", reason="TRACE_NOT_FOUND")
+        return pb.GetTraceResponse(spans=[to_proto(span) for span in spans])
+
+
+def to_proto(span: ReadableSpan) -> pb.TraceSpan:
+    """Return a finished span as its message."""
+    context = span.get_span_context()
+    message = pb.TraceSpan(
+        span_id=f"{context.span_id:016x}" if context else "",
+        parent_span_id=f"{span.parent.span_id:016x}" if span.parent else "",
+        name=span.name,
+        service=str(span.resource.attributes.get("service.name", "")),
+        error="" if span.status.is_ok else span.status.description or "failed",
+        linked_trace_ids=[f"{link.context.trace_id:032x}" for link in span.links],
+    )
+    message.start_time.FromNanoseconds(span.start_time or 0)
+    message.end_time.FromNanoseconds(span.end_time or 0)
+    for key, value in (span.attributes or {}).items():
+        message.attributes[key] = list(value) if isinstance(value, (list, tuple)) else value
+    return message

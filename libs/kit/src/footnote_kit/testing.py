@@ -1,0 +1,71 @@
+"""One real service on an ephemeral loopback port, for tests."""
+
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+from footnote.types.v1.scope_pb2 import Role, Scope
+
+from footnote_kit.app import App, Runtime
+from footnote_kit.clients import open_channel
+from footnote_kit.server import ServiceHost
+from footnote_kit.settings import KitSettings
+
+SCOPE = Scope(tenant_id="t", user_id="u", roles=[Role.ROLE_ADMIN])
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running service."""
+
+    address: str
+    """host:port."""
+    channel: grpc.aio.Channel
+    """A channel of the kit to it."""
+    app: App
+    runtime: Runtime
+    host: ServiceHost
+
+
+@asynccontextmanager
+async def serve_app(
+    build: Callable[[Runtime], Awaitable[App]] | App,
+    *,
+    data_dir: Path | None = None,
+    addresses: Mapping[str, str] | None = None,
+    vector_store_uri: str = "",
+    settings: KitSettings | None = None,
+    **overrides: Any,
+) -> AsyncIterator[Served]:
+    """Run one service as the launcher would and yield it; `build` is its build function, or an App made by hand.
+
+    `addresses` are the stages that it may call; `overrides` are KitSettings by name, as in `call_timeout=1`.
+    """
+    with tempfile.TemporaryDirectory(prefix="footnote-test-") as folder:
+        values = {"grace_seconds": 1.0, "ready_interval": 0.1, **overrides}
+        settings = settings or KitSettings(**values)
+        runtime = Runtime(
+            settings=settings,
+            data_dir=data_dir or Path(folder),
+            addresses=dict(addresses or {}),
+            vector_store_uri=vector_store_uri,
+            port_base=0,
+        )
+        app = build if isinstance(build, App) else await build(runtime)
+        host = ServiceHost(app.name, settings)
+        address = host.bind("127.0.0.1", 0)
+        runtime.addresses.setdefault(app.name, address)
+        channel = open_channel(address, peer=app.name, settings=settings)
+        try:
+            await host.serve(app, "127.0.0.1")
+            await host.started()
+            yield Served(address, channel, app, runtime, host)
+        finally:
+            runtime.draining.set()
+            await channel.close()
+            await host.stop(settings.grace_seconds)
+            await runtime.close()
