@@ -8,6 +8,7 @@ import grpc
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest as Ask
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan as Answer
 from footnote_kit.app import App, Runtime
+from footnote_kit.errors import FailedPrecondition
 from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
@@ -108,3 +109,24 @@ def build_function(stage: str) -> Any:
 build_edge, build_ingestion, build_indexing, build_retrieval, build_augmentation, build_generation = (
     build_function(stage) for stage in ("edge", "ingestion", "indexing", "retrieval", "augmentation", "generation")
 )
+
+
+async def build_broken(runtime: Runtime) -> App:
+    """Fail in a way that a person can do something about."""
+    raise FailedPrecondition("The index is on another planet")
+
+
+async def build_unforeseen(runtime: Runtime) -> App:
+    """Fail in a way that nobody thought of."""
+    raise ValueError("secret plan")
+
+
+async def build_never_ready(runtime: Runtime) -> App:
+    """Start, and never be ready."""
+
+    async def ready() -> str | None:
+        return "waiting for Godot"
+
+    app = stand_in("retrieval", [])
+    app.ready = ready
+    return app
