@@ -31,6 +31,7 @@ protos: setup
 protos-lint: setup
 	$(BIN)/python libs/contracts/generate.py --image footnote.binpb
 	$(BIN)/buf lint footnote.binpb --config buf.yaml --path footnote
+	BIN=$(BIN) libs/contracts/breaking.sh
 
 bench: setup
 	$(BIN)/python -m pytest tests/bench -m bench -s

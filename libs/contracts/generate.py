@@ -1,7 +1,8 @@
 """Generates the Python package `footnote` (messages, stubs, types) from protos/.
 
 Run by the build hook at install and by `make protos`. The output is not committed.
-With `--image FILE` it writes a descriptor image instead, for linting without a network.
+With `--image FILE` it writes a descriptor image instead, for linting without a network; with
+`--protos DIR` too, of the protos in that folder: an older checkout's, to look for breaking changes.
 """
 
 import argparse
@@ -18,21 +19,21 @@ PROTOS = ROOT / "protos"
 OUT = Path(__file__).resolve().parent / "src"
 
 
-def proto_files() -> list[str]:
-    """Return every proto of ours, sorted, relative to protos/."""
-    return sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
+def proto_files(protos: Path) -> list[str]:
+    """Return every proto of ours, sorted, relative to `protos`."""
+    return sorted(str(path.relative_to(protos)) for path in protos.rglob("*.proto"))
 
 
-def includes() -> list[str]:
+def includes(protos: Path) -> list[str]:
     """Return protoc's include flags: ours, googleapis, and protobuf's well-known types."""
     googleapis = Path(next(iter(google.api.__path__))).parents[1]
     well_known = Path(grpc_tools.__file__).parent / "_proto"
-    return [f"-I{PROTOS}", f"-I{googleapis}", f"-I{well_known}"]
+    return [f"-I{protos}", f"-I{googleapis}", f"-I{well_known}"]
 
 
-def run(*arguments: str) -> None:
+def run(*arguments: str, protos: Path = PROTOS) -> None:
     """Call protoc in this process and stop on an error."""
-    if protoc.main(["protoc", *includes(), *arguments, *proto_files()]) != 0:
+    if protoc.main(["protoc", *includes(protos), *arguments, *proto_files(protos)]) != 0:
         sys.exit("protoc failed; see its messages above")
 
 
@@ -58,11 +59,17 @@ def main() -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--image", type=Path, help="write a descriptor image here instead of Python")
-    image: Path | None = parser.parse_args().image
-    if image is None:
+    parser.add_argument("--protos", type=Path, default=PROTOS, help="with --image: read these protos")
+    arguments = parser.parse_args()
+    if arguments.image is None:
         generate()
     else:
-        run(f"--descriptor_set_out={image}", "--include_imports", "--include_source_info")
+        run(
+            f"--descriptor_set_out={arguments.image}",
+            "--include_imports",
+            "--include_source_info",
+            protos=arguments.protos.resolve(),
+        )
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class ServiceHost:
         )
 
     def bind(self, host: str, port: int) -> str:
-        """Take a port, 0 for any free one; return the address for peers on this machine. ListenError when it is taken."""
+        """Take a port, 0 for any free one; return the address for peers on this machine. ListenError if taken."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         credentials = tls.server_credentials(self._settings)
         try:
