@@ -124,6 +124,15 @@ async def test_a_channel_finds_a_peer_that_comes_up_later() -> None:
             await server.stop(0)
 
 
+async def test_a_web_proxy_does_not_stand_between_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "grpc_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
+    for name in ("no_proxy", "no_grpc_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    async with serve_app(Flaky(0, ValueError()).app()) as served:
+        await RetrievalServiceStub(served.channel).Retrieve(RetrieveRequest(scope=SCOPE))
+
+
 async def test_every_call_has_a_deadline() -> None:
     async def hang(_: Any, __: Any) -> Answer:
         await asyncio.Event().wait()
