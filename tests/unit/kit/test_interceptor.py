@@ -299,6 +299,34 @@ async def test_a_streaming_handler_must_be_an_async_generator() -> None:
                 pass
 
 
+async def test_a_handler_may_abort_by_itself() -> None:
+    async def abort(_: Any, ctx: Any) -> Answer:
+        await ctx.abort(grpc.StatusCode.OUT_OF_RANGE, "past the end")
+        raise AssertionError
+
+    async with serve_app(Guinea(unary=abort).app()) as served:
+        with pytest.raises(InvalidArgument, match="past the end"):
+            await GuineaStub(served.channel).unary(ASK)
+
+
+async def test_a_handler_that_answers_nothing_is_our_fault() -> None:
+    async def nothing(_: Any, __: Any) -> None:
+        return None
+
+    async with serve_app(Guinea(unary=nothing).app()) as served:
+        with pytest.raises(Internal):
+            await GuineaStub(served.channel).unary(ASK)
+
+
+async def test_a_response_can_be_awaited_again() -> None:
+    async with serve_app(Guinea(unary=echo).app()) as served:
+        call = GuineaStub(served.channel).unary(ASK)
+        assert await call == await call
+        assert await call.code() is grpc.StatusCode.OK
+        assert call.done()
+        assert not call.cancelled()
+
+
 async def test_five_hundred_calls_at_once() -> None:
     async with serve_app(Guinea(unary=echo).app()) as served:
         stub = GuineaStub(served.channel)

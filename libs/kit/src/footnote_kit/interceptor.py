@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import grpc
 from opentelemetry import context as otel_context
 from opentelemetry import trace
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import Span, SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from footnote_kit import context as call_context
@@ -25,6 +25,8 @@ from footnote_kit.logs import get_logger
 REQUEST_ID_KEY = "x-request-id"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _FOREIGN = "/grpc."
+UNTRACED = "/footnote.telemetry."  # looking at traces must not push them out of memory
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
 _log = get_logger("footnote.rpc")
 _propagator = TraceContextTextMapPropagator()
 
@@ -54,17 +56,16 @@ class _Call:
         call_context.bind_deadline(context.time_remaining())
         rpc_service, _, rpc_method = method[1:].rpartition("/")
         parent = _propagator.extract(metadata, otel_context.Context())
-        self._span = telemetry.tracer(service).start_span(
-            method[1:],
-            context=parent,
-            kind=SpanKind.SERVER,
-            attributes={
+        if method.startswith(UNTRACED):
+            self._span: Span = trace.INVALID_SPAN
+        else:
+            attributes = {
                 names.RPC_SYSTEM: "grpc",
                 names.RPC_SERVICE: rpc_service,
                 names.RPC_METHOD: rpc_method,
                 names.REQUEST_ID: request_id,
-            },
-        )
+            }
+            self._span = telemetry.tracer(service).start_span(method[1:], parent, SpanKind.SERVER, attributes)
         # Never detached: this task serves this call only, and a stream's generator may be closed in another context.
         otel_context.attach(trace.set_span_in_context(self._span, parent))
         context.set_trailing_metadata(((REQUEST_ID_KEY, request_id),))
@@ -90,7 +91,7 @@ class _Call:
     async def fail(self, error: Exception) -> NoReturn:
         """End the call with an exception's status; one that is not ours tells the caller nothing but the request id."""
         if isinstance(error, grpc.aio.AbortError):
-            self.end(grpc.StatusCode(self._context.code()), error)
+            self.end(_CODES.get(self._context.code(), grpc.StatusCode.UNKNOWN), error)
             raise error
         known = self._known(error)
         code = getattr(grpc.StatusCode, known.code)
@@ -170,6 +171,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
                 else:
                     require_scope(request)
                     response = await behaviour(request, context)
+                if response is None:
+                    raise TypeError(f"{method} answered nothing")
             except Exception as error:
                 await call.fail(error)
             except BaseException as error:
