@@ -23,11 +23,14 @@ class Guinea:
     Requests are `Ask` (a scope, and `trace_id` for any text), responses `Answer` (`name` for any text).
     """
 
-    def __init__(self, *, unary: Any = None, stream: Any = None, collect: Any = None, both: Any = None) -> None:
+    def __init__(
+        self, *, unary: Any = None, stream: Any = None, collect: Any = None, both: Any = None, watch: Any = None
+    ) -> None:
         makers = {
             "Unary": (grpc.unary_unary_rpc_method_handler, unary),
             "Stream": (grpc.unary_stream_rpc_method_handler, stream),
             "Collect": (grpc.stream_unary_rpc_method_handler, collect),
+            "Watch": (grpc.unary_stream_rpc_method_handler, watch),
             "Both": (grpc.stream_stream_rpc_method_handler, both),
         }
         self._handlers = {
@@ -51,6 +54,7 @@ class GuineaStub:
         codec = (Ask.SerializeToString, Answer.FromString)
         self.unary = channel.unary_unary(f"/{SERVICE}/Unary", *codec)
         self.stream = channel.unary_stream(f"/{SERVICE}/Stream", *codec)
+        self.watch = channel.unary_stream(f"/{SERVICE}/Watch", *codec)
         self.collect = channel.stream_unary(f"/{SERVICE}/Collect", *codec)
         self.both = channel.stream_stream(f"/{SERVICE}/Both", *codec)
 

@@ -53,8 +53,9 @@ class ServiceHost:
         self._app: App | None = None
         self._health = health.aio.HealthServicer()
         self._poller: asyncio.Task[None] | None = None
+        self._interceptor = KitInterceptor(name)
         self._server = grpc.aio.server(
-            interceptors=[KitInterceptor(name)],
+            interceptors=[self._interceptor],
             options=_options(settings),
             maximum_concurrent_rpcs=settings.max_concurrent_calls,
         )
@@ -134,12 +135,13 @@ class ServiceHost:
             )
 
     async def drain(self) -> None:
-        """Tell load balancers to send no more calls."""
+        """Tell load balancers to send no more calls, and end those that would go on for ever."""
         if self._poller is not None:
             self._poller.cancel()
             with suppress(asyncio.CancelledError):
                 await self._poller
         await self._health.enter_graceful_shutdown()
+        self._interceptor.end_watches()
 
     async def stop(self, grace: float) -> None:
         """Refuse new calls, give those in flight `grace` seconds, then run the app's close hooks."""
