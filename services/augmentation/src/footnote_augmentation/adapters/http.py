@@ -1,0 +1,78 @@
+"""Rerankers behind a `/rerank` endpoint, in the forms of Cohere, Jina and text-embeddings-inference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import httpx
+
+from footnote_kit.errors import InvalidArgument, Unavailable
+
+
+class HttpReranker:
+    """Posts question and passages; `form` says what the body looks like: "cohere" (also Jina, vLLM) or "tei"."""
+
+    def __init__(self, url: str, model: str, form: str, api_key: str, timeout: float) -> None:
+        self._url = url
+        self._model = model
+        self._form = form
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx.AsyncClient(timeout=timeout, headers=headers, limits=httpx.Limits(max_connections=16))
+
+    async def rerank(self, question: str, passages: Sequence[str], scores: Sequence[float]) -> list[float]:
+        """Return the endpoint's scores, 0 to 1; logits go through a sigmoid. Raises Unavailable(PROVIDER_FAILED)."""
+        if self._form == "tei":
+            body: dict[str, Any] = {"query": question, "texts": list(passages), "raw_scores": False, "truncate": True}
+        else:
+            body = {"query": question, "documents": list(passages), "top_n": len(passages), "return_documents": False}
+            if self._model:
+                body["model"] = self._model
+        try:
+            response = await self._client.post(self._url, json=body)
+            response.raise_for_status()
+            values = self._read(response.json(), len(passages))
+        except httpx.HTTPStatusError as error:
+            raise Unavailable(
+                f"The reranker answered {error.response.status_code}.", reason="PROVIDER_FAILED"
+            ) from error
+        except httpx.HTTPError as error:
+            raise Unavailable(f"The reranker does not answer: {type(error).__name__}.", reason="PROVIDER_FAILED") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Unavailable("The reranker's answer cannot be read.", reason="PROVIDER_FAILED") from error
+        return values
+
+    def _read(self, answer: Any, expected: int) -> list[float]:
+        rows = answer if isinstance(answer, list) else answer["results"]
+        found: dict[int, float] = {}
+        for row in rows:
+            value = row["relevance_score"] if "relevance_score" in row else row["score"]
+            found[int(row["index"])] = float(value)
+        if set(found) != set(range(expected)) or not all(math.isfinite(value) for value in found.values()):
+            raise ValueError("one score per passage is needed")
+        values = [found[index] for index in range(expected)]
+        if any(value < 0 or value > 1 for value in values):
+            values = [1 / (1 + math.exp(-max(-60.0, min(60.0, value)))) for value in values]
+        return values
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def creator(url: str, api_key: str, timeout: float) -> Callable[[str, Mapping[str, Any]], HttpReranker]:
+    """Return a maker with the deployment's address and key; an address is never taken from a collection's settings.
+
+    A collection that could name the address could make this service call anything its network reaches.
+    """
+
+    def create(model: str, settings: Mapping[str, Any]) -> HttpReranker:
+        if not url:
+            raise InvalidArgument(
+                "The http reranker needs FOOTNOTE_AUGMENTATION_RERANK_URL, the address of a /rerank endpoint.",
+                reason="PROVIDER_INVALID",
+            )
+        return HttpReranker(url, model, str(settings.get("form", "cohere")), api_key, timeout)
+
+    return create

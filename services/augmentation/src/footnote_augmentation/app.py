@@ -1,0 +1,26 @@
+"""Composition root of the augmentation service."""
+
+from __future__ import annotations
+
+from footnote.augmentation.v1.augmentation_service_pb2_grpc import add_AugmentationServiceServicer_to_server
+from footnote_augmentation.registry import Rerankers
+from footnote_augmentation.servicer import Servicer
+from footnote_augmentation.settings import Settings
+from footnote_kit.app import App, Runtime
+
+
+async def build(runtime: Runtime) -> App:
+    """Put the service together; it holds no state and depends on nobody, so it is ready at once."""
+    settings = Settings()
+    rerankers = Rerankers(settings)
+    return App(
+        name="augmentation",
+        servicers=[
+            (
+                add_AugmentationServiceServicer_to_server,
+                Servicer(settings, rerankers),
+                "footnote.augmentation.v1.AugmentationService",
+            )
+        ],
+        close=[rerankers.close],
+    )

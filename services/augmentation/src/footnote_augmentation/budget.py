@@ -1,0 +1,112 @@
+"""Fitting passages into a token budget: whole ones best first, the last cut at a sentence, the rest dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from footnote_text import sentences
+
+Count = Callable[[str], int]
+# Below this a cut passage says too little to be worth its label.
+_MIN_CUT_TOKENS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage before the budget: `render(number, text)` writes it as it will stand in the prompt."""
+
+    key: str
+    text: str
+    language: str
+    must_keep: bool
+    render: Callable[[int, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What became of a passage. `text` is what stands in the prompt, `number` 0 and `text` empty when dropped."""
+
+    passage: Passage
+    number: int
+    text: str
+    tokens: int
+    tokens_used: int
+    reason: str
+
+    @property
+    def cut(self) -> bool:
+        """In the prompt, but not whole."""
+        return self.number > 0 and len(self.text) < len(self.passage.text)
+
+
+def cut_at_sentence(text: str, language: str, fits: Callable[[str], bool]) -> str:
+    """The longest run of whole sentences from the start that fits; of a first sentence too long, whole words; or ""."""
+    spans = sentences.split(text, language)
+    best = _longest([text[: end] for _, end in spans], fits)
+    if best:
+        return best
+    first = text[: spans[0][1]] if spans else text
+    stops = [index for index, char in enumerate(first) if char.isspace()] or list(range(0, len(first), 8))
+    shortened = _longest([first[:stop] for stop in stops if stop], lambda piece: fits(piece + " …"))
+    return shortened + " …" if shortened else ""
+
+
+def _longest(options: Sequence[str], fits: Callable[[str], bool]) -> str:
+    """The last of growing options that fits, by bisection."""
+    low, high = 0, len(options)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(options[middle - 1]):
+            low = middle
+        else:
+            high = middle - 1
+    return options[low - 1] if low else ""
+
+
+def fit(passages: Sequence[Passage], budget: int, count: Count) -> list[Placed]:
+    """Places passages, given best first, so that the sources block as a whole costs at most `budget` tokens.
+
+    Passages that must be kept share the budget first; otherwise the lowest-scored are dropped first. The block is
+    counted as one text, since tokens of parts do not add up exactly.
+    """
+    order = sorted(range(len(passages)), key=lambda index: (not passages[index].must_keep, index))
+    must = sum(1 for passage in passages if passage.must_keep)
+    costs = [count(passage.render(1, passage.text)) for passage in passages]
+    texts: dict[int, str] = {}
+
+    def block(extra: tuple[int, str] | None = None) -> str:
+        chosen = dict(texts) if extra is None else {**texts, extra[0]: extra[1]}
+        return "".join(passages[i].render(n, chosen[i]) for n, i in enumerate(sorted(chosen), start=1))
+
+    full = False
+    for turn, index in enumerate(order):
+        passage = passages[index]
+        if full and not passage.must_keep:
+            continue
+        # Each of several required passages may take its even share of what is left.
+        limit = budget
+        if passage.must_keep and turn < must - 1:
+            used = count(block()) if texts else 0
+            limit = used + (budget - used) // (must - turn)
+        if count(block((index, passage.text))) <= limit:
+            texts[index] = passage.text
+            continue
+        used = count(block()) if texts else 0
+        if limit - used >= _MIN_CUT_TOKENS:
+            piece = cut_at_sentence(passage.text, passage.language, lambda part, i=index, top=limit: count(block((i, part))) <= top)  # type: ignore[misc]
+            if piece:
+                texts[index] = piece
+        full = full or not passage.must_keep
+    placed: list[Placed] = []
+    number = 0
+    for index, passage in enumerate(passages):
+        if index not in texts:
+            placed.append(Placed(passage, 0, "", costs[index], 0, "over budget"))
+            continue
+        number += 1
+        text = texts[index]
+        whole = text == passage.text
+        tokens = costs[index] if whole else count(passage.render(number, text))
+        placed.append(Placed(passage, number, text, costs[index], tokens, "" if whole else "cut at a sentence to fit the budget"))
+    return placed

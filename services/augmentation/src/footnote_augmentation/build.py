@@ -1,0 +1,194 @@
+"""From candidates to a prompt with numbered sources and a token plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from footnote.types.v1.answer_pb2 import (
+    TOKEN_DECISION_CUT,
+    TOKEN_DECISION_DROPPED,
+    TOKEN_DECISION_KEPT,
+    ChatMessage,
+    Prompt,
+    Source,
+    TokenPlan,
+    TokenPlanEntry,
+)
+from footnote.types.v1.chunk_pb2 import ScoredChunk
+from footnote.types.v1.locator_pb2 import Locator, Span
+from footnote_augmentation import budget, history, prompt, select
+from footnote_augmentation.neutralise import Neutral, neutralise, one_line
+from footnote_augmentation.suspicion import assess
+from footnote_augmentation.templates import Template, choose
+from footnote_text import language as languages
+from footnote_text import locators, tokens
+
+DEFAULT_BUDGET = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """What to build a prompt from; `candidates` are scored 0..1, in any order."""
+
+    question: str
+    candidates: Sequence[ScoredChunk]
+    history: Sequence[ChatMessage] = ()
+    memory: str = ""
+    system_prompt: str = ""
+    locale: str = ""
+    token_budget: int = DEFAULT_BUDGET
+    history_messages: int = history.MAX_MESSAGES
+    history_characters: int = history.MAX_CHARACTERS
+    named_document_ids: Sequence[str] = ()
+    without_sources: bool = False
+    # Decisions made before, by the reranker's limit.
+    dropped: Sequence[tuple[ScoredChunk, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A prompt, the numbered sources in it and where the tokens went."""
+
+    prompt: Prompt
+    sources: list[Source]
+    plan: TokenPlan
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    candidate: ScoredChunk
+    neutral: Neutral
+    label: str
+
+
+@dataclass(slots=True)
+class _Plan:
+    entries: list[TokenPlanEntry] = field(default_factory=list)
+
+    def dropped(self, candidate: ScoredChunk, reason: str, cost: int) -> None:
+        self.entries.append(
+            TokenPlanEntry(chunk_id=candidate.chunk.id, tokens=cost, decision=TOKEN_DECISION_DROPPED, reason=reason)
+        )
+
+
+def build(assembly: Assembly) -> Assembled:
+    """Selects, budgets and assembles. CPU work of a few milliseconds; the same input gives the same sources and plan."""
+    question = assembly.question.strip()
+    template = choose(assembly.locale, languages.detect(question, ("en", "fr")))
+    chosen = select.Selection([], [])
+    if not assembly.without_sources:
+        chosen = select.select(assembly.candidates, assembly.named_document_ids)
+    prepared = [_prepare(candidate, template) for candidate in chosen.chosen]
+    must = _required(chosen.chosen, assembly.named_document_ids)
+    passages = [
+        budget.Passage(
+            key=item.candidate.chunk.id,
+            text=item.neutral.text,
+            language=item.candidate.chunk.language,
+            must_keep=index in must,
+            render=lambda number, text, label=item.label: prompt.render_source(template, number, label, text),  # type: ignore[misc]
+        )
+        for index, item in enumerate(prepared)
+    ]
+    placed = budget.fit(passages, _room(assembly.token_budget, template), tokens.count)
+    plan = _Plan()
+    sources: list[Source] = []
+    block = ""
+    for item, place in zip(prepared, placed, strict=True):
+        if place.number == 0:
+            plan.dropped(item.candidate, place.reason, place.tokens)
+            continue
+        decision = TOKEN_DECISION_CUT if place.cut else TOKEN_DECISION_KEPT
+        plan.entries.append(
+            TokenPlanEntry(
+                chunk_id=item.candidate.chunk.id,
+                number=place.number,
+                tokens=place.tokens,
+                tokens_used=place.tokens_used,
+                decision=decision,
+                reason=place.reason,
+            )
+        )
+        sources.append(_source(item, place.number, place.text))
+        block += prompt.render_source(template, place.number, item.label, place.text)
+    for candidate, reason in [*chosen.dropped, *assembly.dropped]:
+        plan.dropped(candidate, reason, tokens.count(candidate.chunk.text))
+    parts = prompt.Parts(
+        question=question,
+        block=block,
+        history=history.window(assembly.history, assembly.history_messages, assembly.history_characters),
+        memory=assembly.memory,
+        system_prompt=assembly.system_prompt,
+        without_sources=assembly.without_sources,
+    )
+    made, plain = prompt.assemble(template, parts)
+    return Assembled(
+        prompt=made,
+        sources=sources,
+        plan=TokenPlan(
+            budget=assembly.token_budget,
+            used=tokens.count(block) + _delimiter_cost(template) if block else 0,
+            prompt_tokens=sum(tokens.count(message.text) + 4 for message in plain),
+            entries=plan.entries,
+            tokenizer=tokens.tokenizer_name(),
+        ),
+    )
+
+
+def _prepare(candidate: ScoredChunk, template: Template) -> _Prepared:
+    chunk = candidate.chunk
+    label = one_line(locators.label(chunk.filename or chunk.title or chunk.document_id, chunk.locator, template.locale))
+    return _Prepared(candidate, neutralise(chunk.text), label)
+
+
+def _required(chosen: Sequence[ScoredChunk], named: Sequence[str]) -> set[int]:
+    """Indexes of the best passage of each document that the question names."""
+    first: dict[str, int] = {}
+    for index, candidate in enumerate(chosen):
+        if candidate.chunk.document_id in named:
+            first.setdefault(candidate.chunk.document_id, index)
+    return set(first.values())
+
+
+def _delimiter_cost(template: Template) -> int:
+    marks = f"{prompt.open_block(template, prompt.PLACEHOLDER)}\n{prompt.close_block(template, prompt.PLACEHOLDER)}\n"
+    return tokens.count(marks)
+
+
+def _room(token_budget: int, template: Template) -> int:
+    return token_budget - _delimiter_cost(template)
+
+
+def _source(item: _Prepared, number: int, text: str) -> Source:
+    chunk = item.candidate.chunk
+    suspicion = assess(chunk.text)
+    anchors = []
+    for anchor in item.neutral.anchors(chunk.anchors):
+        if anchor.span.start < len(text):
+            anchor.span.end = min(anchor.span.end, len(text))
+            anchors.append(anchor)
+    locator = Locator()
+    locator.CopyFrom(chunk.locator)
+    label = item.label
+    if len(text) < len(item.neutral.text):
+        locator = locators.narrow(chunk.locator, anchors, Span(start=0, end=len(text)))
+    return Source(
+        number=number,
+        chunk_id=chunk.id,
+        document_id=chunk.document_id,
+        revision=chunk.revision,
+        collection=chunk.collection,
+        filename=chunk.filename,
+        title=chunk.title,
+        mime_type=chunk.mime_type,
+        checksum=chunk.checksum,
+        locator=locator,
+        anchors=anchors,
+        text=text,
+        score=item.candidate.score,
+        suspicion=suspicion.score,
+        suspicion_reasons=suspicion.reasons,
+        create_time=chunk.create_time if chunk.HasField("create_time") else None,
+        label=label,
+    )

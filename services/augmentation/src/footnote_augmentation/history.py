@@ -1,0 +1,31 @@
+"""The window of earlier messages that goes into a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage
+
+MAX_MESSAGES = 8
+MAX_CHARACTERS = 4000
+
+
+def window(history: Sequence[ChatMessage], messages: int = MAX_MESSAGES, characters: int = MAX_CHARACTERS) -> list[ChatMessage]:
+    """The most recent messages, oldest first: at most so many, and so many characters together.
+
+    Only the user's and the assistant's count: a system turn handed in as history would be a way around the rules. A
+    message too long for what is left is left out with all before it; a newest one too long by itself keeps its start.
+    """
+    spoken = [item for item in history if item.role in {MESSAGE_ROLE_USER, MESSAGE_ROLE_ASSISTANT} and item.text.strip()]
+    kept: list[ChatMessage] = []
+    left = characters
+    for item in reversed(spoken[-messages:] if messages > 0 else []):
+        if len(item.text) > left:
+            if not kept and left > 1:
+                kept.append(ChatMessage(role=item.role, text=item.text[: left - 1] + "…"))
+            break
+        kept.append(ChatMessage(role=item.role, text=item.text))
+        left -= len(item.text)
+    kept.reverse()
+    # Markers of earlier answers point to sources that this prompt does not hold.
+    return kept

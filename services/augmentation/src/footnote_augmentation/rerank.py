@@ -1,0 +1,54 @@
+"""Re-scoring candidates before selection; a reranker that fails or dawdles is left out and reported."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, Degradation
+from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk
+from footnote_augmentation.registry import Rerankers
+from footnote_kit.errors import FootnoteError, InvalidArgument
+
+
+class RerankStep:
+    """Applies the reranker that a request asks for, within a time limit."""
+
+    def __init__(self, rerankers: Rerankers, timeout: float) -> None:
+        self._rerankers = rerankers
+        self._timeout = timeout
+
+    async def apply(
+        self, provider: str, model: str, settings: Mapping[str, Any], question: str, candidates: Sequence[ScoredChunk]
+    ) -> tuple[list[ScoredChunk], Degradation | None]:
+        """Return the candidates with the reranker's scores, best first; as they were, and why, when it failed.
+
+        Raises InvalidArgument for a reranker that does not exist or wrong settings: that is the request's fault.
+        """
+        reranker = await self._rerankers.get(provider, model, settings)
+        passages = [candidate.chunk.text for candidate in candidates]
+        before = [candidate.score for candidate in candidates]
+        try:
+            async with asyncio.timeout(self._timeout):
+                scores = await reranker.rerank(question, passages, before)
+        except InvalidArgument:
+            raise
+        except TimeoutError:
+            return list(candidates), _failed(f"no scores within {self._timeout:g} s")
+        except FootnoteError as error:
+            return list(candidates), _failed(error.message)
+        rescored: list[ScoredChunk] = []
+        for candidate, score in zip(candidates, scores, strict=True):
+            copy = ScoredChunk()
+            copy.CopyFrom(candidate)
+            copy.score = score
+            copy.adjustments.append(ScoreAdjustment(name="rerank", delta=score - candidate.score, detail=provider))
+            rescored.append(copy)
+        return sorted(rescored, key=lambda item: -item.score), None
+
+
+def _failed(detail: str) -> Degradation:
+    return Degradation(
+        stage=STAGE_AUGMENTATION, reason="RERANKER_FAILED", effect="Sources are in retrieval's order.", detail=detail
+    )

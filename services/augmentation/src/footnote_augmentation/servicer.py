@@ -1,0 +1,192 @@
+"""Translates between the messages of AugmentationService and the logic."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from time import perf_counter
+from typing import Any
+
+import grpc
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
+
+from footnote.augmentation.v1 import augmentation_service_pb2 as pb
+from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
+from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, Degradation, StageTiming
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, Provider, ProviderHealth
+from footnote_augmentation import history, plan
+from footnote_augmentation.build import Assembled, Assembly, build
+from footnote_augmentation.registry import Rerankers
+from footnote_augmentation.rerank import RerankStep
+from footnote_augmentation.settings import Settings
+from footnote_augmentation.templates import locales
+from footnote_kit import telemetry
+from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_kit.logs import get_logger
+
+_log = get_logger(__name__)
+_CONTEXT = grpc.aio.ServicerContext
+_MAX_QUESTION = 20_000
+
+
+class Servicer(AugmentationServiceServicer):
+    """AugmentationService over the functions of this package."""
+
+    def __init__(self, settings: Settings, rerankers: Rerankers) -> None:
+        self._settings = settings
+        self._rerankers = rerankers
+        self._rerank = RerankStep(rerankers, settings.rerank_timeout)
+
+    async def BuildPrompt(self, request: pb.BuildPromptRequest, context: _CONTEXT) -> pb.BuildPromptResponse:
+        """Rerank, select, budget, assemble."""
+        self._check(request)
+        started = perf_counter()
+        timings: list[StageTiming] = []
+        degradations: list[Degradation] = []
+        candidates = list(request.chunks)
+        dropped = []
+        provider = request.rerank.provider or self._settings.reranker
+        if provider and provider != "none" and candidates and not request.without_sources:
+            with telemetry.span("rerank", {"footnote.chunks": len(candidates), "footnote.strategy": provider}):
+                candidates, degradation = await self._rerank.apply(
+                    provider, request.rerank.model, _plain(request.rerank.settings), request.question, candidates
+                )
+            timings.append(_timing("rerank", 0.0, perf_counter() - started))
+            if degradation is not None:
+                degradations.append(degradation)
+                _log.warning("reranker_failed", provider=provider, detail=degradation.detail)
+            elif request.rerank.top:
+                candidates, dropped = candidates[: request.rerank.top], candidates[request.rerank.top :]
+        begun = perf_counter()
+        with telemetry.span("assemble", {"footnote.chunks": len(candidates)}) as span:
+            assembled = await asyncio.to_thread(build, self._assembly(request, candidates, dropped))
+            span.set_attribute("footnote.sources", len(assembled.sources))
+        timings.append(_timing("assemble", begun - started, perf_counter() - begun))
+        timings.insert(0, _timing("", 0.0, perf_counter() - started))
+        self._report(assembled)
+        return pb.BuildPromptResponse(
+            prompt=assembled.prompt,
+            sources=assembled.sources,
+            token_plan=assembled.plan,
+            degradations=degradations,
+            timings=timings,
+        )
+
+    async def PlanQuery(self, request: pb.PlanQueryRequest, context: _CONTEXT) -> pb.PlanQueryResponse:
+        """Decide whether to search, and with what."""
+        if not request.message.strip():
+            raise InvalidArgument.field("message", "must not be empty")
+        if len(request.message) > _MAX_QUESTION:
+            raise InvalidArgument.field("message", f"must be at most {_MAX_QUESTION} characters")
+        made = await asyncio.to_thread(plan.plan, request.message, request.topic)
+        _log.info("query_planned", strategy=made.strategy, should_retrieve=made.should_retrieve)
+        return pb.PlanQueryResponse(
+            should_retrieve=made.should_retrieve, query=made.query, strategy=made.strategy, topic=made.topic
+        )
+
+    async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
+        """List the rerankers."""
+        providers = []
+        for item in self._rerankers.all():
+            schema = Struct()
+            json_format.ParseDict(dict(item.schema), schema)
+            providers.append(
+                Provider(
+                    kind=PROVIDER_KIND_RERANKER,
+                    id=item.id,
+                    display_name=item.display_name,
+                    capabilities=["reranking"],
+                    settings_schema=schema,
+                    default_model=item.default_model,
+                    max_batch=item.max_batch,
+                )
+            )
+        return pb.ListProvidersResponse(providers=providers)
+
+    async def ValidateProvider(
+        self, request: pb.ValidateProviderRequest, context: _CONTEXT
+    ) -> pb.ValidateProviderResponse:
+        """Check settings without calling anything."""
+        problems = self._rerankers.problems(request.id, _plain(request.settings))
+        return pb.ValidateProviderResponse(valid=not problems, problems=problems)
+
+    async def CheckProvider(self, request: pb.CheckProviderRequest, context: _CONTEXT) -> pb.CheckProviderResponse:
+        """Score two passages and say how that went."""
+        health = ProviderHealth(kind=PROVIDER_KIND_RERANKER, id=request.id)
+        health.check_time.GetCurrentTime()
+        started = perf_counter()
+        try:
+            reranker = await self._rerankers.get(request.id, "", _plain(request.settings))
+            async with asyncio.timeout(self._settings.rerank_timeout):
+                await reranker.rerank("Is it healthy?", ["It is healthy.", "Nothing."], [0.5, 0.5])
+            health.healthy = True
+        except FootnoteError as error:
+            health.error = error.message
+        except TimeoutError:
+            health.error = f"No scores within {self._settings.rerank_timeout:g} s."
+        health.latency.FromTimedelta(timedelta(seconds=perf_counter() - started))
+        return pb.CheckProviderResponse(health=health)
+
+    def _check(self, request: pb.BuildPromptRequest) -> None:
+        if not request.question.strip():
+            raise InvalidArgument.field("question", "must not be empty")
+        if len(request.question) > _MAX_QUESTION:
+            raise InvalidArgument.field("question", f"must be at most {_MAX_QUESTION} characters")
+        if len(request.chunks) > self._settings.max_candidates:
+            raise InvalidArgument.field("chunks", f"must be at most {self._settings.max_candidates}")
+        budget = request.prompt.token_budget
+        if budget and not 100 <= budget <= 100_000:
+            raise InvalidArgument.field("prompt.token_budget", "must be from 100 to 100000")
+        if request.rerank.top < 0:
+            raise InvalidArgument.field("rerank.top", "must not be negative")
+        locale = request.prompt.locale
+        if locale and locale.lower()[:2] not in locales():
+            raise InvalidArgument.field("prompt.locale", f"must be one of {', '.join(locales())}")
+
+    def _assembly(self, request: pb.BuildPromptRequest, candidates: list[Any], dropped: list[Any]) -> Assembly:
+        prompt = request.prompt
+        return Assembly(
+            question=request.question,
+            candidates=candidates,
+            history=list(request.history),
+            memory=request.memory_context,
+            system_prompt=prompt.system_prompt,
+            locale=prompt.locale,
+            token_budget=prompt.token_budget or self._settings.token_budget,
+            history_messages=prompt.history_messages if prompt.HasField("history_messages") else history.MAX_MESSAGES,
+            history_characters=(
+                prompt.history_characters if prompt.HasField("history_characters") else history.MAX_CHARACTERS
+            ),
+            named_document_ids=list(request.named_document_ids),
+            without_sources=request.without_sources,
+            dropped=[(item, f"below the best {request.rerank.top} after reranking") for item in dropped],
+        )
+
+    def _report(self, assembled: Assembled) -> None:
+        suspicious = [source for source in assembled.sources if source.suspicion >= 0.5]
+        if suspicious:
+            _log.warning(
+                "suspicious_sources",
+                document_ids=sorted({source.document_id for source in suspicious}),
+                highest=max(source.suspicion for source in suspicious),
+            )
+        _log.info(
+            "prompt_built",
+            sources=len(assembled.sources),
+            source_tokens=assembled.plan.used,
+            prompt_tokens=assembled.plan.prompt_tokens,
+            template=assembled.prompt.template_version,
+        )
+
+
+def _plain(settings: Struct) -> dict[str, Any]:
+    plain: dict[str, Any] = json_format.MessageToDict(settings)
+    return plain
+
+
+def _timing(step: str, start: float, duration: float) -> StageTiming:
+    timing = StageTiming(stage=STAGE_AUGMENTATION, step=step)
+    timing.start.FromTimedelta(timedelta(seconds=start))
+    timing.duration.FromTimedelta(timedelta(seconds=duration))
+    return timing

@@ -1,0 +1,70 @@
+"""What is found out about a document as a whole: language, keywords, counts, structure."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+
+import yake
+from footnote.types.v1.document_pb2 import ParsedMetadata
+from footnote_text.language import detect
+
+from footnote_ingestion.parsers.base import BlockWriter, Properties
+
+_LANGUAGE_SAMPLE = 5_000
+# YAKE's cost grows faster than the text; the beginning of a document names its subject.
+_KEYWORD_SAMPLE = 4_000
+_KEYWORDS = 10
+_UNTITLED = re.compile(
+    r"(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|slide ?\d*|titel|title|"
+    r".*\.(?:docx?|pdf|indd|tex|dvi|xlsx?|pptx?|qxd|ps|eps|odt|rtf))",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=8)
+def _extractor(language: str) -> yake.KeywordExtractor:
+    known = (Path(yake.__file__).parent / "core" / "StopwordsList" / f"stopwords_{language}.txt").is_file()
+    return yake.KeywordExtractor(lan=language if known else "en", n=2, top=_KEYWORDS)
+
+
+def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedMetadata:
+    """The metadata of a document whose blocks have all been written to `out`."""
+    sample = out.sample
+    language = detect(sample[:_LANGUAGE_SAMPLE]) or (properties.language if properties.language.isalpha() else "")
+    structure = out.structure
+    structure.has_headings = structure.heading_count >= 2
+    structure.has_paragraphs = structure.paragraph_count >= 2
+    structure.has_tables = structure.table_row_count > 0
+    found = ParsedMetadata(
+        title=_title(out, properties, filename)[:500],
+        authors=[author[:200] for author in properties.authors[:20]],
+        language=language,
+        keywords=_keywords(sample, language, properties.keywords),
+        page_count=properties.page_count,
+        word_count=out.word_count,
+        char_count=out.char_count,
+        structure=structure,
+        block_count=out.block_count,
+        warnings=properties.warnings,
+    )
+    if properties.file_time is not None:
+        found.file_time.FromDatetime(properties.file_time)
+    return found
+
+
+def _title(out: BlockWriter, properties: Properties, filename: str) -> str:
+    """The file's own title unless a program made it up, else the first heading, else the file name."""
+    if properties.title and not _UNTITLED.fullmatch(properties.title):
+        return properties.title
+    return out.first_heading or PurePosixPath(filename).stem
+
+
+def _keywords(sample: str, language: str, own: list[str]) -> list[str]:
+    found = dict.fromkeys(word[:100] for word in own[:_KEYWORDS])
+    text = sample[:_KEYWORD_SAMPLE]
+    if len(text) >= 100:
+        for word, _ in _extractor(language or "en").extract_keywords(text):
+            found.setdefault(word)
+    return list(found)[: 2 * _KEYWORDS]

@@ -1,0 +1,39 @@
+"""Parsers: one module per family of formats, all behind the `Parser` protocol; loaded when first needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from footnote_ingestion.failures import UNSUPPORTED, ParseError
+from footnote_ingestion.parsers.base import Parser
+
+# document_type -> (module, class). Raise VERSION when a parser's output changes: cached blocks of older versions are then not used.
+VERSION = 1
+_PARSERS = {
+    "txt": ("text", "TextParser"),
+    "md": ("markdown", "MarkdownParser"),
+    "html": ("html", "HtmlParser"),
+    "csv": ("sheets", "CsvParser"),
+    "tsv": ("sheets", "CsvParser"),
+    "pdf": ("pdf", "PdfParser"),
+    "docx": ("docx", "DocxParser"),
+    "pptx": ("pptx", "PptxParser"),
+    "xlsx": ("sheets", "WorkbookParser"),
+    "xlsb": ("sheets", "WorkbookParser"),
+    "xls": ("sheets", "WorkbookParser"),
+    "ods": ("sheets", "WorkbookParser"),
+}
+
+
+def supported() -> frozenset[str]:
+    """The document types that have a parser."""
+    return frozenset(_PARSERS)
+
+
+def parser_for(document_type: str) -> Parser:
+    """The parser of a document type; raises `ParseError` UNSUPPORTED when there is none."""
+    if document_type not in _PARSERS:
+        raise ParseError(UNSUPPORTED, f"Files of type '{document_type}' are not read.")
+    module, name = _PARSERS[document_type]
+    parser: Parser = getattr(import_module(f"footnote_ingestion.parsers.{module}"), name)()
+    return parser

@@ -1,0 +1,187 @@
+"""What every parser is: a function from a file to blocks; and the writer that it hands the blocks to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from footnote.types.v1.document_pb2 import Block, BlockKind, Structure
+from footnote.types.v1.locator_pb2 import Anchor, LineLocator, Locator, PageLocator, SheetLocator, SlideLocator, Span
+
+from footnote_ingestion.failures import TOO_LARGE, ParseError
+
+HEADING = BlockKind.BLOCK_KIND_HEADING
+PARAGRAPH = BlockKind.BLOCK_KIND_PARAGRAPH
+LIST_ITEM = BlockKind.BLOCK_KIND_LIST_ITEM
+TABLE_ROW = BlockKind.BLOCK_KIND_TABLE_ROW
+CODE = BlockKind.BLOCK_KIND_CODE
+NOTE = BlockKind.BLOCK_KIND_NOTE
+
+Place = PageLocator | SheetLocator | SlideLocator | LineLocator
+_WORD = re.compile(r"\w+")
+# Scripts written without spaces: there a run of letters is not a word, each character is counted.
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one file may cost; beyond it parsing ends with TOO_LARGE."""
+
+    pages: int = 10_000
+    rows: int = 1_000_000
+    characters: int = 50_000_000
+    decompressed_bytes: int = 512 * 1024 * 1024
+    ratio: int = 250
+
+
+@dataclass(slots=True)
+class Properties:
+    """What a file says about itself. `page_count` counts pages, slides or sheets."""
+
+    title: str = ""
+    authors: list[str] = field(default_factory=list)
+    keywords: list[str] = field(default_factory=list)
+    file_time: datetime | None = None
+    page_count: int = 0
+    language: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+
+class Parser(Protocol):
+    """Reads one format. Raises `ParseError` when the file cannot be read."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Cheap check before the file is stored: does it open, without a password, within the limits?"""
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Hands the blocks in reading order to `out` and returns the file's properties."""
+
+
+def count_words(text: str) -> int:
+    """Number of words; a Han or Kana character counts as one."""
+    unspaced = len(_UNSPACED.findall(text))
+    return len(_WORD.findall(_UNSPACED.sub(" ", text) if unspaced else text)) + unspaced
+
+
+def anchor(start: int, end: int, place: Place) -> Anchor:
+    """An anchor for `text[start:end]` of a block, at `place`."""
+    return Anchor(span=Span(start=start, end=end), locator=locate(place))
+
+
+def locate(place: Place | None, heading_path: Sequence[str] = (), span: tuple[int, int] | None = None) -> Locator:
+    """A locator from its parts."""
+    locator = Locator(heading_path=heading_path)
+    if span is not None:
+        locator.span.start, locator.span.end = span
+    match place:
+        case PageLocator():
+            locator.page.CopyFrom(place)
+        case SheetLocator():
+            locator.sheet.CopyFrom(place)
+        case SlideLocator():
+            locator.slide.CopyFrom(place)
+        case LineLocator():
+            locator.lines.CopyFrom(place)
+        case None:
+            pass
+    return locator
+
+
+class BlockWriter:
+    """Makes blocks with exact spans and heading paths, counts, samples the text and hands each block on.
+
+    The text of the document is every block's text followed by one line feed; spans index it in code points.
+    """
+
+    def __init__(self, emit: Callable[[Block], None], limits: Limits, sample_chars: int = 200_000) -> None:
+        self._emit = emit
+        self._limits = limits
+        self._offset = 0
+        self._headings: list[tuple[int, str]] = []
+        self._sample: list[str] = []
+        self._sample_room = sample_chars
+        self.block_count = 0
+        self.word_count = 0
+        self.first_heading = ""
+        self.structure = Structure()
+        self.tables = 0
+
+    @property
+    def char_count(self) -> int:
+        """Code points of the document's text, one line feed after each block included."""
+        return self._offset
+
+    @property
+    def sample(self) -> str:
+        """The beginning of the text, for language and keywords."""
+        return "\n".join(self._sample)
+
+    def heading_path(self) -> list[str]:
+        """The headings that stand above the next block."""
+        return [title for _, title in self._headings]
+
+    def reset_headings(self) -> None:
+        """Forget the headings: the next block belongs to another sheet, chapter or message."""
+        self._headings.clear()
+
+    def new_table(self) -> int:
+        """The number for the rows of one more table."""
+        self.tables += 1
+        return self.tables
+
+    def heading(self, text: str, level: int, place: Place | None = None, anchors: Sequence[Anchor] = ()) -> None:
+        """Write a heading of `level` 1..6; what follows stands under it."""
+        if not text:
+            return
+        level = min(max(level, 1), 6)
+        while self._headings and self._headings[-1][0] >= level:
+            self._headings.pop()
+        self.add(HEADING, text, place, level=level, anchors=anchors)
+        self._headings.append((level, text[:300]))
+        self.first_heading = self.first_heading or text
+
+    def add(
+        self,
+        kind: BlockKind.ValueType,
+        text: str,
+        place: Place | None = None,
+        *,
+        level: int = 0,
+        anchors: Sequence[Anchor] = (),
+        table: int = 0,
+    ) -> None:
+        """Write one block; empty text is skipped. `text` must be clean already."""
+        if not text or text.isspace():
+            return
+        end = self._offset + len(text)
+        if end > self._limits.characters:
+            raise ParseError(TOO_LARGE, f"The text is longer than the {self._limits.characters} characters allowed.")
+        self._emit(
+            Block(
+                kind=kind,
+                text=text,
+                locator=locate(place, self.heading_path(), (self._offset, end)),
+                level=level,
+                anchors=anchors,
+                table=table,
+            )
+        )
+        self._offset = end + 1
+        self._count(kind, text)
+
+    def _count(self, kind: BlockKind.ValueType, text: str) -> None:
+        self.block_count += 1
+        self.word_count += count_words(text)
+        if kind == HEADING:
+            self.structure.heading_count += 1
+        elif kind in (PARAGRAPH, LIST_ITEM):
+            self.structure.paragraph_count += 1
+        elif kind == TABLE_ROW:
+            self.structure.table_row_count += 1
+        if self._sample_room > 0:
+            self._sample.append(text[: self._sample_room])
+            self._sample_room -= len(text)

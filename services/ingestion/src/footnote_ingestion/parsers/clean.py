@@ -1,0 +1,36 @@
+"""Cleaning of extracted text: what is invisible, broken or layout goes; every visible character stays."""
+
+from __future__ import annotations
+
+import re
+
+# C0/C1 controls but tab and line feed, soft hyphen, BOM, bidi isolates and marks, private "no character" code points, lone
+# surrogates (protobuf strings must be valid UTF-8). Zero-width joiners stay: Persian and emoji need them.
+_DROP = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
+_SPACES = re.compile(r"[ \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
+_BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+)
+
+
+def newlines(text: str) -> str:
+    r"""The text with every kind of line break as `\n`."""
+    return _BREAKS.sub("\n", text)
+
+
+def visible(text: str) -> str:
+    """The text without control and invisible characters, its spacing and line feeds untouched."""
+    return _DROP.sub("", text)
+
+
+def inline(text: str) -> str:
+    """The text on one line: breaks and runs of spaces become one space, ligatures their letters."""
+    text = _DROP.sub("", newlines(text)).translate(_LIGATURES)
+    return _SPACES.sub(" ", text.replace("\n", " ")).strip()
+
+
+def preformatted(text: str) -> str:
+    """Code and the like: line breaks and indentation kept, trailing spaces and outer blank lines dropped."""
+    lines = [line.rstrip() for line in visible(newlines(text)).split("\n")]
+    return "\n".join(lines).strip("\n")
