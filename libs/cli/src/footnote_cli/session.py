@@ -28,7 +28,7 @@ Item = TypeVar("Item", bound=Message)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where to call and as whom; `timeout` is seconds for one call, None for what suits it; `as_json` is for machines."""
+    """Where to call and as whom. `timeout` is seconds a call, None for what suits it; `as_json` is for machines."""
 
     address: str
     tenant: str = ""
