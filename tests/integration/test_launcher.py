@@ -177,6 +177,21 @@ async def test_a_service_that_is_not_ready_is_named_and_serving_goes_on(tmp_path
     assert "retrieval is not ready yet: waiting for Godot" in error
 
 
+async def test_beyond_loopback_only_edge_can_be_reached(tmp_path: Path) -> None:
+    env = {"BUILD_edge": "build_known_callers", "FOOTNOTE_LISTEN_HOST": "0.0.0.0"}
+    async with serving(tmp_path, "all", env) as process:
+        await process.line()
+        edge = process.addresses()["edge"]
+        listening = {
+            f"{one.laddr.ip}:{one.laddr.port}"
+            for one in psutil.Process(process.process.pid).net_connections("tcp")
+            if one.status == psutil.CONN_LISTEN
+        }
+    open_ones = {address for address in listening if not address.startswith("127.")}
+    assert {address.rpartition(":")[2] for address in open_ones} == {edge.rpartition(":")[2]}
+    assert len(listening) == len(DEFAULT_PORTS)
+
+
 async def test_a_signal_during_the_start_ends_it_too(tmp_path: Path) -> None:
     env = {"BUILD_retrieval": "build_never_ready"}
     async with serving(tmp_path, "all", env) as process:
