@@ -38,7 +38,7 @@ HANDBOOK: list[tuple[str, list[tuple[str, list[str]]]]] = [
                 [
                     "Every employee has 27 days of paid leave a year. After ten years of service it is 30 days. "
                     "Leave is requested at least two weeks ahead in the leave calendar.",
-                    "Up to 5 unused days may be carried over; they must be taken before 31 March of the following year.",
+                    "Up to 5 unused days may be carried over; they must be taken before 31 March of the next year.",
                 ],
             ),
             (
@@ -182,12 +182,12 @@ FRENCH_MD = """# Guide du site de Lyon
 
 ## Télétravail
 
-Chaque salarié du site de Lyon peut télétravailler deux jours par semaine. Le lundi est réservé aux réunions d'équipe et
-se passe au bureau.
+Chaque salarié du site de Lyon peut télétravailler deux jours par semaine. Le lundi est réservé aux réunions d'équipe
+et se passe au bureau.
 
 ## Restaurant d'entreprise
 
-Le restaurant est ouvert de 11 h 45 à 13 h 30. Le repas coûte 6,40 euros, dont 3,20 euros sont payés par l'entreprise.
+Le restaurant est ouvert de 11 h 45 à 13 h 30. Le repas coûte 6,40 euros, dont 3,20 euros payés par l'entreprise.
 
 ## Transports
 

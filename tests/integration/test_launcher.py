@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from footnote_kit.clients import check_health, open_channel
 from footnote_kit.settings import DEFAULT_PORTS, KitSettings
@@ -185,3 +186,34 @@ async def test_a_signal_during_the_start_ends_it_too(tmp_path: Path) -> None:
         process.process.terminate()
         code, _ = await process.end()
     assert code == 0
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process exists and is not a zombie."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+async def test_the_vector_engine_lives_and_ends_with_the_process(tmp_path: Path) -> None:
+    async with serving(tmp_path, "all", {"FOOTNOTE_VECTOR_STORE_URI": ""}) as process:
+        assert "is ready" in await process.line()
+        uri = process.addresses()["store"]
+        (engine,) = [child for child in psutil.Process(process.process.pid).children() if "milvus" in child.name()]
+        host, _, port = uri.removeprefix("http://").rpartition(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.close()
+        process.process.terminate()
+        code, error = await process.end()
+        assert code == 0, error
+    assert not alive(engine.pid)
+
+
+async def test_the_vector_engine_alone(tmp_path: Path) -> None:
+    async with serving(tmp_path, "engine", {"FOOTNOTE_VECTOR_STORE_URI": ""}, port=0) as process:
+        line = await process.line()
+        assert line.startswith("footnote is listening: store http://127.0.0.1:")
+        assert set(process.addresses()) == {"store"}
+        process.process.terminate()
+        assert (await process.end())[0] == 0

@@ -7,7 +7,8 @@ import pytest
 from footnote_kit import context
 from footnote_kit.app import App
 from footnote_kit.errors import ResourceExhausted, Unavailable
-from footnote_kit.server import ListenError, ServiceHost, is_loopback
+from footnote_kit.net import is_loopback
+from footnote_kit.server import ListenError, ServiceHost
 from footnote_kit.settings import KitSettings
 from footnote_kit.testing import SCOPE, serve_app
 from grpc_health.v1 import health_pb2, health_pb2_grpc

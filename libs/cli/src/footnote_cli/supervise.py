@@ -79,7 +79,7 @@ class Supervisor:
             return
         engine_class = getattr(import_module("footnote_store.engine"), "EmbeddedEngine")  # noqa: B009 (loaded on demand)
         port = self._port if self._port is not None and not self._target.services else self.runtime.port(ENGINE_PORT)
-        engine = engine_class(self.runtime.data_dir, port=port)
+        engine = engine_class(self.runtime.data_dir / "store", port=port)
         self._stack.push_async_callback(engine.stop)
         try:
             self.runtime.vector_store_uri = await engine.start()

@@ -1,7 +1,6 @@
 """The server of one service: ports, interceptor, health, reflection, telemetry, and an orderly end."""
 
 import asyncio
-import ipaddress
 from contextlib import suppress
 
 import grpc
@@ -14,6 +13,7 @@ from footnote_kit import tls
 from footnote_kit.app import App
 from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
+from footnote_kit.net import is_loopback
 from footnote_kit.settings import KitSettings
 from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
 from footnote_kit.telemetry_service import TelemetryServicer
@@ -25,14 +25,6 @@ _log = get_logger("footnote.server")
 
 class ListenError(Exception):
     """The server cannot, or must not, listen on the address; the message says why and what to do."""
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether an address can only be reached from this machine."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost" or host.startswith("unix:")
 
 
 def _options(settings: KitSettings) -> list[tuple[str, int]]:

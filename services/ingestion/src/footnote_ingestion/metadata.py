@@ -30,7 +30,7 @@ def _extractor(language: str) -> yake.KeywordExtractor:
 
 
 def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedMetadata:
-    """The metadata of a document whose blocks have all been written to `out`."""
+    """Return the metadata of a document whose blocks have all been written to `out`."""
     sample = out.sample
     language = detect(sample[:_LANGUAGE_SAMPLE]) or (properties.language if properties.language.isalpha() else "")
     structure = out.structure
@@ -55,7 +55,7 @@ def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedM
 
 
 def _title(out: BlockWriter, properties: Properties, filename: str) -> str:
-    """The file's own title unless a program made it up, else the first heading, else the file name."""
+    """Return the file's own title unless a program made it up, else the first heading, else the file name."""
     if properties.title and not _UNTITLED.fullmatch(properties.title):
         return properties.title
     return out.first_heading or PurePosixPath(filename).stem

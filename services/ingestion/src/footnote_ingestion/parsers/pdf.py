@@ -32,7 +32,7 @@ class PdfParser:
     """Reads PDF files."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Opens the file with either library."""
+        """Open the file with either library."""
         try:
             document = _open(path)
         except ParseError as error:
@@ -46,7 +46,7 @@ class PdfParser:
             document.close()
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Writes the pages' text as paragraphs, headings and rows; pages count from 1."""
+        """Write the pages' text as paragraphs, headings and rows; pages count from 1."""
         try:
             document = _open(path)
         except ParseError as error:
@@ -98,7 +98,7 @@ def _no_text(count: int, pictures: bool) -> ParseError:
 
 
 def _read(document: pdfium.PdfDocument) -> tuple[list[Page], int, bool]:
-    """The pages with their lines, how many could not be read, whether there are pictures on those without text."""
+    """Return the pages with their lines, how many could not be read, whether pages without text have pictures."""
     reader = LineReader()
     pages: list[Page] = []
     unreadable = 0
@@ -126,7 +126,7 @@ def _read(document: pdfium.PdfDocument) -> tuple[list[Page], int, bool]:
 
 
 def _label(document: pdfium.PdfDocument, index: int) -> str:
-    """The printed page number where the file declares one that differs from the counted one."""
+    """Return the printed page number where the file declares one that differs from the counted one."""
     try:
         label = inline(str(document.get_page_label(index) or ""))
     except (pdfium.PdfiumError, ValueError):
@@ -142,7 +142,9 @@ def _outline(document: pdfium.PdfDocument) -> list[Outline]:
                 break
             dest = bookmark.get_dest()
             page = dest.get_index() if dest is not None else None
-            found.append(Outline(inline(bookmark.get_title()), bookmark.level + 1, (page or 0) + 1 if page is not None else 0))
+            found.append(
+                Outline(inline(bookmark.get_title()), bookmark.level + 1, (page or 0) + 1 if page is not None else 0)
+            )
     except (pdfium.PdfiumError, ValueError, RecursionError):
         return found
     return found
@@ -153,17 +155,21 @@ def _properties(document: pdfium.PdfDocument) -> Properties:
         info = document.get_metadata_dict(skip_empty=True)
     except (pdfium.PdfiumError, ValueError):
         return Properties()
-    return _from_info(info.get("Title"), info.get("Author"), info.get("Keywords"), info.get("ModDate") or info.get("CreationDate"))
+    return _from_info(
+        info.get("Title"), info.get("Author"), info.get("Keywords"), info.get("ModDate") or info.get("CreationDate")
+    )
 
 
 def _from_info(title: object, author: object, keywords: object, date: object) -> Properties:
     authors = [name for part in re.split(r"[;\n]", str(author or "")) if (name := inline(part))]
     words = [word for part in re.split(r"[;,]", str(keywords or "")) if (word := inline(part))]
-    return Properties(title=inline(str(title or "")), authors=authors, keywords=words[:30], file_time=_moment(str(date or "")))
+    return Properties(
+        title=inline(str(title or "")), authors=authors, keywords=words[:30], file_time=_moment(str(date or ""))
+    )
 
 
 def _moment(text: str) -> datetime | None:
-    """A PDF date ("D:20240131120000+01'00'") in UTC."""
+    """Return a PDF date ("D:20240131120000+01'00'") in UTC."""
     match = _DATE.match(text)
     if match is None:
         return None

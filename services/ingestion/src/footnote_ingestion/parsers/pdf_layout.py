@@ -1,16 +1,16 @@
 """From lines on pages to paragraphs, headings, list items and rows.
 
-Lines are joined where the writer did not mean to break them: a line that had room left for the next one's first word was ended
-on purpose. Words cut at a line's end are made whole, running heads and page numbers are dropped after their first
-appearance, headings are told by the outline, else by type size or weight.
+Lines are joined where the writer did not mean to break them: a line that had room left for the next one's first word
+was ended on purpose. Words cut at a line's end are made whole, running heads and page numbers are dropped after their
+first appearance, headings are told by the outline, else by type size or weight.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 
 from footnote.types.v1.locator_pb2 import Anchor, PageLocator
@@ -87,17 +87,17 @@ def _groups(lines: Sequence[Line], headings: HeadingFinder) -> list[_Group]:
 
 
 def _usual_pitch(lines: Sequence[Line]) -> float:
-    """The usual distance of two lines' tops, in type sizes."""
+    """Return the usual distance of two lines' tops, in type sizes."""
     found = [
         (above.top - below.top) / above.size
-        for above, below in zip(lines, lines[1:], strict=False)
+        for above, below in pairwise(lines)
         if above.page == below.page and above.size > 0 and 0.8 < (above.top - below.top) / above.size < 2.5
     ]
     return median(found) if found else 1.3
 
 
 def _continues(group: _Group, line: Line, pitch: float) -> bool:
-    """Does `line` go on with the block that `group` has begun?"""
+    """Tell whether `line` goes on with the block that `group` has begun."""
     last = group.lines[-1]
     if last.hyphen:
         return True
@@ -123,7 +123,7 @@ def _continues(group: _Group, line: Line, pitch: float) -> bool:
 
 
 def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
-    """A first-line indent, or room left for the next word."""
+    """Return a first-line indent, or room left for the next word."""
     if line.left > last.left + 0.9 * line.size and len(group.lines) > 1:
         return True
     right = max(line.right, *(one.right for one in group.lines[-3:]))
@@ -135,7 +135,7 @@ def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
 
 
 def _is_row(text: str) -> bool:
-    """Looks like a row of figures: at least two numbers, and they are a good part of the words."""
+    """Return looks like a row of figures: at least two numbers, and they are a good part of the words."""
     words = text.split()
     if not 2 <= len(words) <= 60:
         return False
@@ -144,7 +144,7 @@ def _is_row(text: str) -> bool:
 
 
 def _join(lines: Sequence[Line], vocabulary: set[str], labels: dict[int, str]) -> tuple[str, list[Anchor]]:
-    """The text of a block, and where each page begins in it when it is on more than one."""
+    """Return the text of a block, and where each page begins in it when it is on more than one."""
     text = ""
     starts: list[tuple[int, int]] = []
     hyphen = False

@@ -46,7 +46,7 @@ class LineReader:
         self._flags = ctypes.c_int()
 
     def read(self, text_page: object, page: int) -> tuple[list[Line], str]:
-        """The lines in the order of the page's content, and its raw text."""
+        """Return the lines in the order of the page's content, and its raw text."""
         count = pdfium.FPDFText_CountChars(text_page)
         if count <= 0:
             return [], ""
@@ -79,7 +79,8 @@ class LineReader:
     def _line(self, text_page: object, text: str, page: int, first: int, last: int, hyphen: bool) -> Line:
         box, end, matrix = self._first, self._last, self._matrix
         if not (
-            pdfium.FPDFText_GetLooseCharBox(text_page, first, box) and pdfium.FPDFText_GetLooseCharBox(text_page, last, end)
+            pdfium.FPDFText_GetLooseCharBox(text_page, first, box)
+            and pdfium.FPDFText_GetLooseCharBox(text_page, last, end)
         ):
             return Line(text, page, 0.0, 0.0, 0.0, 0.0, 0.0, False, hyphen)
         size = pdfium.FPDFText_GetFontSize(text_page, first)

@@ -13,7 +13,9 @@ _ZONE = 0.12
 _MOST_IN_ZONE = 4
 _LEAST_PAGES = 3
 _DIGITS = re.compile(r"\d+")
-_PAGE_NUMBER = re.compile(r"\W*(?:page|seite|p\.)?\s*(\d{1,4}|[ivxlc]{1,6})\s*(?:(?:of|de|/|von)\s*\d{1,4})?\W*", re.IGNORECASE)
+_PAGE_NUMBER = re.compile(
+    r"\W*(?:page|seite|p\.)?\s*(\d{1,4}|[ivxlc]{1,6})\s*(?:(?:of|de|/|von)\s*\d{1,4})?\W*", re.IGNORECASE
+)
 
 
 class PageLike(Protocol):
@@ -25,7 +27,7 @@ class PageLike(Protocol):
 
 
 def without_running_lines(pages: Sequence[PageLike]) -> list[list[Line]]:
-    """The lines of each page without those that recur at the same height in the margins of several pages.
+    """Return the lines of each page without those that recur at the same height in the margins of several pages.
 
     The first appearance of a running head stays, so that nothing is lost that stands nowhere else; page numbers go.
     """
