@@ -53,7 +53,7 @@ def documents(items: Iterable[Document], names: Mapping[str, str], width: int) -
         name = Text(item.filename)
         if item.failure.message:
             name.append(f"\n{item.failure.message}", style="red")
-        cells = {
+        cells: dict[str, Text | str] = {
             "File": name,
             "Collection": names.get(item.collection_id, item.collection_id),
             "State": state_word(item),
