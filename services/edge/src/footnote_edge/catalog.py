@@ -102,12 +102,16 @@ class Catalog:
         known = await self._known(scope, name)
         if known == kept:
             return
+        row = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "name": name}
+        try:
+            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+        except IntegrityError:
+            # Another first upload wrote the row between our look and our insert; this time it is found and updated.
+            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+
+    async def _write(self, row: KnownCollectionRow) -> None:
         async with self._sessions.begin() as session:
-            await session.merge(
-                KnownCollectionRow(
-                    tenant_id=scope.tenant_id, user_id=scope.user_id, name=name, payload=kept.SerializeToString()
-                )
-            )
+            await session.merge(row)
 
 
 def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:
