@@ -7,6 +7,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.errors import AlreadyExists, DeadlineExceeded, InvalidArgument, NotFound, Unavailable
 from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
 
 from footnote_edge.database import Database
 from footnote_edge.stages import Stages
