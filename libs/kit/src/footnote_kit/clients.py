@@ -32,7 +32,14 @@ def service_config(peer: str) -> str:
     """Return the service config of the channel to a stage: round robin, retries of safe calls, never a timeout."""
     safe = _safe_methods(peer)
     methods = [{"name": safe, "retryPolicy": _RETRY}] if safe else []
-    return json.dumps({"loadBalancingConfig": [{"round_robin": {}}], "methodConfig": methods})
+    return json.dumps(
+        {
+            "loadBalancingConfig": [{"round_robin": {}}],
+            "methodConfig": methods,
+            # When most calls fail, repeating them all would only keep the peer down.
+            "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
+        }
+    )
 
 
 def _safe_methods(peer: str) -> list[dict[str, str]]:

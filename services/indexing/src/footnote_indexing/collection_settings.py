@@ -44,7 +44,7 @@ class _Problems:
 
 
 def complete(settings: collection_pb2.CollectionSettings) -> collection_pb2.CollectionSettings:
-    """Return the settings with every default filled in, the embedding's apart; raises InvalidArgument with all problems."""
+    """Return the settings with every default filled in but the embedding's; InvalidArgument lists all problems."""
     full = collection_pb2.CollectionSettings()
     full.CopyFrom(settings)
     problems = _Problems()

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import sqlalchemy as sa
+from footnote.types.v1 import collection_pb2, scope_pb2
+from footnote_kit.errors import Aborted, AlreadyExists, InvalidArgument, NotFound
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote.types.v1 import collection_pb2, scope_pb2
 from footnote_indexing import masks
 from footnote_indexing.collection_settings import check_name, complete
 from footnote_indexing.database import Database, now_ms
@@ -18,7 +19,6 @@ from footnote_indexing.generations import BUILDING, CURRENT, DELETED, Generation
 from footnote_indexing.ledger import Ledger
 from footnote_indexing.tables import collections, generations
 from footnote_indexing.vectorizers import Vectorizers
-from footnote_kit.errors import Aborted, AlreadyExists, InvalidArgument, NotFound
 
 _CHANGEABLE = ("name", "description", "metadata", "visibility", "settings")
 
@@ -33,9 +33,7 @@ class Found:
 
 def not_found(name: str) -> NotFound:
     """Return the error for a collection that does not exist or is not the caller's to see."""
-    return NotFound(
-        f"Collection '{name}' not found", reason="COLLECTION_NOT_FOUND", metadata={"collection": name}
-    )
+    return NotFound(f"Collection '{name}' not found", reason="COLLECTION_NOT_FOUND", metadata={"collection": name})
 
 
 def _visible(scope: scope_pb2.Scope) -> sa.ColumnElement[bool]:
@@ -50,17 +48,13 @@ def _visible(scope: scope_pb2.Scope) -> sa.ColumnElement[bool]:
 class Collections:
     """The collections table; every call is confined to its scope's tenant and to what its user may see."""
 
-    def __init__(
-        self, database: Database, ledger: Ledger, generations_: Generations, vectorizers: Vectorizers
-    ) -> None:
+    def __init__(self, database: Database, ledger: Ledger, generations_: Generations, vectorizers: Vectorizers) -> None:
         self._database = database
         self._ledger = ledger
         self._generations = generations_
         self._vectorizers = vectorizers
 
-    async def create(
-        self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection
-    ) -> collection_pb2.Collection:
+    async def create(self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection) -> collection_pb2.Collection:
         """Make a collection; raises AlreadyExists, or InvalidArgument for what is wrong with its settings."""
         check_name(wanted.name)
         collection = collection_pb2.Collection(
@@ -80,7 +74,7 @@ class Collections:
             "visibility": collection.visibility, "generation": 1, "version": 1,
             "data": collection.SerializeToString(deterministic=True), "created_at": now, "updated_at": now,
         }  # fmt: skip
-        generation = Generation(collection_id, 1, scope.tenant_id, CURRENT, f"chunks_{chosen.dimensions}", chosen)
+        generation = Generation(collection_id, 1, scope.tenant_id, CURRENT, 0, chosen)
         try:
             async with self._database.write() as connection:
                 await connection.execute(sa.insert(collections).values(row))
@@ -106,7 +100,7 @@ class Collections:
             query = _joined().where(_visible(scope)).order_by(collections.c.name)
             return [_read(row) for row in await connection.execute(query)]
 
-    async def list(
+    async def page(
         self, scope: scope_pb2.Scope, page_size: int, page_token: str
     ) -> tuple[list[collection_pb2.Collection], str, int]:
         """Return a page of collections by name, the next page's token ("" on the last), and the number on all pages."""
@@ -127,7 +121,7 @@ class Collections:
     async def update(
         self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection, paths: Sequence[str]
     ) -> collection_pb2.Collection:
-        """Change what the paths name, or every field that is set; raises Aborted when an etag given is not the current one."""
+        """Change what the paths name, or every field that is set; Aborted when an etag given is not current."""
         before = await self.find(scope, wanted.id or wanted.name)
         if wanted.etag and wanted.etag != before.collection.etag:
             raise Aborted(f"Collection '{before.collection.name}' was changed by somebody else; read it again")
@@ -157,7 +151,7 @@ class Collections:
             gone = await connection.execute(sa.delete(collections).where(collections.c.id == collection_id))
             if gone.rowcount != 1:
                 raise not_found(name_or_id)
-            await self._ledger.retire_collection(connection, collection_id)
+            await self._ledger.drop(connection, collection_id)
             return collection_id, await self._generations.mark(connection, collection_id, DELETED)
 
     async def with_counts(self, found: Sequence[Found]) -> list[collection_pb2.Collection]:
@@ -228,10 +222,8 @@ def _check_texts(collection: collection_pb2.Collection) -> None:
 
 
 def _joined() -> sa.Select[tuple[object, ...]]:
-    current = sa.and_(
-        generations.c.collection_id == collections.c.id, generations.c.number == collections.c.generation
-    )
-    return sa.select(collections, generations.c.space, generations.c.embedding).join(generations, current)
+    current = sa.and_(generations.c.collection_id == collections.c.id, generations.c.number == collections.c.generation)
+    return sa.select(collections, generations.c.variant, generations.c.embedding).join(generations, current)
 
 
 def _read(row: sa.Row[tuple[object, ...]]) -> Found:
@@ -241,7 +233,7 @@ def _read(row: sa.Row[tuple[object, ...]]) -> Found:
     collection.create_time.FromMilliseconds(row.created_at)
     collection.update_time.FromMilliseconds(row.updated_at)
     embedding = collection_pb2.EmbeddingSettings.FromString(row.embedding)
-    return Found(collection, Generation(row.id, row.generation, row.tenant_id, CURRENT, row.space, embedding))
+    return Found(collection, Generation(row.id, row.generation, row.tenant_id, CURRENT, row.variant, embedding))
 
 
 def _encode(name: str) -> str:

@@ -1,16 +1,19 @@
 """From blocks to chunks ready to be embedded and stored."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
-from footnote_indexing.chunking import auto, make_chunker
-from footnote_indexing.chunking.assemble import TextWindow
-from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, SentenceDistances
 from footnote_store.rows import chunk_id
 from footnote_text import language, tokens
 from footnote_text.lexical import lexical_text
+
+from footnote_indexing.chunking import auto, make_chunker
+from footnote_indexing.chunking.assemble import TextWindow
+from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, SentenceDistances
 
 _LOOK_BLOCKS, _LOOK_CHARACTERS = 400, 100_000
 """How much of a document AUTO looks at before it chooses; whatever came until then is held back."""
@@ -192,4 +195,3 @@ def fingerprint(document: document_pb2.Document, settings: collection_pb2.Collec
     digest.update(settings.chunking.SerializeToString(deterministic=True))
     digest.update(settings.embedding.SerializeToString(deterministic=True))
     return digest.hexdigest()
-

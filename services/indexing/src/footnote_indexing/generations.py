@@ -1,16 +1,16 @@
 """Generations of a collection: the same documents under one embedding model, in one physical space.
 
-There is one that is searched, CURRENT. After a change of model the next is BUILDING; when it holds every document it becomes
-CURRENT and the other RETIRED, kept for a while so that the change can be taken back, then purged.
+There is one that is searched, CURRENT. After a change of model the next is BUILDING; when it holds every document it
+becomes CURRENT and the other RETIRED, kept for a while so that the change can be taken back, then purged.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from footnote.types.v1 import collection_pb2
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote.types.v1 import collection_pb2
 from footnote_indexing.database import Database, now_ms
 from footnote_indexing.ledger import collection_key
 from footnote_indexing.tables import generations
@@ -26,8 +26,13 @@ class Generation:
     number: int
     tenant_id: str
     state: str
-    space: str
+    variant: int
     embedding: collection_pb2.EmbeddingSettings
+
+    @property
+    def space(self) -> str:
+        """The physical collection that holds its vectors."""
+        return space_name(self.embedding.dimensions, self.variant)
 
     @property
     def collection_key(self) -> str:
@@ -35,10 +40,15 @@ class Generation:
         return collection_key(self.collection_id, self.number)
 
 
+def space_name(dimensions: int, variant: int = 0) -> str:
+    """Return the physical collection for vectors of a length; variants keep generations of one collection apart."""
+    return f"chunks_v{variant + 1}_{dimensions}" if variant else f"chunks_{dimensions}"
+
+
 def read(row: sa.Row[tuple[object, ...]]) -> Generation:
     """Return a row of the table as a value."""
     embedding = collection_pb2.EmbeddingSettings.FromString(row.embedding)
-    return Generation(row.collection_id, row.number, row.tenant_id, row.state, row.space, embedding)
+    return Generation(row.collection_id, row.number, row.tenant_id, row.state, row.variant, embedding)
 
 
 class Generations:
@@ -52,14 +62,16 @@ class Generations:
         await connection.execute(
             sa.insert(generations).values(
                 collection_id=generation.collection_id, number=generation.number, tenant_id=generation.tenant_id,
-                state=generation.state, space=generation.space,
+                state=generation.state, variant=generation.variant,
                 embedding=generation.embedding.SerializeToString(deterministic=True),
             )
         )  # fmt: skip
 
     async def all_of(self, collection_id: str) -> list[Generation]:
         """Return every generation of a collection, oldest first."""
-        query = sa.select(generations).where(generations.c.collection_id == collection_id).order_by(generations.c.number)
+        query = (
+            sa.select(generations).where(generations.c.collection_id == collection_id).order_by(generations.c.number)
+        )
         async with self._database.read() as connection:
             return [read(row) for row in await connection.execute(query)]
 
@@ -90,6 +102,18 @@ class Generations:
             row = (await connection.execute(query)).first()
             return read(row) if row is not None else None
 
+    async def postpone(self, generation: Generation, milliseconds: int) -> None:
+        """Purge one again after a while: a writer may still be at work on it."""
+        await self._set(generation, purge_at=now_ms() + milliseconds)
+
+    async def revive(self, connection: AsyncConnection, generation: Generation, state: str) -> None:
+        """Give one that was to be purged another state, inside a transaction."""
+        await connection.execute(_one(generation).values(state=state, purge_at=None))
+
+    async def _set(self, generation: Generation, **values: object) -> None:
+        async with self._database.write() as connection:
+            await connection.execute(_one(generation).values(**values))
+
     async def forget(self, generation: Generation) -> None:
         """Drop one that is purged."""
         async with self._database.write() as connection:
@@ -100,3 +124,9 @@ class Generations:
                     generations.c.purge_at.is_not(None),
                 )
             )
+
+
+def _one(generation: Generation) -> sa.Update:
+    return sa.update(generations).where(
+        generations.c.collection_id == generation.collection_id, generations.c.number == generation.number
+    )

@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
+from footnote_kit import names
+from footnote_kit.errors import Aborted, InvalidArgument
+from footnote_kit.telemetry import span
+
 from footnote_indexing.collections import Found
 from footnote_indexing.database import now_ms
 from footnote_indexing.drafts import Draft, Drafter, fingerprint
@@ -13,9 +17,6 @@ from footnote_indexing.ledger import CURRENT, Entry
 from footnote_indexing.revision_writer import Outcome, RevisionWriter, Tally
 from footnote_indexing.settings import Settings
 from footnote_indexing.vectorizers import Vectorizer
-from footnote_kit import names
-from footnote_kit.errors import Aborted, InvalidArgument
-from footnote_kit.telemetry import span
 
 _REPORT_EVERY = 0.2
 _WORKERS = 4
@@ -75,7 +76,7 @@ class DocumentIndexing:
         self._complete = False
         self._started = monotonic()
 
-    async def run(self, parts: AsyncIterator[Part]) -> AsyncIterator[answer_pb2.Stage | document_pb2.Progress | Result]:
+    async def run(self, parts: AsyncIterator[Part]) -> AsyncIterator[document_pb2.Progress | Result]:
         """Yield progress and at last the result.
 
         Raises Unavailable(PROVIDER_FAILED or STORE_UNAVAILABLE), Aborted when the document went away meanwhile, and

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.database import Database, now_ms
 from footnote_indexing.tables import revisions
-from footnote_kit.errors import Aborted, FailedPrecondition
 
 WRITING, CURRENT, RETIRED = "WRITING", "CURRENT", "RETIRED"
 _WRITER_TIMEOUT_MS = 600_000
@@ -138,6 +138,24 @@ class Ledger:
                 await connection.execute(sa.update(revisions).where(_is(key)).values(values))
             return Opened(before, current)
 
+    async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
+        """Announce the next revision of each of several documents at once; return their keys in order."""
+        keys = []
+        async with self._database.write() as connection:
+            for document_id in document_ids:
+                first = RevisionKey(collection_id, generation, document_id, 0)
+                newest = sa.select(sa.func.max(revisions.c.revision)).where(_siblings(first))
+                number = int((await connection.execute(newest)).scalar_one() or 0) + 1
+                key = RevisionKey(collection_id, generation, document_id, number)
+                keys.append(key)
+                await connection.execute(
+                    sa.insert(revisions).values(
+                        collection_id=collection_id, generation=generation, document_id=document_id, revision=number,
+                        state=WRITING, fingerprint="", contextual_header=False, updated_at=now_ms(),
+                    )
+                )  # fmt: skip
+        return keys
+
     async def publish(
         self,
         key: RevisionKey,
@@ -220,11 +238,18 @@ class Ledger:
                 )
             return [_entry(row).key for row in rows]
 
-    async def retire_collection(self, connection: AsyncConnection, collection_id: str) -> None:
-        """Retire all that belongs to a collection, inside a transaction; its generations say when it is purged."""
+    async def drop(self, connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
+        """Forget all of a collection, or of one generation, whose rows are purged together, inside a transaction.
+
+        What is being written is retired instead: its writer must notice.
+        """
+        chosen = [revisions.c.collection_id == collection_id]
+        if generation:
+            chosen.append(revisions.c.generation == generation)
+        await connection.execute(sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT))
         await connection.execute(
             sa.update(revisions)
-            .where(revisions.c.collection_id == collection_id)
+            .where(*chosen, revisions.c.state == WRITING)
             .values(state=RETIRED, purge_at=now_ms() + _WRITER_TIMEOUT_MS, updated_at=now_ms())
         )
 
@@ -300,6 +325,15 @@ class Ledger:
         query = sa.select(revisions).where(revisions.c.purge_at <= now_ms()).order_by(revisions.c.purge_at).limit(limit)
         async with self._database.read() as connection:
             return [_entry(row) for row in await connection.execute(query)]
+
+    async def drop_generation(self, collection_id: str, generation: int) -> bool:
+        """Forget a purged generation's entries; return whether any is left because its writer may be at work."""
+        async with self._database.write() as connection:
+            await self.drop(connection, collection_id, generation)
+            query = sa.select(revisions.c.revision).where(
+                revisions.c.collection_id == collection_id, revisions.c.generation == generation
+            )
+            return (await connection.execute(query.limit(1))).first() is not None
 
     async def forget(self, key: RevisionKey) -> None:
         """Drop the entry of a revision whose rows are purged."""

@@ -1,11 +1,10 @@
 """Applying an update mask to a message."""
 
 from collections.abc import Iterable
-
-from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.message import Message
+from typing import Any
 
 from footnote_kit.errors import InvalidArgument
+from google.protobuf.message import Message
 
 
 def apply(source: Message, target: Message, paths: Iterable[str], allowed: Iterable[str]) -> None:
@@ -41,7 +40,7 @@ def _leaves(message: Message) -> list[str]:
     return paths
 
 
-def _is_ours(field: FieldDescriptor) -> bool:
+def _is_ours(field: Any) -> bool:
     """Tell whether a field holds one message of ours, to be entered, not a Duration or Struct, to be taken whole."""
     kind = field.message_type
     return kind is not None and not field.is_repeated and kind.full_name.startswith("footnote.")

@@ -11,7 +11,7 @@ from footnote_store.rows import MessageRow, Row
 class ChunkStore(Protocol):
     """The part of the vector store that indexing writes through; see footnote_store.store."""
 
-    async def ensure_space(self, dimensions: int, timeout: float = ...) -> str:
+    async def ensure_space(self, dimensions: int, variant: int = ..., timeout: float = ...) -> str:
         """Make the physical collection for a dimension if it is absent; return its name."""
         ...
 

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from footnote.types.v1 import chunk_pb2
+from footnote_providers.base import Vectors
+
 from footnote_indexing.drafts import embedded_text
 from footnote_indexing.ledger import Entry
 from footnote_indexing.ports import ChunkStore
 from footnote_indexing.store_writer import revision_expr
 from footnote_indexing.vectorizers import Vectorizer
-from footnote_providers.base import Vectors
 
 _PAGE = 1000
 _MOST = 200_000
@@ -18,9 +19,7 @@ _MOST = 200_000
 class PreviousRevision:
     """Knows which chunk of the revision before has which text, and fetches vectors when they are asked for."""
 
-    def __init__(
-        self, store: ChunkStore, space: str, entry: Entry, vectorizer: Vectorizer
-    ) -> None:
+    def __init__(self, store: ChunkStore, space: str, entry: Entry, vectorizer: Vectorizer) -> None:
         self._store = store
         self._space = space
         self._key = entry.key

@@ -7,6 +7,9 @@ from hashlib import sha256
 from time import monotonic
 
 from footnote.types.v1 import chunk_pb2
+from footnote_kit.errors import Unavailable
+from footnote_store.rows import Row
+
 from footnote_indexing.drafts import Draft
 from footnote_indexing.generations import Generation
 from footnote_indexing.ledger import CURRENT, Ledger, Opened, RevisionKey
@@ -14,8 +17,6 @@ from footnote_indexing.previous import PreviousRevision
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter, revision_expr
 from footnote_indexing.vectorizers import Vectorizer
-from footnote_kit.errors import Unavailable
-from footnote_store.rows import Row
 
 _PAGE = 1000
 
@@ -75,9 +76,11 @@ class RevisionWriter:
         before = opened.before
         if before is not None and before.state == CURRENT:
             return opened
-        space = await self._writer.store.ensure_space(self._vectorizer.settings.dimensions)
+        space = await self._writer.ensure(self._generation)
         if space != self._generation.space:
-            raise Unavailable(f"the vector store offers {space!r} for {self._generation.space!r}", reason="STORE_UNAVAILABLE")
+            raise Unavailable(
+                f"the vector store offers {space!r} for {self._generation.space!r}", reason="STORE_UNAVAILABLE"
+            )
         if before is not None:
             if before.fingerprint == fingerprint:
                 await self._find_present()
@@ -91,7 +94,7 @@ class RevisionWriter:
         return opened
 
     async def write(self, drafts: Sequence[Draft]) -> None:
-        """Embed and store one batch. A store failure is kept for later, so that the other batches still get their chance."""
+        """Embed and store one batch. A store failure is kept for later: the other batches still get their chance."""
         if self._present:
             missing = [draft for draft in drafts if self._present.get(draft.chunk.id) != fingerprint_of(draft.chunk)]
             self.tally.stored += len(drafts) - len(missing)

@@ -21,7 +21,7 @@ class Settings(BaseSettings):
     purge_grace: float = Field(default=10.0, ge=0)
     """How long a replaced revision stays in the store, for searches that began before the switch."""
     headstart: float = Field(default=0.25, ge=0)
-    """How long a new revision of a searchable document has been announced as hidden before its first chunk is written."""
+    """How long a new revision of a searchable document is known as hidden before its first chunk is written."""
     rollback_window: float = Field(default=3600.0, ge=0)
     """How long the vectors of a replaced embedding model are kept."""
     abandon_after: float = Field(default=86400.0, gt=0)

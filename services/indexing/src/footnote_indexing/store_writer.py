@@ -4,14 +4,16 @@ import asyncio
 import random
 from collections.abc import Sequence
 
-from footnote_indexing.ledger import RevisionKey
-from footnote_indexing.ports import ChunkStore
-from footnote_indexing.settings import Settings
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 from footnote_store.compiler import quote
 from footnote_store.rows import Row
+
+from footnote_indexing.generations import Generation
+from footnote_indexing.ledger import RevisionKey
+from footnote_indexing.ports import ChunkStore
+from footnote_indexing.settings import Settings
 
 _log = get_logger("footnote.indexing.store")
 
@@ -29,8 +31,12 @@ class StoreWriter:
         self._attempts = settings.store_attempts
         self._turns = asyncio.Semaphore(settings.store_in_flight)
 
+    async def ensure(self, generation: Generation) -> str:
+        """Make sure of a generation's physical collection; return its name."""
+        return await self.store.ensure_space(generation.embedding.dimensions, generation.variant)
+
     async def write(self, space: str, rows: Sequence[Row]) -> None:
-        """Write one batch; after the last attempt raises Unavailable(STORE_UNAVAILABLE) and logs the ids not written."""
+        """Write one batch; after the last attempt raise Unavailable(STORE_UNAVAILABLE) and log the ids not written."""
         for attempt in range(1, self._attempts + 1):
             try:
                 async with self._turns:

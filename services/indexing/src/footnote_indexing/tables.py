@@ -28,7 +28,7 @@ generations = sa.Table(
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("tenant_id", sa.String(256), nullable=False),
     sa.Column("state", sa.String(16), nullable=False),
-    sa.Column("space", sa.String(128), nullable=False),
+    sa.Column("variant", sa.Integer, nullable=False),
     sa.Column("embedding", sa.LargeBinary, nullable=False),  # types.v1.EmbeddingSettings, dimensions filled in
     sa.Column("purge_at", sa.BigInteger, nullable=True, index=True),
 )

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
-
 from footnote.types.v1 import collection_pb2
-from footnote_indexing.ports import EmbeddingCache
 from footnote_kit import names
 from footnote_kit.telemetry import counter, span
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider, Vectors
 from footnote_providers.settings import DefaultSettings
+
+from footnote_indexing.ports import EmbeddingCache
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Vectorizer:
         return digest.hexdigest()
 
     async def embed(self, keys: Sequence[str], texts: Sequence[str], known: Mapping[str, Vectors]) -> Embedded:
-        """Embed texts whose `key`s are given; `known` vectors are used before the cache, and the cache before the provider."""
+        """Embed texts whose `key`s are given: by `known` vectors, else the cache, else the provider."""
         found = dict(known)
         asked = list({key for key in keys if key not in found})
         if asked:
@@ -74,7 +74,9 @@ class Vectorizer:
             fresh = dict(zip(missing, made, strict=True))
             found.update(fresh)
             await self._cache.put(fresh)
-        vectors = np.stack([found[key] for key in keys]) if keys else np.zeros((0, self.settings.dimensions), np.float32)
+        vectors = (
+            np.stack([found[key] for key in keys]) if keys else np.zeros((0, self.settings.dimensions), np.float32)
+        )
         return Embedded(vectors, list(missing.values()))
 
     async def _call(self, texts: Sequence[str]) -> Vectors:
@@ -124,7 +126,7 @@ class Vectorizers:
     async def resolve(self, settings: collection_pb2.EmbeddingSettings) -> collection_pb2.EmbeddingSettings:
         """Return settings with provider, model and dimensions filled in; may call the provider to learn the last.
 
-        Raises InvalidArgument(PROVIDER_INVALID) for wrong settings, Unavailable(PROVIDER_FAILED) when it must answer and does not.
+        Raises InvalidArgument(PROVIDER_INVALID) for wrong settings, Unavailable(PROVIDER_FAILED) when it does not answer.
         """
         chosen = registry.with_defaults(settings, self._defaults)
         provider = await registry.acreate(chosen)

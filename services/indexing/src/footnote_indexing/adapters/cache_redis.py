@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from redis.asyncio import Redis
-from redis.exceptions import RedisError
-
 from footnote_kit.logs import get_logger
 from footnote_providers.base import Vectors
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 _log = get_logger("footnote.indexing.cache")
 _PREFIX = "footnote:embedding:"
@@ -30,7 +29,7 @@ class RedisCache:
             _log.warning("embedding_cache_failed", error=type(error).__name__)
             return {}
         pairs = zip(keys, values, strict=True)
-        return {key: np.frombuffer(value, dtype=np.float32) for key, value in pairs if value is not None}
+        return {key: np.frombuffer(value, dtype=np.float32) for key, value in pairs if isinstance(value, bytes)}
 
     async def put(self, vectors: Mapping[str, Vectors]) -> None:
         """Keep vectors."""

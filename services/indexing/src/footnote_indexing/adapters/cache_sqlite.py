@@ -2,17 +2,19 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import time
+from typing import TypeVar
 
 import numpy as np
-
 from footnote_kit.logs import get_logger
 from footnote_providers.base import Vectors
 
 _log = get_logger("footnote.indexing.cache")
+A = TypeVar("A")
+T = TypeVar("T")
 _PRUNE_EVERY = 2000
 _SLICE = 500  # below SQLite's limit of host parameters everywhere
 
@@ -46,7 +48,7 @@ class SqliteCache:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
-    async def _run(self, function, argument, otherwise):  # type: ignore[no-untyped-def]
+    async def _run(self, function: Callable[[A], T], argument: A, otherwise: T) -> T:
         """Run on the thread; a broken file makes an empty cache, not a failed document."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, function, argument)
@@ -57,7 +59,7 @@ class SqliteCache:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             connection = sqlite3.connect(self._path, isolation_level=None)
-            # Losing the newest entries in a power cut costs a few embeddings, waiting for the disk would cost every one.
+            # Losing the newest entries in a power cut costs a few embeddings; waiting for the disk would cost all.
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=OFF")
             connection.execute("PRAGMA busy_timeout=2000")
@@ -81,7 +83,9 @@ class SqliteCache:
     def _put(self, vectors: dict[str, Vectors]) -> None:
         expires = time() + self._ttl
         connection = self._open()
-        rows = [(key, np.ascontiguousarray(vector, dtype=np.float32).tobytes(), expires) for key, vector in vectors.items()]
+        rows = [
+            (key, np.ascontiguousarray(vector, dtype=np.float32).tobytes(), expires) for key, vector in vectors.items()
+        ]
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
         self._written += len(rows)

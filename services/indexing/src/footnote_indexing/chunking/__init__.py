@@ -1,14 +1,17 @@
 """Cutting documents into chunks."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from footnote.types.v1 import collection_pb2
+
 from footnote_indexing.chunking import strategies
 from footnote_indexing.chunking.model import Chunker, SentenceDistances, Sizes
 from footnote_indexing.chunking.parent_child import ParentChild
 from footnote_indexing.chunking.semantic import Semantic
 
-_PLAIN: dict[int, Callable[[Sizes], Chunker]] = {
+_PLAIN: dict[collection_pb2.ChunkingStrategy.ValueType, Callable[[Sizes], Chunker]] = {
     collection_pb2.CHUNKING_STRATEGY_FIXED_WINDOW: strategies.FixedWindow,
     collection_pb2.CHUNKING_STRATEGY_PARAGRAPH: strategies.Paragraph,
     collection_pb2.CHUNKING_STRATEGY_HEADING_SECTION: strategies.HeadingSection,
@@ -17,7 +20,9 @@ _PLAIN: dict[int, Callable[[Sizes], Chunker]] = {
 
 
 def make_chunker(
-    strategy: collection_pb2.ChunkingStrategy, settings: collection_pb2.ChunkingSettings, distances: SentenceDistances
+    strategy: collection_pb2.ChunkingStrategy.ValueType,
+    settings: collection_pb2.ChunkingSettings,
+    distances: SentenceDistances,
 ) -> Chunker:
     """Return the chunker of a strategy (not AUTO) with settings whose defaults are filled in."""
     in_tokens = settings.unit == collection_pb2.SIZE_UNIT_TOKENS

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1 import document_pb2, locator_pb2
-from footnote_indexing.chunking.model import Cut, PlacedBlock
 from footnote_kit.errors import InvalidArgument
 from footnote_text.locators import narrow
+
+from footnote_indexing.chunking.model import Cut, PlacedBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class TextWindow:
         self._end = 0
 
     def place(self, blocks: Iterable[document_pb2.Block]) -> list[PlacedBlock]:
-        """Give the next blocks their places; InvalidArgument if a block names another place than the contract gives it."""
+        """Give the next blocks their places; InvalidArgument if a block names another place than it has."""
         placed = []
         for block in blocks:
             if not block.text:

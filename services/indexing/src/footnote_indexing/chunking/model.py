@@ -1,5 +1,7 @@
 """What chunkers work on and what they give: placed blocks, pieces, cuts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -11,7 +13,7 @@ HARD_LIMIT = 8000
 """Longest stretch in code points that is kept whole because it is a table row."""
 
 Region: TypeAlias = tuple[str, str, int]
-"""Kind of place, sheet name, slide number: no chunk crosses from one to another, since no locator could say where it is."""
+"""Kind of place, sheet name, slide number: no chunk crosses from one to another; no locator could say where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class PlacedBlock:
             return place, "", locator.slide.slide
         return place, "", 0
 
-    def clip(self, start: int, end: int) -> "PlacedBlock":
+    def clip(self, start: int, end: int) -> PlacedBlock:
         """Return the part between two places of the document's text."""
         first, last = max(start, self.start) - self.start, min(end, self.end) - self.start
         return PlacedBlock(self.block, self.start + first, self.text[first:last], self.offset + first)
@@ -81,7 +83,7 @@ class Cut:
 
     start: int
     end: int
-    level: chunk_pb2.ChunkLevel = chunk_pb2.CHUNK_LEVEL_STANDARD
+    level: chunk_pb2.ChunkLevel.ValueType = chunk_pb2.CHUNK_LEVEL_STANDARD
     parent: tuple[int, int] | None = None
 
 
@@ -105,7 +107,7 @@ class Sizes:
             return sum(piece.cost for piece in pieces) + len(pieces) - 1
         return pieces[-1].end - pieces[0].start
 
-    def without_overlap(self) -> "Sizes":
+    def without_overlap(self) -> Sizes:
         """Return the same without repetition."""
         return Sizes(self.limit, 0, self.in_tokens)
 
@@ -116,7 +118,7 @@ class Chunker(Protocol):
     Together they cover all text that is not white space; each begins and ends at a character that is no white space.
     """
 
-    strategy: collection_pb2.ChunkingStrategy
+    strategy: collection_pb2.ChunkingStrategy.ValueType
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
         """Take the next blocks; return the chunks that are complete."""

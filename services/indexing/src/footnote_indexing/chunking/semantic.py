@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 import numpy as np
-
 from footnote.types.v1 import collection_pb2
+
 from footnote_indexing.chunking import divide
 from footnote_indexing.chunking.model import Cut, Piece, PlacedBlock, Region, SentenceDistances, Sizes
 from footnote_indexing.chunking.pack import Packer

@@ -29,7 +29,7 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer, primary_key=True),
         sa.Column("tenant_id", sa.String(256), nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
-        sa.Column("space", sa.String(128), nullable=False),
+        sa.Column("variant", sa.Integer, nullable=False),
         sa.Column("embedding", sa.LargeBinary, nullable=False),
         sa.Column("purge_at", sa.BigInteger, nullable=True, index=True),
     )
@@ -51,9 +51,7 @@ def upgrade() -> None:
         sa.Column("purge_at", sa.BigInteger, nullable=True, index=True),
         sa.Column("updated_at", sa.BigInteger, nullable=False),
     )
-    op.create_index(
-        "indexing_revisions_by_state", "indexing_revisions", ["collection_id", "generation", "state"]
-    )
+    op.create_index("indexing_revisions_by_state", "indexing_revisions", ["collection_id", "generation", "state"])
 
 
 def downgrade() -> None:
