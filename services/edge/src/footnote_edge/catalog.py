@@ -1,5 +1,6 @@
 """Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
@@ -7,6 +8,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.errors import AlreadyExists, DeadlineExceeded, InvalidArgument, NotFound, Unavailable
 from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
 
 from footnote_edge.database import Database
 from footnote_edge.stages import Stages
@@ -102,12 +104,13 @@ class Catalog:
         known = await self._known(scope, name)
         if known == kept:
             return
-        async with self._sessions.begin() as session:
-            await session.merge(
-                KnownCollectionRow(
-                    tenant_id=scope.tenant_id, user_id=scope.user_id, name=name, payload=kept.SerializeToString()
-                )
-            )
+        row = KnownCollectionRow(
+            tenant_id=scope.tenant_id, user_id=scope.user_id, name=name, payload=kept.SerializeToString()
+        )
+        # Uploads at the same moment may all be the first to name a collection; one of them remembers it.
+        with suppress(IntegrityError):
+            async with self._sessions.begin() as session:
+                await session.merge(row)
 
 
 def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:
