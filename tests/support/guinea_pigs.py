@@ -125,6 +125,13 @@ async def build_unforeseen(runtime: Runtime) -> App:
     raise ValueError("secret plan")
 
 
+async def build_known_callers(runtime: Runtime) -> App:
+    """Start an edge that checks credentials."""
+    app = stand_in("edge", [])
+    app.authenticates = True
+    return app
+
+
 async def build_never_ready(runtime: Runtime) -> App:
     """Start, and never be ready."""
 

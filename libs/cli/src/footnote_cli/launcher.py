@@ -47,8 +47,8 @@ def serve(
             raise StartError("--port is for a target of one service; use --port-base for several")
         folder = settings.data_dir.expanduser().resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        exported = process.configure(settings)
         with locked(folder, STATEFUL.intersection(wanted.services)):
+            exported = process.configure(settings)
             asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
     except ValidationError as error:
         for problem in error.errors():

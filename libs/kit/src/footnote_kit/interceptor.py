@@ -56,15 +56,13 @@ class _Call:
         given = metadata.get(REQUEST_ID_KEY, "")
         request_id = call_context.bind_request_id(given if _REQUEST_ID.fullmatch(given) else "")
         call_context.bind_deadline(context.time_remaining())
-        rpc_service, _, rpc_method = method[1:].rpartition("/")
         parent = _propagator.extract(metadata, otel_context.Context())
         if method.startswith(UNTRACED):
             self._span: Span = trace.INVALID_SPAN
         else:
             attributes = {
                 names.RPC_SYSTEM: "grpc",
-                names.RPC_SERVICE: rpc_service,
-                names.RPC_METHOD: rpc_method,
+                names.RPC_METHOD: method[1:],
                 names.REQUEST_ID: request_id,
             }
             self._span = telemetry.tracer(service).start_span(method[1:], parent, SpanKind.SERVER, attributes)
@@ -76,8 +74,7 @@ class _Call:
     def end(self, code: grpc.StatusCode, error: BaseException | None = None) -> None:
         """Close the span and count the call."""
         seconds = time.perf_counter() - self._started
-        rpc_service, _, rpc_method = self._method[1:].rpartition("/")
-        self._span.set_attribute(names.RPC_STATUS_CODE, code.value[0])
+        self._span.set_attribute(names.RPC_STATUS_CODE, code.name)
         if isinstance(error, asyncio.CancelledError):
             self._span.set_attribute(names.CANCELLED, True)
         elif error is not None:
@@ -86,7 +83,7 @@ class _Call:
         telemetry.gauge(names.RPC_SERVER_ACTIVE).add(-1, {"footnote.service": self._service})
         telemetry.histogram(names.RPC_SERVER_DURATION).record(
             seconds,
-            {names.RPC_SERVICE: rpc_service, names.RPC_METHOD: rpc_method, names.RPC_STATUS_CODE: code.value[0]},
+            {names.RPC_METHOD: self._method[1:], names.RPC_STATUS_CODE: code.name},
         )
         _log.debug("rpc_served", method=self._method, code=code.name, ms=round(seconds * 1000, 2))
 

@@ -20,6 +20,7 @@ from footnote_kit.telemetry_service import TelemetryServicer
 
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+_CLOSE_SECONDS = 5.0
 _log = get_logger("footnote.server")
 
 
@@ -152,7 +153,8 @@ class ServiceHost:
         call_context.bind_service(self.name)
         for hook in self._app.close:
             try:
-                await hook()
+                async with asyncio.timeout(max(grace, _CLOSE_SECONDS)):
+                    await hook()
             except Exception as error:  # the others must be closed nevertheless
                 _log.error("close_failed", stage=self.name, exc_info=error)
         call_context.bind_service("")

@@ -1,6 +1,5 @@
 """Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
 
-from contextlib import suppress
 from datetime import UTC, datetime
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
@@ -104,13 +103,16 @@ class Catalog:
         known = await self._known(scope, name)
         if known == kept:
             return
-        row = KnownCollectionRow(
-            tenant_id=scope.tenant_id, user_id=scope.user_id, name=name, payload=kept.SerializeToString()
-        )
-        # Uploads at the same moment may all be the first to name a collection; one of them remembers it.
-        with suppress(IntegrityError):
-            async with self._sessions.begin() as session:
-                await session.merge(row)
+        row = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "name": name}
+        try:
+            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+        except IntegrityError:
+            # Another first upload wrote the row between our look and our insert; this time it is found and updated.
+            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+
+    async def _write(self, row: KnownCollectionRow) -> None:
+        async with self._sessions.begin() as session:
+            await session.merge(row)
 
 
 def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:
