@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.errors import Unauthenticated
+from footnote_kit.errors import InvalidArgument, Unauthenticated
 from footnote_kit.testing import SCOPE, serve_app
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
@@ -26,14 +26,14 @@ def requests(method: MethodDescriptor, scope: Scope | None) -> Any:
     return stream()
 
 
-async def call(channel: Any, service_name: str, method: MethodDescriptor, scope: Scope | None) -> None:
+async def call(channel: Any, service_name: str, method: MethodDescriptor, request: Any) -> None:
     kind = f"{'stream' if method.client_streaming else 'unary'}_{'stream' if method.server_streaming else 'unary'}"
     stub = getattr(channel, kind)(
         f"/{service_name}/{method.name}",
         message_class(method.input_type).SerializeToString,
         message_class(method.output_type).FromString,
     )
-    made = stub(requests(method, scope), timeout=10)
+    made = stub(request, timeout=10)
     if method.server_streaming:
         async for _ in made:
             pass
@@ -50,11 +50,11 @@ async def test_every_rpc_needs_a_scope(stage: str) -> None:
         for method in service.methods:
             for scope in half:
                 with pytest.raises(Unauthenticated) as caught:
-                    await call(served.channel, service.full_name, method, scope)
+                    await call(served.channel, service.full_name, method, requests(method, scope))
                 assert caught.value.reason == "SCOPE_MISSING", method.full_name
         assert reached == []
         for method in service.methods:
-            await call(served.channel, service.full_name, method, SCOPE)
+            await call(served.channel, service.full_name, method, requests(method, SCOPE))
         assert reached == [method.name for method in service.methods]
 
 
@@ -65,6 +65,22 @@ def test_every_request_has_a_scope_field(stage: str) -> None:
         field = method.input_type.fields_by_name.get("scope")
         assert field is not None, method.full_name
         assert field.message_type.full_name == "footnote.types.v1.Scope", method.full_name
+
+
+async def test_a_stream_without_any_message_is_refused_in_the_right_words() -> None:
+    async def silence() -> AsyncIterator[Message]:
+        return
+        yield
+
+    for stage in (*STAGES, "edge"):
+        _, service = contract(stage)
+        reached: list[str] = []
+        async with serve_app(stand_in(stage, reached)) as served:
+            for method in (method for method in service.methods if method.client_streaming):
+                kind = Unauthenticated if stage != "edge" else InvalidArgument
+                with pytest.raises(kind, match="ended before"):
+                    await call(served.channel, service.full_name, method, silence())
+        assert reached == []
 
 
 def test_edge_takes_no_scope_from_outside() -> None:

@@ -152,9 +152,13 @@ async def test_a_callers_mistake_is_told_and_not_degraded(edge: EdgeServiceStub,
 async def test_a_failing_generation_fails_the_call_after_the_partial_text(edge: EdgeServiceStub, world: World) -> None:
     world.failures["Generate"] = Unavailable("the model died", reason="PROVIDER_FAILED")
     seen = []
-    with pytest.raises(Unavailable) as caught:
+
+    async def read() -> None:
         async for event in edge.Ask(pb.AskRequest(question="tea ?"), timeout=20):
             seen.append(event)
+
+    with pytest.raises(Unavailable) as caught:
+        await read()
     assert caught.value.reason == "PROVIDER_FAILED"
     assert any(event.text_delta for event in seen)
     assert not any(event.HasField("completed") for event in seen)
@@ -167,9 +171,7 @@ async def test_a_callers_cancel_reaches_generation(edge: EdgeServiceStub, world:
         if event.text_delta:
             break
     call.cancel()
-    async with asyncio.timeout(5):
-        while not world.cancelled:
-            await asyncio.sleep(0.01)
+    await world.until(lambda: bool(world.cancelled))
     assert world.cancelled == ["Generate"]
 
 
@@ -202,16 +204,12 @@ async def test_a_conversation_keeps_messages_topic_title_and_memory(edge: EdgeSe
     assert listed.messages[1].id == first.message_id
     assert listed.messages[1].answer == first.answer
     assert listed.messages[1].manifest.prompt_hash == "h"
-    async with asyncio.timeout(10):
-        while len(world.messages) < 4:
-            await asyncio.sleep(0.02)
+    await world.until(lambda: len(world.messages) == 4)
     conversation = (await edge.GetConversation(pb.GetConversationRequest(conversation_id=conversation_id))).conversation
     assert conversation.title == "About tea"
     assert conversation.message_count == 4
     await edge.DeleteConversation(pb.DeleteConversationRequest(conversation_id=conversation_id))
-    async with asyncio.timeout(10):
-        while world.messages:
-            await asyncio.sleep(0.02)
+    await world.until(lambda: not world.messages)
     with pytest.raises(NotFound):
         await edge.ListMessages(pb.ListMessagesRequest(conversation_id=conversation_id))
 

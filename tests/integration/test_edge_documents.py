@@ -125,12 +125,10 @@ async def test_a_provider_that_refuses_fails_the_document_with_its_words(edge: E
 async def test_a_document_deleted_in_mid_job_leaves_no_chunks(edge: EdgeServiceStub, world: World) -> None:
     world.gates["IndexDocument"] = asyncio.Event()
     accepted = await edge.UploadDocument(upload(b"doomed"))
-    while not world.requests("IndexDocument"):
-        await asyncio.sleep(0.01)
+    await world.until(lambda: bool(world.requests("IndexDocument")))
     await edge.DeleteDocument(pb.DeleteDocumentRequest(document_id=accepted.document.id))
     world.gates["IndexDocument"].set()
-    while len(world.requests("DeleteDocumentChunks")) < 2:
-        await asyncio.sleep(0.01)
+    await world.until(lambda: len(world.requests("DeleteDocumentChunks")) == 2)
     assert accepted.document.id not in world.chunks
     with pytest.raises(NotFound):
         await edge.GetDocument(pb.GetDocumentRequest(document_id=accepted.document.id))
@@ -202,8 +200,7 @@ async def test_a_restart_takes_up_what_was_waiting(world: World, tmp_path: Path)
     async with serve_doubles(world) as addresses:
         async with serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
             accepted = await EdgeServiceStub(served.channel).UploadDocument(upload(b"survivor"))
-            while not world.requests("IndexDocument"):
-                await asyncio.sleep(0.01)
+            await world.until(lambda: bool(world.requests("IndexDocument")))
         assert world.documents[accepted.document.id].state == doc.DOCUMENT_STATE_PROCESSING
         del world.failures["IndexDocument"]
         async with serve_app(build, addresses=addresses, data_dir=tmp_path) as served:

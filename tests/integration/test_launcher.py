@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 from footnote_kit.clients import check_health, open_channel
+from footnote_kit.net import is_loopback
 from footnote_kit.settings import DEFAULT_PORTS, KitSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,6 +93,8 @@ async def test_all_in_one_process_from_start_to_end(tmp_path: Path, name: str) -
             assert address in line
             assert await health(address, stage) is None
         all_of_it.process.send_signal(getattr(signal, name))
+        all_of_it.process.send_signal(signal.SIGTERM)  # as `timeout` and `make` do
+        all_of_it.process.send_signal(signal.SIGINT)
         code, error = await all_of_it.end()
         assert code == 0, error
         assert "Traceback" not in error
@@ -175,6 +178,20 @@ async def test_a_service_that_is_not_ready_is_named_and_serving_goes_on(tmp_path
         code, error = await process.end()
     assert code == 0
     assert "retrieval is not ready yet: waiting for Godot" in error
+
+
+async def test_beyond_loopback_only_edge_can_be_reached(tmp_path: Path) -> None:
+    env = {"BUILD_edge": "build_known_callers", "FOOTNOTE_LISTEN_HOST": "0.0.0.0"}
+    async with serving(tmp_path, "all", env) as process:
+        await process.line()
+        edge = process.addresses()["edge"]
+        listening = [
+            (one.laddr.ip.removeprefix("::ffff:"), one.laddr.port)
+            for one in psutil.Process(process.process.pid).net_connections("tcp")
+            if one.status == psutil.CONN_LISTEN
+        ]
+    assert {port for host, port in listening if not is_loopback(host)} == {int(edge.rpartition(":")[2])}
+    assert len({port for _, port in listening}) == len(DEFAULT_PORTS)
 
 
 async def test_a_signal_during_the_start_ends_it_too(tmp_path: Path) -> None:

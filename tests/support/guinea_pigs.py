@@ -23,11 +23,14 @@ class Guinea:
     Requests are `Ask` (a scope, and `trace_id` for any text), responses `Answer` (`name` for any text).
     """
 
-    def __init__(self, *, unary: Any = None, stream: Any = None, collect: Any = None, both: Any = None) -> None:
+    def __init__(
+        self, *, unary: Any = None, stream: Any = None, collect: Any = None, both: Any = None, watch: Any = None
+    ) -> None:
         makers = {
             "Unary": (grpc.unary_unary_rpc_method_handler, unary),
             "Stream": (grpc.unary_stream_rpc_method_handler, stream),
             "Collect": (grpc.stream_unary_rpc_method_handler, collect),
+            "Watch": (grpc.unary_stream_rpc_method_handler, watch),
             "Both": (grpc.stream_stream_rpc_method_handler, both),
         }
         self._handlers = {
@@ -51,6 +54,7 @@ class GuineaStub:
         codec = (Ask.SerializeToString, Answer.FromString)
         self.unary = channel.unary_unary(f"/{SERVICE}/Unary", *codec)
         self.stream = channel.unary_stream(f"/{SERVICE}/Stream", *codec)
+        self.watch = channel.unary_stream(f"/{SERVICE}/Watch", *codec)
         self.collect = channel.stream_unary(f"/{SERVICE}/Collect", *codec)
         self.both = channel.stream_stream(f"/{SERVICE}/Both", *codec)
 
@@ -119,6 +123,13 @@ async def build_broken(runtime: Runtime) -> App:
 async def build_unforeseen(runtime: Runtime) -> App:
     """Fail in a way that nobody thought of."""
     raise ValueError("secret plan")
+
+
+async def build_known_callers(runtime: Runtime) -> App:
+    """Start an edge that checks credentials."""
+    app = stand_in("edge", [])
+    app.authenticates = True
+    return app
 
 
 async def build_never_ready(runtime: Runtime) -> App:

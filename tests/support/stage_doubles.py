@@ -1,7 +1,8 @@
 """The five stages as small in-memory servers: real gRPC, real contracts, and switches that make them fail on demand."""
 
+import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -41,9 +42,18 @@ class World:
     calls: list[tuple[str, Any]] = field(default_factory=list)
     gates: dict[str, Any] = field(default_factory=dict)
     cancelled: list[str] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something to have become true here, ten seconds at most."""
+        async with asyncio.timeout(10):
+            while not condition():
+                self.changed.clear()
+                await self.changed.wait()
 
     async def enter(self, method: str, request: Any) -> None:
         self.calls.append((method, request))
+        self.changed.set()
         gate = self.gates.get(method)
         if gate is not None:
             await gate.wait()
@@ -258,6 +268,7 @@ class Indexing(idx_grpc.IndexingServiceServicer):
     async def IndexMessages(self, request: Any, context: Any) -> idx.IndexMessagesResponse:
         await self.world.enter("IndexMessages", request)
         self.world.messages.extend(request.messages)
+        self.world.changed.set()
         return idx.IndexMessagesResponse(count=len(request.messages))
 
     async def DeleteMessages(self, request: Any, context: Any) -> idx.DeleteMessagesResponse:
@@ -265,6 +276,7 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         kept = [one for one in self.world.messages if one.conversation_id != request.conversation_id]
         gone = len(self.world.messages) - len(kept)
         self.world.messages[:] = kept
+        self.world.changed.set()
         return idx.DeleteMessagesResponse(count=gone)
 
     async def ListProviders(self, request: Any, context: Any) -> idx.ListProvidersResponse:
@@ -357,8 +369,9 @@ class Generation(gen_grpc.GenerationServiceServicer):
         text = "No sources."
         citations = []
         if request.sources:
-            text = f"{request.sources[0].text} [1]"
-            citations = [ans.Citation(number=1, chunk_id=request.sources[0].chunk_id, quote=request.sources[0].text)]
+            source = request.sources[0]
+            text = f"{source.text} [1]"
+            citations = [ans.Citation(number=1, chunk_id=source.chunk_id, filename=source.filename, quote=source.text)]
         try:
             for word in text.split(" "):
                 yield gen.GenerateResponse(text_delta=word + " ")
@@ -366,6 +379,7 @@ class Generation(gen_grpc.GenerationServiceServicer):
         except BaseException as error:
             if not isinstance(error, FootnoteError):
                 self.world.cancelled.append("Generate")
+                self.world.changed.set()
             raise
         for citation in citations:
             yield gen.GenerateResponse(citation=citation)

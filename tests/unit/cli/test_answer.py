@@ -51,7 +51,8 @@ def test_the_summary_counts_cited_sources_once() -> None:
     completed.sources.add(number=1)
     completed.sources.add(number=2)
     completed.time_to_first_token.FromMilliseconds(150)
-    line = summary(completed, 1.25).plain
-    assert (
-        line == "1 250 ms · first word after 150.0 ms · openai/gpt-x · 1 of 2 sources cited · 1 520 tokens · trace ab"
-    )
+    lines = [line.plain for line in summary(completed, 1.25)]
+    assert lines == [
+        "1.2 s · first word after 150 ms · openai/gpt-x · 1 of 2 sources cited · 1 520 tokens",
+        "trace ab",
+    ]

@@ -28,7 +28,7 @@ def test_ask_prints_the_answer_and_its_footnotes(footnote: Footnote) -> None:
         "[1] handbook.pdf, page 3 — “Every employee has 27 days of paid leave a year.” (supported)",
         "[2] stock.xlsx, sheet 'Stocks', cell C12 — “Some” (weak)",
     ]
-    assert "first word after 12.0 ms · builtin/extractive · 2 of 2 sources cited" in printed[3]
+    assert "first word after 12 ms · builtin/extractive · 2 of 2 sources cited" in printed[3]
 
 
 def test_ask_sends_what_was_chosen(footnote: Footnote, edge: ScriptedEdge) -> None:
@@ -121,6 +121,7 @@ def test_ingest_uploads_follows_and_lists_failures(footnote: Footnote, edge: Scr
     assert "The file needs a password" in result.stdout
     assert "Save it without one." in result.stdout
     assert "The file is empty" in result.stdout
+    assert "Check that it was saved." in result.stdout
     assert lines(result.stdout)[-1].endswith("1 new with 3 chunks, 2 failed.")
 
 
@@ -178,7 +179,7 @@ def test_deleting_needs_a_yes_where_nobody_can_be_asked(footnote: Footnote, edge
 
 def test_documents_are_a_table(footnote: Footnote) -> None:
     printed = lines(footnote("documents", "list").stdout)
-    assert printed[0].split() == ["File", "Collection", "State", "Chunks", "Size", "Uploaded", "Id"]
+    assert printed[0].split() == ["File", "Collection", "State", "Chunks", "Size", "Id"]
     assert printed[2].split() == ["handbook.pdf", "default", "indexed", "3", "2.0", "KiB", "doc-handbook.pdf"]
     assert footnote("documents", "list", "--state", "lost").exit_code == 2
 

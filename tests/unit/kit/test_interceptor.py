@@ -154,6 +154,30 @@ async def test_a_call_without_scope_never_reaches_the_handler() -> None:
             assert caught.value.reason == "SCOPE_MISSING"
 
 
+async def test_a_stream_that_says_nothing_is_refused() -> None:
+    async def silence() -> AsyncIterator[Ask]:
+        return
+        yield
+
+    async with serve_app(Guinea(collect=join, both=upper).app()) as served:
+        stub = GuineaStub(served.channel)
+        with pytest.raises(Unauthenticated, match="ended before"):
+            await stub.collect(silence())
+        with pytest.raises(Unauthenticated):
+            await stub.both(silence()).read()
+
+
+async def test_a_handler_that_reads_its_stream_in_another_task_knows_the_scope() -> None:
+    async def split(requests: AsyncIterator[Ask], ctx: Any) -> Answer:
+        reader = asyncio.create_task(join(requests, ctx))
+        await reader
+        scope = context.current_scope()
+        return Answer(name=scope.tenant_id if scope else "nobody")
+
+    async with serve_app(Guinea(collect=split).app()) as served:
+        assert (await GuineaStub(served.channel).collect(asks("a", "b"))).name == "t"
+
+
 async def test_request_ids_are_kept_when_sane_and_made_otherwise() -> None:
     async def say(_: Any, __: Any) -> Answer:
         return Answer(name=context.request_id())
@@ -297,6 +321,52 @@ async def test_a_streaming_handler_must_be_an_async_generator() -> None:
         with pytest.raises(FootnoteError):
             async for _ in GuineaStub(served.channel).stream(ASK):
                 pass
+
+
+@pytest.mark.parametrize(
+    ("inner", "kind"),
+    [
+        ([NotFound("gone", reason="DOCUMENT_NOT_FOUND")], NotFound),
+        ([NotFound("gone", reason="DOCUMENT_NOT_FOUND"), ValueError("hunter2")], Internal),
+        ([ExceptionGroup("nested", [errors.Unavailable("later")])], errors.Unavailable),
+    ],
+)
+async def test_a_group_of_errors_is_shown_as_the_worst_of_them(inner: list[Exception], kind: type[Exception]) -> None:
+    async def fail(_: Any, __: Any) -> Answer:
+        raise ExceptionGroup("tasks", inner)
+
+    async with serve_app(Guinea(unary=fail).app()) as served:
+        with pytest.raises(kind) as caught:
+            await GuineaStub(served.channel).unary(ASK)
+        assert "hunter2" not in str(caught.value)
+
+
+async def test_a_handler_may_abort_by_itself() -> None:
+    async def abort(_: Any, ctx: Any) -> Answer:
+        await ctx.abort(grpc.StatusCode.OUT_OF_RANGE, "past the end")
+        raise AssertionError
+
+    async with serve_app(Guinea(unary=abort).app()) as served:
+        with pytest.raises(InvalidArgument, match="past the end"):
+            await GuineaStub(served.channel).unary(ASK)
+
+
+async def test_a_handler_that_answers_nothing_is_our_fault() -> None:
+    async def nothing(_: Any, __: Any) -> None:
+        return None
+
+    async with serve_app(Guinea(unary=nothing).app()) as served:
+        with pytest.raises(Internal):
+            await GuineaStub(served.channel).unary(ASK)
+
+
+async def test_a_response_can_be_awaited_again() -> None:
+    async with serve_app(Guinea(unary=echo).app()) as served:
+        call = GuineaStub(served.channel).unary(ASK)
+        assert await call == await call
+        assert await call.code() is grpc.StatusCode.OK
+        assert call.done()
+        assert not call.cancelled()
 
 
 async def test_five_hundred_calls_at_once() -> None:

@@ -74,11 +74,11 @@ def test_metrics_in_prometheus_form() -> None:
     )
     assert done.returncode == 0, done.stderr
     samples = [line for line in done.stdout.splitlines() if not line.startswith("#")]
-    (count,) = [line for line in samples if line.startswith("rpc_server_duration_seconds_count")]
-    assert 'rpc_method="Unary"' in count
-    assert 'rpc_grpc_status_code="0"' in count
+    (count,) = [line for line in samples if line.startswith("rpc_server_call_duration_seconds_count")]
+    assert 'rpc_method="footnote.guinea.v1.GuineaService/Unary"' in count
+    assert 'rpc_response_status_code="OK"' in count
     assert count.endswith(" 1.0")
-    assert any(line.startswith("rpc_client_duration_seconds_bucket") and 'le="0.0025"' in line for line in samples)
+    assert any(line.startswith("rpc_client_call_duration_seconds_bucket") and 'le="0.0025"' in line for line in samples)
     (asks,) = [line for line in samples if line.startswith("footnote_edge_asks")]
     assert asks.endswith(" 3.0")
     assert not [line for line in samples if "tenant" in line]  # unbounded labels stay out of metrics

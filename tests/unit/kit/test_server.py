@@ -140,6 +140,38 @@ async def test_stopping_lets_calls_finish_then_closes_in_order() -> None:
     assert order[:4] == ["started guinea", "answered", "first guinea", "second"]
 
 
+async def test_watches_end_when_the_service_stops_and_say_so() -> None:
+    cleaned = asyncio.Queue[str]()
+
+    async def watch(request: Ask, __: Any) -> AsyncIterator[Answer]:
+        try:
+            yield Answer(name="now")
+            await asyncio.Event().wait()
+        finally:
+            cleaned.put_nowait(request.trace_id)
+
+    async def next_of(call: Any) -> str:
+        name: str = (await anext(aiter(call))).name
+        return name
+
+    async with serve_app(Guinea(watch=watch).app(), grace_seconds=60) as served:
+        stub = GuineaStub(served.channel)
+        left, kept = stub.watch(Ask(scope=SCOPE, trace_id="left")), stub.watch(Ask(scope=SCOPE, trace_id="kept"))
+        assert await next_of(left) == await next_of(kept) == "now"
+        left.cancel()
+        assert await asyncio.wait_for(cleaned.get(), 5) == "left"
+        await served.host.drain()
+        with pytest.raises(Unavailable) as caught:
+            await next_of(kept)
+        assert caught.value.reason == "SHUTTING_DOWN"
+        assert await asyncio.wait_for(cleaned.get(), 5) == "kept"
+        with pytest.raises(Unavailable) as late:
+            await next_of(stub.watch(ASK))
+        assert late.value.reason == "SHUTTING_DOWN"
+        async with asyncio.timeout(10):
+            await served.host.stop(60)
+
+
 async def test_too_many_calls_are_refused_not_queued_for_ever() -> None:
     gate, running = asyncio.Event(), asyncio.Event()
 

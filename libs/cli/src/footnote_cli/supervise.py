@@ -58,14 +58,14 @@ class Supervisor:
             self._hosts.append(host)
             port = self._port if self._port is not None else self.runtime.port(DEFAULT_PORTS[name])
             try:
-                self.runtime.addresses[name] = host.bind(self._settings.listen_host, port)
+                self.runtime.addresses[name] = host.bind(self._listen_host(name), port)
             except (ListenError, OSError) as error:
                 raise StartError(str(error)) from error
         for host in self._hosts:
             app = await self._build(host.name)
             self._stack.push_async_callback(host.stop, self._settings.grace_seconds)
             try:
-                await host.serve(app, self._settings.listen_host)
+                await host.serve(app, self._listen_host(host.name))
             except ListenError as error:
                 raise StartError(str(error)) from error
         for host in self._hosts:
@@ -73,6 +73,10 @@ class Supervisor:
                 await host.started()
             except Exception as error:
                 raise _start_error(host.name, error) from error
+
+    def _listen_host(self, name: str) -> str:
+        """Return where a service listens: beside edge the stages stay on loopback, since only edge is for others."""
+        return self._settings.listen_host if name == "edge" or "edge" not in self._target.services else "127.0.0.1"
 
     async def _start_engine(self) -> None:
         if not self._target.engine or self._settings.vector_store_uri:

@@ -13,9 +13,9 @@ from opentelemetry.trace import Span, SpanKind
 from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry
 from footnote_kit.errors import DeadlineExceeded
-from footnote_kit.interceptor import REQUEST_ID_KEY
+from footnote_kit.interceptor import REQUEST_ID_KEY, UNTRACED
 
-_FOREIGN = "/grpc."
+_UNTRACED = ("/grpc.", UNTRACED)
 # What grpc.aio makes of a write to a call that the peer has ended already, until the real status arrives.
 _WRITE_FAILED = "Internal error from Core"
 
@@ -61,14 +61,13 @@ class _Call:
         self._rpc = start(*arguments, timeout=min(limits), metadata=metadata, **options)
 
     def _start_span(self, metadata: list[tuple[str, str | bytes]]) -> Span | None:
-        """Start the client span and put its context into the metadata; none for health and reflection."""
-        if self._method.startswith(_FOREIGN):
+        """Start the client span and put its context into the metadata; none where the caller sees to it."""
+        if self._method.startswith(_UNTRACED) or any(key == "traceparent" for key, _ in metadata):
             return None
-        rpc_service, _, rpc_method = self._method[1:].rpartition("/")
         span = telemetry.tracer().start_span(
             self._method[1:],
             kind=SpanKind.CLIENT,
-            attributes={names.RPC_SYSTEM: "grpc", names.RPC_SERVICE: rpc_service, names.RPC_METHOD: rpc_method},
+            attributes={names.RPC_SYSTEM: "grpc", names.RPC_METHOD: self._method[1:]},
         )
         metadata.append(("traceparent", telemetry.traceparent(span)))
         return span
@@ -120,16 +119,15 @@ class _Call:
         self._ended = True
         if self._span is None:
             return
-        self._span.set_attribute(names.RPC_STATUS_CODE, code.value[0])
+        self._span.set_attribute(names.RPC_STATUS_CODE, code.name)
         if isinstance(error, asyncio.CancelledError):
             self._span.set_attribute(names.CANCELLED, True)
         elif error is not None:
             telemetry.mark_failed(self._span, error)
         self._span.end()
-        rpc_service, _, rpc_method = self._method[1:].rpartition("/")
         telemetry.histogram(names.RPC_CLIENT_DURATION).record(
             time.perf_counter() - self._started,
-            {names.RPC_SERVICE: rpc_service, names.RPC_METHOD: rpc_method, names.RPC_STATUS_CODE: code.value[0]},
+            {names.RPC_METHOD: self._method[1:], names.RPC_STATUS_CODE: code.name},
         )
 
     def __del__(self) -> None:

@@ -32,7 +32,14 @@ def service_config(peer: str) -> str:
     """Return the service config of the channel to a stage: round robin, retries of safe calls, never a timeout."""
     safe = _safe_methods(peer)
     methods = [{"name": safe, "retryPolicy": _RETRY}] if safe else []
-    return json.dumps({"loadBalancingConfig": [{"round_robin": {}}], "methodConfig": methods})
+    return json.dumps(
+        {
+            "loadBalancingConfig": [{"round_robin": {}}],
+            "methodConfig": methods,
+            # When most calls fail, repeating them all would only keep the peer down.
+            "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
+        }
+    )
 
 
 def _safe_methods(peer: str) -> list[dict[str, str]]:
@@ -65,6 +72,7 @@ def open_channel(address: str, peer: str = "", settings: KitSettings | None = No
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.min_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 2_000),
+        ("grpc.dns_min_time_between_resolutions_ms", 5_000),
         # A company's proxy for the web must not stand between two processes of one machine.
         ("grpc.enable_http_proxy", int(not is_loopback(address.rpartition(":")[0]))),
     ]

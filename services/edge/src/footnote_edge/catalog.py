@@ -7,6 +7,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.errors import AlreadyExists, DeadlineExceeded, InvalidArgument, NotFound, Unavailable
 from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
 
 from footnote_edge.database import Database
 from footnote_edge.stages import Stages
@@ -102,12 +103,16 @@ class Catalog:
         known = await self._known(scope, name)
         if known == kept:
             return
+        row = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "name": name}
+        try:
+            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+        except IntegrityError:
+            # Another first upload wrote the row between our look and our insert; this time it is found and updated.
+            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+
+    async def _write(self, row: KnownCollectionRow) -> None:
         async with self._sessions.begin() as session:
-            await session.merge(
-                KnownCollectionRow(
-                    tenant_id=scope.tenant_id, user_id=scope.user_id, name=name, payload=kept.SerializeToString()
-                )
-            )
+            await session.merge(row)
 
 
 def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:

@@ -32,7 +32,7 @@ def _extractor(language: str) -> yake.KeywordExtractor:
 def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedMetadata:
     """Return the metadata of a document whose blocks have all been written to `out`."""
     sample = out.sample
-    language = detect(sample[:_LANGUAGE_SAMPLE]) or (properties.language if properties.language.isalpha() else "")
+    language = next(filter(_is_code, (detect(sample[:_LANGUAGE_SAMPLE]), properties.language)), "")
     structure = out.structure
     structure.has_headings = structure.heading_count >= 2
     structure.has_paragraphs = structure.paragraph_count >= 2
@@ -52,6 +52,10 @@ def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedM
     if properties.file_time is not None:
         found.file_time.FromDatetime(properties.file_time)
     return found
+
+
+def _is_code(language: str) -> bool:
+    return len(language) == 2 and language.isascii() and language.isalpha()
 
 
 def _title(out: BlockWriter, properties: Properties, filename: str) -> str:

@@ -17,7 +17,7 @@ from footnote_cli.files import find_files
 from footnote_cli.ingestion import Ingestor, Observer, Outcome
 from footnote_cli.render import tables
 from footnote_cli.render.progress import BarReport, PlainReport
-from footnote_cli.render.text import milliseconds, plural
+from footnote_cli.render.text import elapsed, plural
 from footnote_cli.session import Session
 from footnote_cli.values import parse_duration, parse_metadata
 
@@ -64,11 +64,11 @@ async def ingest(
     if await _ensure_collection(session, collection, create) and not session.as_json:
         session.err.print(f"Created collection '{collection}'.")
     outcomes = await _run(session, files, metadata, jobs, wait)
-    elapsed = time.perf_counter() - began
+    took = time.perf_counter() - began
     if session.as_json:
-        print_json(_as_json(outcomes, elapsed))
+        print_json(_as_json(outcomes, took))
     else:
-        _summarise(session, outcomes, elapsed)
+        _summarise(session, outcomes, took)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(EXIT_FAILED)
 
@@ -113,12 +113,12 @@ def _shortest_names(files: Sequence[Path]) -> Callable[[Path], str]:
     return lambda path: str(path) if counts[path.name] > 1 else path.name
 
 
-def _summarise(session: Session, outcomes: Sequence[Outcome], elapsed: float) -> None:
+def _summarise(session: Session, outcomes: Sequence[Outcome], took: float) -> None:
     failed = [outcome for outcome in outcomes if outcome.failed]
     fresh = [outcome for outcome in outcomes if not outcome.failed and not outcome.duplicate]
     chunks = sum(outcome.document.chunks_stored for outcome in fresh if outcome.document is not None)
     known = len(outcomes) - len(failed) - len(fresh)
-    parts = [plural(len(outcomes), "document") + f" in {milliseconds(elapsed * 1000)}"]
+    parts = [plural(len(outcomes), "document") + f" in {elapsed(took)}"]
     parts.append(f"{len(fresh)} new with {plural(chunks, 'chunk')}")
     if known:
         parts.append(f"{known} there already")
@@ -128,7 +128,7 @@ def _summarise(session: Session, outcomes: Sequence[Outcome], elapsed: float) ->
     session.out.print(", ".join(parts) + ".", style="red" if failed else "green")
 
 
-def _as_json(outcomes: Sequence[Outcome], elapsed: float) -> dict[str, object]:
+def _as_json(outcomes: Sequence[Outcome], took: float) -> dict[str, object]:
     documents = []
     for outcome in outcomes:
         entry: dict[str, object] = {"path": str(outcome.path), "failed": outcome.failed, "duplicate": outcome.duplicate}
@@ -138,4 +138,4 @@ def _as_json(outcomes: Sequence[Outcome], elapsed: float) -> dict[str, object]:
             entry["error"] = {"reason": outcome.reason, "message": outcome.error, "hint": outcome.hint}
         documents.append(entry)
     failed = sum(outcome.failed for outcome in outcomes)
-    return {"documents": documents, "total": len(outcomes), "failed": failed, "seconds": round(elapsed, 3)}
+    return {"documents": documents, "total": len(outcomes), "failed": failed, "seconds": round(took, 3)}

@@ -23,6 +23,14 @@ _PARSERS = {
     "xlsb": ("sheets", "WorkbookParser"),
     "xls": ("sheets", "WorkbookParser"),
     "ods": ("sheets", "WorkbookParser"),
+    "odt": ("opendocument", "OpenDocumentParser"),
+    "odp": ("opendocument", "OpenDocumentParser"),
+    "epub": ("opendocument", "EpubParser"),
+    "rtf": ("rtf", "RtfParser"),
+    "eml": ("mail", "EmlParser"),
+    "msg": ("mail", "MsgParser"),
+    "doc": ("legacy", "DocParser"),
+    "ppt": ("legacy", "PptParser"),
 }
 
 

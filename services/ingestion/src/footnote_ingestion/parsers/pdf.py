@@ -11,7 +11,7 @@ from pathlib import Path
 import pypdf
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
-from pypdf.errors import FileNotDecryptedError, PyPdfError
+from pypdf.errors import PyPdfError
 
 from footnote_ingestion.failures import CORRUPT, NO_TEXT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
@@ -36,9 +36,7 @@ class PdfParser:
         try:
             document = _open(path)
         except ParseError as error:
-            if error.reason != CORRUPT:
-                raise
-            _check_with_pypdf(path, limits)
+            _check_with_pypdf(path, limits, error)
             return
         try:
             _check_pages(len(document), limits)
@@ -50,8 +48,6 @@ class PdfParser:
         try:
             document = _open(path)
         except ParseError as error:
-            if error.reason != CORRUPT:
-                raise
             return _second_try(path, out, limits, error)
         try:
             count = len(document)
@@ -76,6 +72,9 @@ class PdfParser:
 
 
 def _open(path: Path) -> pdfium.PdfDocument:
+    # PDFium leaves the last error untouched on some failures: without this, a broken file after a protected one would
+    # be taken for protected too.
+    raw.FPDF_LoadMemDocument(b"-", 1, None)
     try:
         return pdfium.PdfDocument(path)
     except pdfium.PdfiumError as error:
@@ -183,19 +182,19 @@ def _moment(text: str) -> datetime | None:
 
 
 def _reader(path: Path) -> pypdf.PdfReader:
+    """Return pypdf's reader; raises `ParseError` when the file needs a password and the empty one does not open it."""
     reader = pypdf.PdfReader(path, strict=False)
     if reader.is_encrypted and not reader.decrypt(""):
         raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.")
     return reader
 
 
-def _check_with_pypdf(path: Path, limits: Limits) -> None:
+def _check_with_pypdf(path: Path, limits: Limits, first: ParseError) -> None:
+    """Let pass what pypdf opens, be it with the empty password; else the `first` failure stands."""
     try:
         _check_pages(len(_reader(path).pages), limits)
-    except FileNotDecryptedError as error:
-        raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.") from error
-    except _PYPDF_ERRORS as error:
-        raise ParseError(CORRUPT, "The PDF is damaged and cannot be opened; it was probably cut off.") from error
+    except _PYPDF_ERRORS:
+        raise first from None
 
 
 def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError) -> Properties:
@@ -203,16 +202,16 @@ def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError)
     try:
         reader = _reader(path)
         info = reader.metadata
-        _check_pages(len(reader.pages), limits)
-        pages = [Page(number, "", 0.0, list(lines)) for number, lines in enumerate(_pypdf_lines(reader), 1)]
-    except FileNotDecryptedError as error:
-        raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.") from error
+        count = len(reader.pages)
+        _check_pages(count, limits)
+        pages = [Page(number, "", 0.0, lines) for number, lines in enumerate(_pypdf_lines(reader), 1)]
     except _PYPDF_ERRORS:
         raise first from None
     if not any(page.lines for page in pages):
-        raise first
+        # PDFium asked for a password where the empty one was enough: then it is the lack of text that counts.
+        raise _no_text(count, pictures=False) if first.reason == PASSWORD_PROTECTED and count else first
     properties = _from_info(info.title, info.author, None, info.get("/ModDate")) if info else Properties()
-    properties.page_count = len(pages)
+    properties.page_count = count
     properties.warnings.append("the file is damaged; what could be read was read")
     write_pages(pages, [], out)
     return properties
