@@ -93,6 +93,8 @@ async def test_all_in_one_process_from_start_to_end(tmp_path: Path, name: str) -
             assert address in line
             assert await health(address, stage) is None
         all_of_it.process.send_signal(getattr(signal, name))
+        all_of_it.process.send_signal(signal.SIGTERM)  # as `timeout` and `make` do
+        all_of_it.process.send_signal(signal.SIGINT)
         code, error = await all_of_it.end()
         assert code == 0, error
         assert "Traceback" not in error

@@ -163,6 +163,16 @@ async def test_messages_are_found_only_by_their_user(store: VectorStore) -> None
     assert await store.delete(space, 'conversation_id == "k1"') == 2
 
 
+async def test_a_space_never_written_to_is_empty(store: VectorStore) -> None:
+    assert await store.query("chunks_77", scope(), 5) == []
+    assert await store.search_dense("chunks_77", [0.5] * 77, scope(), 5) == []
+    assert await store.search_lexical("chunks_77", "x", scope(), 5) == []
+    assert await store.search_messages("messages_77", [0.5] * 77, "t", "u", 5) == []
+    assert await store.filenames("chunks_77", scope(), 5) == {}
+    assert await store.count("chunks_77", scope()) == 0
+    assert await store.delete("chunks_77", scope()) == 0
+
+
 async def test_health(store: VectorStore) -> None:
     await store.ensure_space(DIMENSIONS)
     health = await store.health()

@@ -369,8 +369,9 @@ class Generation(gen_grpc.GenerationServiceServicer):
         text = "No sources."
         citations = []
         if request.sources:
-            text = f"{request.sources[0].text} [1]"
-            citations = [ans.Citation(number=1, chunk_id=request.sources[0].chunk_id, quote=request.sources[0].text)]
+            source = request.sources[0]
+            text = f"{source.text} [1]"
+            citations = [ans.Citation(number=1, chunk_id=source.chunk_id, filename=source.filename, quote=source.text)]
         try:
             for word in text.split(" "):
                 yield gen.GenerateResponse(text_delta=word + " ")

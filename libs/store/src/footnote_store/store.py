@@ -45,6 +45,12 @@ _CONNECT_TIMEOUT = 5.0
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
 
 
+class _SpaceMissing(Unavailable):
+    """Nothing was ever written to this physical collection, so a reader finds nothing in it."""
+
+    default_reason = "STORE_UNAVAILABLE"
+
+
 class VectorStore:
     """Chunks and messages in a vector database.
 
@@ -159,7 +165,7 @@ class VectorStore:
                 timeout=timeout,
             )  # fmt: skip
 
-        result = await self._call("search", space, timeout, search, channel=field)
+        result = await self._read("search", space, timeout, search, channel=field, empty=[[]])
         return [_hit(item["entity"], float(item["distance"])) for item in result[0]]
 
     async def query(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Chunk]:
@@ -188,7 +194,7 @@ class VectorStore:
                     space, filter=page, output_fields=["id", *CHUNK_OUTPUT], limit=size, offset=offset, timeout=timeout
                 )
 
-            entities = sorted(await self._call("query", space, timeout, query), key=lambda entity: entity["id"])
+            entities = sorted(await self._read("query", space, timeout, query), key=lambda entity: entity["id"])
             hits.extend(_hit(entity, 0.0) for entity in entities)
             if len(entities) < size:
                 break
@@ -203,7 +209,19 @@ class VectorStore:
                 space, filter=expr, output_fields=["id"], limit=min(limit, _MAX_WINDOW), timeout=timeout
             )
 
-        return sorted(entity["id"] for entity in await self._call("query", space, timeout, query))
+        return sorted(entity["id"] for entity in await self._read("query", space, timeout, query))
+
+    async def filenames(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> dict[str, str]:
+        """Return document id to file name for the rows that pass a filter; ask for one row a document."""
+
+        async def query(client: AsyncMilvusClient) -> Any:
+            return await client.query(
+                space, filter=expr, output_fields=["document_id", "filename"], limit=min(limit, _MAX_WINDOW),
+                timeout=timeout,
+            )  # fmt: skip
+
+        entities = await self._read("query", space, timeout, query)
+        return {entity["document_id"]: entity["filename"] for entity in entities}
 
     async def vectors(
         self, space: str, ids: Sequence[str], timeout: float = 10.0
@@ -229,7 +247,7 @@ class VectorStore:
         async def query(client: AsyncMilvusClient) -> Any:
             return await client.query(space, filter=expr, output_fields=["count(*)"], timeout=timeout)
 
-        result = await self._call("count", space, timeout, query)
+        result = await self._read("count", space, timeout, query, empty=[{"count(*)": 0}])
         return int(result[0]["count(*)"])
 
     async def delete(self, space: str, expr: str, timeout: float = 60.0) -> int:
@@ -268,7 +286,7 @@ class VectorStore:
                 timeout=timeout,
             )  # fmt: skip
 
-        result = await self._call("search", space, timeout, search)
+        result = await self._read("search", space, timeout, search, empty=[[]])
         return [
             decode_message(item["entity"], float(item["distance"]))
             for item in result[0]
@@ -318,6 +336,16 @@ class VectorStore:
                     self._client = client
         return self._client
 
+    async def _read(
+        self, operation: str, space: str, timeout: float, function: Callable[[AsyncMilvusClient], Awaitable[Any]],
+        channel: str = "", empty: Any = (),
+    ) -> Any:  # fmt: skip
+        """Run a call that finds nothing where nothing was ever written."""
+        try:
+            return await self._call(operation, space, timeout, function, channel)
+        except _SpaceMissing:
+            return empty
+
     async def _call(
         self,
         operation: str,
@@ -353,7 +381,7 @@ class VectorStore:
         if "not found" in lowered and "collection" in lowered:
             # Made again by whoever writes next; a reader sees an empty store.
             self._spaces.clear()
-            return _unavailable("the vector store does not have this collection")
+            return _SpaceMissing("the vector store does not have this collection")
         return _unavailable(
             f"the vector store failed at {operation}: {text.splitlines()[0][:200] if text else error.code}"
         )

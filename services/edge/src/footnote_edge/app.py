@@ -27,6 +27,7 @@ from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.traces import Traces
 from footnote_edge.watch import Watch
+from footnote_edge.web import Web
 
 
 async def build(runtime: Runtime) -> App:
@@ -58,6 +59,7 @@ async def build(runtime: Runtime) -> App:
         version=_version(),
     )
     reconciler = Reconciler(stages, jobs, settings)
+    web = Web(runtime, settings, parts.version)
     return App(
         name="edge",
         servicers=[
@@ -68,8 +70,8 @@ async def build(runtime: Runtime) -> App:
             )
         ],
         ready=database.ping,
-        start=[reconciler.start],
-        close=[reconciler.stop, jobs.close, database.close],
+        start=[reconciler.start, web.start],
+        close=[web.stop, reconciler.stop, jobs.close, database.close],
     )
 
 

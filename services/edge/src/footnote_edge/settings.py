@@ -2,9 +2,10 @@
 
 import socket
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class Settings(BaseSettings):
@@ -42,7 +43,19 @@ class Settings(BaseSettings):
         default=1.0, gt=0, description="How often a watch looks for changes that other replicas made."
     )
     max_question_characters: int = Field(default=8000, ge=1, description="Longest question.")
+    http: bool = Field(default=True, description="Serve HTTP beside gRPC.")
+    http_port: int = Field(default=7180, ge=0, le=65535, description="Port for HTTP.")
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description='Origins whose pages may call over HTTP, separated by commas; "*" for all.'
+    )
     history_messages: int = Field(default=8, ge=0, description="Messages of a conversation given to augmentation.")
+
+    @field_validator("cors_origins", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
 
     def sqlalchemy_url(self, folder: Path) -> str:
         """Return the URL of the edge's own tables, SQLite below `folder` unless set."""

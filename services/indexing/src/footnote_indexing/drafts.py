@@ -13,7 +13,7 @@ from footnote_text.lexical import lexical_text
 
 from footnote_indexing.chunking import auto, make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
-from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, SentenceDistances
+from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, SentenceVectors
 
 _LOOK_BLOCKS, _LOOK_CHARACTERS = 400, 100_000
 """How much of a document AUTO looks at before it chooses; whatever came until then is held back."""
@@ -38,10 +38,10 @@ class Drafter:
         self,
         document: document_pb2.Document,
         settings: collection_pb2.CollectionSettings,
-        distances: SentenceDistances,
+        sentence_vectors: SentenceVectors,
     ) -> None:
         self._chunking = settings.chunking
-        self._distances = distances
+        self._sentence_vectors = sentence_vectors
         self._document = document
         self._window = TextWindow()
         self._waiting: list[PlacedBlock] = []
@@ -88,7 +88,7 @@ class Drafter:
         strategy, reason = self._chunking.strategy, "as the collection sets it"
         if strategy == collection_pb2.CHUNKING_STRATEGY_AUTO:
             strategy, reason = auto.choose(self._waiting)
-        self._chunker = make_chunker(strategy, self._chunking, self._distances)
+        self._chunker = make_chunker(strategy, self._chunking, self._sentence_vectors)
         self.strategy = auto.describe(strategy, reason)
         self._heading = next((b.text for b in self._waiting if b.is_heading and b.block.level <= 1), "")
         self._base = _base(self._document, self._title or self._heading, auto.short_name(strategy))
