@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from footnote_cli.commands import ask, collections, documents, ingest, search, serve, status
+from footnote_cli.commands import ask, collections, documents, ingest, probe, search, serve, status
 
 app = typer.Typer(
     name="footnote",
@@ -25,6 +25,7 @@ app.add_typer(documents.app, name="documents")
 app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)
+app.command()(probe.probe)
 
 
 def _version(wanted: bool) -> None:

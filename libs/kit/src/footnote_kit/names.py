@@ -20,10 +20,9 @@ CITATIONS = "footnote.citations"
 DEGRADATIONS = "footnote.degradations"
 
 # Semantic conventions of rpc, db and gen_ai.
-RPC_SYSTEM = "rpc.system"
-RPC_SERVICE = "rpc.service"
-RPC_METHOD = "rpc.method"
-RPC_STATUS_CODE = "rpc.grpc.status_code"
+RPC_SYSTEM = "rpc.system.name"
+RPC_METHOD = "rpc.method"  # in full: package.Service/Method
+RPC_STATUS_CODE = "rpc.response.status_code"
 DB_SYSTEM = "db.system.name"
 DB_OPERATION = "db.operation.name"
 DB_COLLECTION = "db.collection.name"
@@ -37,12 +36,12 @@ GEN_AI_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
 GEN_AI_FINISH_REASONS = "gen_ai.response.finish_reasons"
 
 # Metrics: name -> (unit, description). Attributes are named as above.
-RPC_SERVER_DURATION = "rpc.server.duration"
-RPC_CLIENT_DURATION = "rpc.client.duration"
+RPC_SERVER_DURATION = "rpc.server.call.duration"
+RPC_CLIENT_DURATION = "rpc.client.call.duration"
 RPC_SERVER_ACTIVE = "footnote.rpc.server.active"
 METRICS: dict[str, tuple[str, str]] = {
-    RPC_SERVER_DURATION: ("s", "Time that calls served took, by service, method and status"),
-    RPC_CLIENT_DURATION: ("s", "Time that calls made took, by service, method and status"),
+    RPC_SERVER_DURATION: ("s", "Time that calls served took, by method and status"),
+    RPC_CLIENT_DURATION: ("s", "Time that calls made took, by method and status"),
     RPC_SERVER_ACTIVE: ("{call}", "Calls being served"),
     "footnote.ingestion.documents": ("{document}", "Documents that reached an end, by state and reason"),
     "footnote.ingestion.bytes": ("By", "Bytes accepted"),
@@ -55,6 +54,7 @@ METRICS: dict[str, tuple[str, str]] = {
     "footnote.embedding.cache": ("{lookup}", "Lookups in the embedding cache, by outcome: hit or miss"),
     "footnote.retrieval.searches": ("{search}", "Searches, by strategy and outcome"),
     "footnote.retrieval.duration": ("s", "Time that searches took, by channel"),
+    "footnote.retrieval.scope_violations": ("{chunk}", "Chunks dropped because they were out of scope; never above 0"),
     "footnote.retrieval.misses": ("{search}", "Searches without a relevant chunk"),
     "footnote.store.duration": ("s", "Time that calls of the vector store took, by operation"),
     "footnote.generation.tokens": ("{token}", "Tokens, by direction and model"),

@@ -82,7 +82,10 @@ class ProcessTelemetry:
             from prometheus_client import start_http_server
 
             readers.append(PrometheusMetricReader())
-            server, thread = start_http_server(settings.metrics_port, addr=settings.listen_host)
+            try:
+                server, thread = start_http_server(settings.metrics_port, addr=settings.listen_host)
+            except OSError as error:
+                raise OSError(error.errno, f"cannot serve metrics on port {settings.metrics_port}: {error}") from error
             self.metrics_address = f"{settings.listen_host}:{server.server_port}"
             self._closers += [server.shutdown, server.server_close, thread.join]
         return readers

@@ -3,10 +3,10 @@
 from functools import cache
 from os import environ
 
+from footnote_kit.errors import InvalidArgument
 from pydantic import BaseModel
 from pydantic_settings import SettingsConfigDict
 
-from footnote_kit.errors import InvalidArgument
 from footnote_providers import builtin, onnx_local, openai_compatible
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.registry import Registration

@@ -9,11 +9,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import grpc
+import numpy as np
 from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote.types.v1.chunk_pb2 import Chunk
 from footnote_kit import names
 from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
 from footnote_kit.telemetry import histogram, span
+from numpy.typing import NDArray
 from opentelemetry.trace import SpanKind
 from pymilvus import AsyncMilvusClient, MilvusClient
 from pymilvus.exceptions import MilvusException
@@ -68,9 +70,12 @@ class VectorStore:
 
     # -- spaces ---------------------------------------------------------------------------------------------------
 
-    async def ensure_space(self, dimensions: int, timeout: float = 30.0) -> str:
-        """Make the physical chunk collection for a dimension if it is not there; return its name."""
-        name = f"chunks_{dimensions}"
+    async def ensure_space(self, dimensions: int, variant: int = 0, timeout: float = 30.0) -> str:
+        """Make a physical chunk collection for a dimension if it is not there; return its name.
+
+        Variants hold the same ids under different models of one dimension, while a collection moves between them.
+        """
+        name = f"chunks_v{variant + 1}_{dimensions}" if variant else f"chunks_{dimensions}"
         await self._ensure(name, dimensions, timeout, chunk_schema, lexical=True)
         return name
 
@@ -217,6 +222,24 @@ class VectorStore:
 
         entities = await self._read("query", space, timeout, query)
         return {entity["document_id"]: entity["filename"] for entity in entities}
+
+    async def vectors(
+        self, space: str, ids: Sequence[str], timeout: float = 10.0
+    ) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of rows by id, shape (dimensions,) each; ids that are not there are left out."""
+        found: dict[str, NDArray[np.float32]] = {}
+        for start in range(0, len(ids), _BATCH):
+            part = list(ids[start : start + _BATCH])
+            expr = f"id in [{', '.join(quote(id_) for id_ in part)}]"
+
+            async def query(client: AsyncMilvusClient, expr: str = expr, size: int = len(part)) -> Any:
+                return await client.query(
+                    space, filter=expr, output_fields=["id", "dense"], limit=size, timeout=timeout
+                )
+
+            for entity in await self._call("query", space, timeout, query):
+                found[entity["id"]] = np.asarray(entity["dense"], dtype=np.float32)
+        return found
 
     async def count(self, space: str, expr: str, timeout: float = 10.0) -> int:
         """Count the rows that pass a filter."""

@@ -17,7 +17,8 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, Span
-from footnote_augmentation import budget, history, prompt, select
+from footnote_augmentation import budget, prompt, select
+from footnote_augmentation import history as window
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
 from footnote_augmentation.suspicion import assess
 from footnote_augmentation.templates import Template, choose
@@ -38,8 +39,8 @@ class Assembly:
     system_prompt: str = ""
     locale: str = ""
     token_budget: int = DEFAULT_BUDGET
-    history_messages: int = history.MAX_MESSAGES
-    history_characters: int = history.MAX_CHARACTERS
+    history_messages: int = window.MAX_MESSAGES
+    history_characters: int = window.MAX_CHARACTERS
     named_document_ids: Sequence[str] = ()
     without_sources: bool = False
     # Decisions made before, by the reranker's limit.
@@ -117,7 +118,7 @@ def build(assembly: Assembly) -> Assembled:
     parts = prompt.Parts(
         question=question,
         block=block,
-        history=history.window(assembly.history, assembly.history_messages, assembly.history_characters),
+        history=window.window(assembly.history, assembly.history_messages, assembly.history_characters),
         memory=assembly.memory,
         system_prompt=assembly.system_prompt,
         without_sources=assembly.without_sources,

@@ -96,12 +96,13 @@ def _depends_on_topic(message: str, language: str) -> bool:
 
 def accumulate(topic: str, message: str, language: str) -> str:
     """The topic after a message: its own words added to a subject it leans on or shares, or a new subject."""
-    old = topic.split()
+    old = _content_words(topic, language)
     new = _content_words(message, language)
     known = {stem for word in old for stem in terms(word, language)}
     shared = [word for word in new if known & set(terms(word, language))]
     if old and new and not shared and not _depends_on_topic(message, language):
-        return " ".join(dict.fromkeys(new[:_MAX_TOPIC_WORDS]))
+        # A new subject asked about in full: the message itself searches better than its words in a row.
+        return " ".join(message.split()[: 2 * _MAX_TOPIC_WORDS])
     merged: list[str] = []
     seen: set[str] = set()
     for word in [*old, *new]:

@@ -40,22 +40,29 @@ def state_word(document: Document) -> Text:
     return Text(text, style=STATE_STYLES.get(word, ""))
 
 
-def documents(items: Iterable[Document], names: Mapping[str, str]) -> Table:
-    """Return documents with their state, failures with why; `names` are the collections' names by id."""
-    result = table("File", "Collection", "State", "Chunks", "Size", "Uploaded", "Id", right=("Chunks", "Size"))
+def documents(items: Iterable[Document], names: Mapping[str, str], width: int) -> Table:
+    """Return documents with their state, failures with why; `names` are the collections' names by id.
+
+    On a narrow terminal (`width` columns) what matters least is left out: it is in `footnote documents get`.
+    """
+    columns = ["File", "Collection", "State", "Chunks", "Size", "Uploaded", "Id"]
+    left_out = {"Uploaded": 110, "Size": 96, "Collection": 86}
+    columns = [column for column in columns if width >= left_out.get(column, 0)]
+    result = table(*columns, right=("Chunks", "Size"))
     for item in items:
         name = Text(item.filename)
         if item.failure.message:
             name.append(f"\n{item.failure.message}", style="red")
-        result.add_row(
-            name,
-            names.get(item.collection_id, item.collection_id),
-            state_word(item),
-            str(item.chunks_stored) if item.chunks_stored else "",
-            size(item.size_bytes),
-            moment(item.create_time),
-            item.id,
-        )
+        cells: dict[str, Text | str] = {
+            "File": name,
+            "Collection": names.get(item.collection_id, item.collection_id),
+            "State": state_word(item),
+            "Chunks": str(item.chunks_stored) if item.chunks_stored else "",
+            "Size": size(item.size_bytes),
+            "Uploaded": moment(item.create_time),
+            "Id": item.id,
+        }
+        result.add_row(*(cells[column] for column in columns))
     return result
 
 
