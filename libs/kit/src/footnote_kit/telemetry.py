@@ -1,11 +1,11 @@
 """Spans and metrics: one tracer per service, sharing processors, so that one process still shows six services."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from opentelemetry import context as otel_context
 from opentelemetry import metrics, trace
-from opentelemetry.metrics import Counter, Histogram, UpDownCounter
+from opentelemetry.metrics import Counter, Histogram, Observation, UpDownCounter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SynchronousMultiSpanProcessor, TracerProvider
 from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, Tracer
@@ -129,6 +129,7 @@ def gauge(name: str) -> UpDownCounter:
     return found
 
 
-def flush(timeout: float = 5.0) -> None:
-    """Send what has not been sent; at most `timeout` seconds. Blocks: call it in a thread."""
-    _processors.force_flush(int(timeout * 1000))
+def observe(name: str, read: Callable[[], float]) -> None:
+    """Report what `read` returns each time metrics are collected; from another thread, so that it must not block."""
+    unit, description = names.METRICS[name]
+    metrics.get_meter(_SCOPE_NAME).create_observable_gauge(name, [lambda _: [Observation(read())]], unit, description)
