@@ -31,6 +31,8 @@ GEN_AI_REQUEST_MODEL = "gen_ai.request.model"
 GEN_AI_RESPONSE_MODEL = "gen_ai.response.model"
 GEN_AI_INPUT_TOKENS = "gen_ai.usage.input_tokens"
 GEN_AI_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+GEN_AI_INPUT_MESSAGES = "gen_ai.input.messages"  # content: by telemetry.record_content only
+GEN_AI_OUTPUT_MESSAGES = "gen_ai.output.messages"  # content: by telemetry.record_content only
 GEN_AI_FINISH_REASONS = "gen_ai.response.finish_reasons"
 
 # Metrics: name -> (unit, description). Attributes are named as above.

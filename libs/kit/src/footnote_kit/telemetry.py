@@ -17,7 +17,9 @@ from footnote_kit.context import current_service
 from footnote_kit.errors import FootnoteError
 from footnote_kit.ring import TraceRing
 
+MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
+_capture = False
 _processors = SynchronousMultiSpanProcessor()  # type: ignore[no-untyped-call]
 _tracers: dict[str, Tracer] = {}
 _instruments: dict[str, Counter | Histogram | UpDownCounter] = {}
@@ -63,6 +65,18 @@ def span(
     finally:
         otel_context.detach(token)
         current.end()
+
+
+def capture_content(wanted: bool) -> None:
+    """Switch the recording of contents on or off for this process; off unless the settings say so."""
+    global _capture
+    _capture = wanted
+
+
+def record_content(attribute: str, text: str) -> None:
+    """Put the text of a document, prompt or answer on the current span, where the deployment wants that; else nothing."""
+    if _capture:
+        trace.get_current_span().set_attribute(attribute, text[:MAX_CONTENT])
 
 
 def mark_failed(current: Span, error: BaseException) -> None:
