@@ -74,7 +74,7 @@ def capture_content(wanted: bool) -> None:
 
 
 def record_content(attribute: str, text: str) -> None:
-    """Put the text of a document, prompt or answer on the current span, where the deployment wants that; else nothing."""
+    """Put the text of a document, prompt or answer on the current span where the deployment wants that."""
     if _capture:
         trace.get_current_span().set_attribute(attribute, text[:MAX_CONTENT])
 
