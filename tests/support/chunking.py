@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
 from footnote_indexing.chunking import make_chunker
@@ -127,15 +128,13 @@ def check_size(blocks: Sequence[document_pb2.Block], item: Made, chunking: colle
     in_tokens = chunking.unit == collection_pb2.SIZE_UNIT_TOKENS
     size = tokens.count(item.passage.text) if in_tokens else len(item.passage.text)
     if size > limit:
-        whole_row = any(
-            block.kind == document_pb2.BLOCK_KIND_TABLE_ROW and block.text.strip() == item.passage.text
-            for block in blocks
-        )
-        assert whole_row and len(item.passage.text) <= HARD_LIMIT, (size, limit)
+        rows = {block.text.strip() for block in blocks if block.kind == document_pb2.BLOCK_KIND_TABLE_ROW}
+        assert item.passage.text in rows, (size, limit)
+        assert len(item.passage.text) <= HARD_LIMIT
 
 
 def check_order(made: Sequence[Made], chunking: collection_pb2.ChunkingSettings) -> None:
-    for before, after in zip(made, made[1:], strict=False):
+    for before, after in pairwise(made):
         assert before.cut.start <= after.cut.start
         assert before.cut.end < after.cut.end
         if chunking.unit != collection_pb2.SIZE_UNIT_TOKENS and before.cut.parent == after.cut.parent:

@@ -20,17 +20,17 @@ from support.shared import shared_dir
 CHARACTERS, TOKENS = collection_pb2.SIZE_UNIT_CHARACTERS, collection_pb2.SIZE_UNIT_TOKENS
 
 FRENCH = (
-    "Le congé annuel est de vingt-cinq jours ouvrés. L'employé en fait la demande à son responsable au moins deux semaines "
-    "avant le départ, soit par écrit, soit par l'outil interne. M. Dupont valide la demande sous 3,5 jours. Qu'en est-il "
-    "des jours fériés ? Ils s'ajoutent aux congés."
+    "Le congé annuel est de vingt-cinq jours ouvrés. L'employé en fait la demande à son responsable au moins deux "
+    "semaines avant le départ, soit par écrit, soit par l'outil interne. M. Dupont valide la demande sous 3,5 jours. "
+    "Qu'en est-il des jours fériés ? Ils s'ajoutent aux congés."
 )
 CHINESE = (
     "员工每年享有二十五天带薪年假。申请应至少提前两周提交给直属主管，可以书面提交，也可以通过内部系统提交。"
     "主管会在三个工作日内答复。法定节假日不计入年假！病假需要医生证明吗？是的，超过三天的病假需要医生证明。"
 )
 GERMAN = (
-    "Der Jahresurlaub beträgt fünfundzwanzig Arbeitstage. Der Antrag ist spätestens zwei Wochen vorher, z. B. schriftlich, "
-    "zu stellen. Dr. Müller entscheidet innerhalb von 3,5 Tagen über die Rechtsschutzversicherungsgesellschaften."
+    "Der Jahresurlaub beträgt fünfundzwanzig Arbeitstage. Der Antrag ist spätestens zwei Wochen vorher, z. B. "
+    "schriftlich, zu stellen. Dr. Müller entscheidet in 3,5 Tagen über die Rechtsschutzversicherungsgesellschaften."
 )
 THAI = "พนักงานมีสิทธิลาพักร้อนปีละยี่สิบห้าวันทำการ ต้องยื่นคำขอล่วงหน้าอย่างน้อยสองสัปดาห์ ผู้จัดการจะตอบภายในสามวัน"
 WRITTEN = {"en": "Sentences in English, short ones. E.g. this one costs $3.50! Is it so? It is.", "fr": FRENCH}
@@ -91,8 +91,9 @@ def test_parents_and_children(strategy: S.ValueType) -> None:
 
 WORD = st.text(st.sampled_from("abcdefgéàöß0123456789"), min_size=1, max_size=12)
 ODD = st.sampled_from(
-    ["e\u0301te\u0301", "👩‍👩‍👧‍👦", "👍🏽", "🇫🇷", "日本語の文章です。", "中文没有空格，", "ภาษาไทย", "\u00a0", "don't", "3.14",
-     "https://example.org/a/b?c=d", "a" * 150, "好" * 150, "«", "…", "\u200b", "U.S.", "e.g.", "\ud7ff", "\U0001f9d1\u200d\U0001f4bb"]
+    ["e\u0301te\u0301", "👩‍👩‍👧‍👦", "👍🏽", "🇫🇷", "日本語の文章です。", "中文没有空格，", "ภาษาไทย", "\u00a0",
+     "don't", "3.14",      "https://example.org/a/b?c=d", "a" * 150,
+     "好" * 150, "«", "…", "\u200b", "U.S.", "e.g.", "\ud7ff", "\U0001f9d1\u200d\U0001f4bb"]
 )  # fmt: skip
 GAP = st.sampled_from([" ", "  ", ". ", "! ", ", ", "\n", "; ", " \t"])
 TEXT = st.lists(st.tuples(st.one_of(WORD, WORD, ODD), GAP), min_size=1, max_size=60).map(

@@ -71,7 +71,7 @@ class Drafter:
         self._waiting_characters += sum(len(block.text) for block in placed)
         if len(self._waiting) < _LOOK_BLOCKS and self._waiting_characters < _LOOK_CHARACTERS:
             return []
-        return self._begin()
+        return self._begin(" in its first part")
 
     def finish(self, parsed: document_pb2.ParsedMetadata) -> list[Draft]:
         """Return the last chunks; what parsing found out fills in title and language where nothing is written yet."""
@@ -83,11 +83,12 @@ class Drafter:
         assert self._chunker is not None
         return drafts + self._draft(self._chunker.finish())
 
-    def _begin(self) -> list[Draft]:
+    def _begin(self, looked_at: str = "") -> list[Draft]:
         """Choose the chunker and give it what was held back."""
         strategy, reason = self._chunking.strategy, "as the collection sets it"
         if strategy == collection_pb2.CHUNKING_STRATEGY_AUTO:
             strategy, reason = auto.choose(self._waiting)
+            reason += looked_at
         self._chunker = make_chunker(strategy, self._chunking, self._sentence_vectors)
         self.strategy = auto.describe(strategy, reason)
         self._heading = next((b.text for b in self._waiting if b.is_heading and b.block.level <= 1), "")

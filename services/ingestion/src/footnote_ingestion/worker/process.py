@@ -33,6 +33,7 @@ class Worker:
         self._killed_for = ""
         self._peak = 0
         self.jobs = 0
+        self.baseline = 0
 
     @classmethod
     async def start(cls, memory_bytes: int) -> Worker:
@@ -67,6 +68,7 @@ class Worker:
         if kind != wire.READY:
             await worker.kill()
             raise RuntimeError("a parser process answered before it was asked")
+        worker.baseline = resident_bytes(worker.pid)
         return worker
 
     @property
