@@ -163,7 +163,7 @@ def _room(token_budget: int, template: Template) -> int:
 
 def _source(item: _Prepared, number: int, text: str) -> Source:
     chunk = item.candidate.chunk
-    suspicion = assess(chunk.text)
+    suspicion = assess(f"{chunk.filename}\n{chunk.text}")
     anchors = []
     for anchor in item.neutral.anchors(chunk.anchors):
         if anchor.span.start < len(text):
