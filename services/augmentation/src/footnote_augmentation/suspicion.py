@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from footnote_augmentation.neutralise import is_invisible
+from footnote_augmentation.neutralise import INVISIBLE, is_invisible
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,11 @@ def assess(text: str) -> Suspicion:
     """Judges a passage as it stands in the document, before it is neutralised."""
     reasons: list[str] = []
     innocence = 1.0
-    hidden = sum(1 for index, char in enumerate(text) if ord(char) > 127 and is_invisible(text, index))
+    hidden = sum(1 for match in INVISIBLE.finditer(text) if is_invisible(text, match.start()))
     # Signs are sought in what a model would read: compatibility forms unified, invisible characters gone.
     plain = text
     if not text.isascii():
-        visible = "".join(char for index, char in enumerate(text) if not is_invisible(text, index))
-        plain = unicodedata.normalize("NFKC", visible)
+        plain = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
     for weight, reason, pattern in _SIGNS:
         if pattern.search(plain):
             innocence *= 1 - weight
