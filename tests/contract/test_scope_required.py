@@ -1,6 +1,7 @@
 """Every RPC of every internal service refuses a call without a scope before its handler runs."""
 
 from collections.abc import AsyncIterator
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -56,6 +57,20 @@ async def test_every_rpc_needs_a_scope(stage: str) -> None:
         for method in service.methods:
             await call(served.channel, service.full_name, method, requests(method, SCOPE))
         assert reached == [method.name for method in service.methods]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_every_rpc_of_the_real_services_needs_a_scope(stage: str) -> None:
+    _, service = contract(stage)
+    build = import_module(f"footnote_{stage}.app").build
+    # Nothing answers at the other stages' addresses: no call may get as far as needing them.
+    nowhere = dict.fromkeys((*STAGES, "edge"), "127.0.0.1:1")
+    async with serve_app(build, addresses=nowhere, vector_store_uri="http://127.0.0.1:1") as served:
+        for method in service.methods:
+            for scope in (None, Scope(user_id="u"), Scope(tenant_id="t")):
+                with pytest.raises(Unauthenticated) as caught:
+                    await call(served.channel, service.full_name, method, requests(method, scope))
+                assert caught.value.reason == "SCOPE_MISSING", method.full_name
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -93,6 +93,8 @@ async def test_all_in_one_process_from_start_to_end(tmp_path: Path, name: str) -
             assert address in line
             assert await health(address, stage) is None
         all_of_it.process.send_signal(getattr(signal, name))
+        all_of_it.process.send_signal(signal.SIGTERM)  # as `timeout` and `make` do
+        all_of_it.process.send_signal(signal.SIGINT)
         code, error = await all_of_it.end()
         assert code == 0, error
         assert "Traceback" not in error
@@ -126,9 +128,12 @@ async def test_a_second_one_on_the_same_folder_is_refused(tmp_path: Path) -> Non
         assert first.addresses() == before
         first.process.kill()
         await first.end()
-    # The kernel frees what a killed process held.
+    # The kernel frees what a killed process held, and what it left behind is not believed.
+    (tmp_path / "addresses.json").write_text('{"http": "127.0.0.1:1", "edge": "127.0.0.1:2"}')
     async with serving(tmp_path, "all") as third:
         assert "is ready" in await third.line()
+        assert set(third.addresses()) == set(DEFAULT_PORTS)
+        assert third.addresses()["edge"] != "127.0.0.1:2"
 
 
 async def test_a_taken_port_ends_it_with_a_message(tmp_path: Path) -> None:

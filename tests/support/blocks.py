@@ -50,7 +50,7 @@ def article(sections: int = 4, paragraphs: int = 3, seed: str = "Widget") -> lis
         line += 1
         for paragraph in range(paragraphs):
             sentences = [
-                f"Sentence {section}-{paragraph}-{n} says that {seed} number {section * 100 + paragraph * 10 + n} is blue."
+                f"Sentence {section}-{paragraph}-{n} says that {seed} {section * 100 + paragraph * 10 + n} is blue."
                 for n in range(5)
             ]
             blocks.append(block(PARAGRAPH, " ".join(sentences), path, lines=(line, line)))

@@ -109,7 +109,9 @@ class ScriptedEdge(edge_service_pb2_grpc.EdgeServiceServicer):
                 metadata = request.metadata
                 self._note(metadata, context)
                 if metadata.filename.startswith("refused"):
-                    raise errors.InvalidArgument("The file is empty", reason="FILE_EMPTY")
+                    raise errors.InvalidArgument(
+                        "The file is empty", reason="FILE_EMPTY", metadata={"hint": "Check that it was saved."}
+                    )
             else:
                 data += request.data
         self.uploads[metadata.filename] = data

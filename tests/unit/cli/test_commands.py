@@ -121,6 +121,7 @@ def test_ingest_uploads_follows_and_lists_failures(footnote: Footnote, edge: Scr
     assert "The file needs a password" in result.stdout
     assert "Save it without one." in result.stdout
     assert "The file is empty" in result.stdout
+    assert "Check that it was saved." in result.stdout
     assert lines(result.stdout)[-1].endswith("1 new with 3 chunks, 2 failed.")
 
 

@@ -323,6 +323,24 @@ async def test_a_streaming_handler_must_be_an_async_generator() -> None:
                 pass
 
 
+@pytest.mark.parametrize(
+    ("inner", "kind"),
+    [
+        ([NotFound("gone", reason="DOCUMENT_NOT_FOUND")], NotFound),
+        ([NotFound("gone", reason="DOCUMENT_NOT_FOUND"), ValueError("hunter2")], Internal),
+        ([ExceptionGroup("nested", [errors.Unavailable("later")])], errors.Unavailable),
+    ],
+)
+async def test_a_group_of_errors_is_shown_as_the_worst_of_them(inner: list[Exception], kind: type[Exception]) -> None:
+    async def fail(_: Any, __: Any) -> Answer:
+        raise ExceptionGroup("tasks", inner)
+
+    async with serve_app(Guinea(unary=fail).app()) as served:
+        with pytest.raises(kind) as caught:
+            await GuineaStub(served.channel).unary(ASK)
+        assert "hunter2" not in str(caught.value)
+
+
 async def test_a_handler_may_abort_by_itself() -> None:
     async def abort(_: Any, ctx: Any) -> Answer:
         await ctx.abort(grpc.StatusCode.OUT_OF_RANGE, "past the end")

@@ -10,7 +10,7 @@ from footnote_kit.app import App, Runtime
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.server import ListenError, ServiceHost
-from footnote_kit.settings import DEFAULT_PORTS, ENGINE_PORT, KitSettings
+from footnote_kit.settings import DEFAULT_PORTS, ENGINE_PORT, STAGES, KitSettings
 from pydantic import ValidationError
 
 from footnote_cli.folder import publish, withdraw
@@ -113,7 +113,7 @@ class Supervisor:
     def publish(self) -> None:
         """Write where this process listens into the data folder, until it stops."""
         published = self.addresses
-        publish(self.runtime.data_dir, published)
+        publish(self.runtime.data_dir, published, alone=self._target.services == STAGES)
         self._stack.callback(withdraw, self.runtime.data_dir, published)
 
     async def stop(self) -> None:

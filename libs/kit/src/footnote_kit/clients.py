@@ -72,6 +72,7 @@ def open_channel(address: str, peer: str = "", settings: KitSettings | None = No
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.min_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 2_000),
+        ("grpc.dns_min_time_between_resolutions_ms", 5_000),
         # A company's proxy for the web must not stand between two processes of one machine.
         ("grpc.enable_http_proxy", int(not is_loopback(address.rpartition(":")[0]))),
     ]

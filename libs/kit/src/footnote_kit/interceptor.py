@@ -94,7 +94,7 @@ class _Call:
             raise error
         known = self._known(error)
         code = getattr(grpc.StatusCode, known.code)
-        if known.code == "INTERNAL" and known is not error:
+        if known.code == "INTERNAL" and not isinstance(error, FootnoteError):
             _log.error("rpc_failed", method=self._method, exc_info=error)
         else:
             _log.info("rpc_refused", method=self._method, code=known.code, reason=known.reason, message=known.message)
@@ -105,6 +105,8 @@ class _Call:
 
     def _known(self, error: Exception) -> FootnoteError:
         """Return the error to show."""
+        while isinstance(error, ExceptionGroup):  # what a TaskGroup makes of the failure of one of its tasks
+            error = next((one for one in error.exceptions if not isinstance(one, FootnoteError)), error.exceptions[0])
         if isinstance(error, FootnoteError):
             return error
         if isinstance(error, grpc.aio.AioRpcError):

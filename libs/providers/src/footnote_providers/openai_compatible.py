@@ -124,8 +124,8 @@ class OpenAICompatibleEmbeddings:
                 throttled = error.status_code == 429
                 raise Transient(message, retry_after(error.response.headers.get("retry-after")), throttled) from error
             raise self._refused(message) from error
-        except (APIError, ValueError) as error:
-            # Not JSON, or cut off in the middle.
+        except (APIError, ValueError, AttributeError, TypeError) as error:
+            # Not JSON, or not what was asked for: a proxy's page makes the SDK stumble over a missing attribute.
             raise Transient(f"unreadable answer: {type(error).__name__}") from error
         try:
             rows = {item.index: item.embedding for item in response.data or ()}

@@ -79,7 +79,7 @@ class Gate:
         wait = self._open_until - self._clock()
         if wait > 0:
             raise Unavailable(
-                f"{self.name} is not called for another {wait:.0f} s after repeated failures, the last: {self._last_error}",
+                f"{self.name} is left alone for {wait:.0f} s after repeated failures, the last: {self._last_error}",
                 reason="PROVIDER_FAILED",
                 retry_after=wait,
             )

@@ -15,6 +15,7 @@ from footnote_generation.units import (
     UNITS,
     unit_words,
 )
+from footnote_text.lexical import is_unspaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,18 @@ _UNIT = "|".join(sorted(map(re.escape, unit_words()), key=len, reverse=True))
 _SYMBOL = "|".join(re.escape(symbol) for symbol in CURRENCIES if not symbol.isalpha())
 _WORDS = "|".join(sorted(NUMBER_WORDS, key=len, reverse=True))
 
+# Letters of scripts with spaces; beside Chinese or Japanese ones a number stands on its own.
+_LETTER = r"A-Za-z0-9_\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
 _DATE = re.compile(
-    rf"""(?ix)(?<![\w.,/-])(?:
-      (?P<iso_y>\d{{4}})-(?P<iso_m>\d{{1,2}})-(?P<iso_d>\d{{1,2}})
+    rf"""(?ix)(?<![{_LETTER}.,/-])(?:
+      (?P<cjk_y>\d{{4}})年(?:(?P<cjk_m>\d{{1,2}})月(?:(?P<cjk_d>\d{{1,2}})[日号])?)?
+    | (?P<cjk_m2>\d{{1,2}})月(?P<cjk_d2>\d{{1,2}})[日号]
+    | (?P<iso_y>\d{{4}})-(?P<iso_m>\d{{1,2}})-(?P<iso_d>\d{{1,2}})
     | (?P<num_a>\d{{1,2}})[/.](?P<num_b>\d{{1,2}})[/.](?P<num_y>\d{{4}})
     | (?P<dmy_d>\d{{1,2}})(?:st|nd|rd|th|er)?[ ](?:of[ ]|de[ ])?(?P<dmy_m>{_MONTH})\.?,?(?:[ ](?:de[ ])?(?P<dmy_y>\d{{4}}))?
     | (?P<mdy_m>{_MONTH})\.?[ ](?P<mdy_d>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?[ ](?P<mdy_y>\d{{4}}))?
     | (?P<my_m>{_MONTH})\.?,?[ ](?:of[ ]|de[ ])?(?P<my_y>\d{{4}})
-    )(?![\w/-])"""
+    )(?![{_LETTER}/-])"""
 )
 _CLOCK = re.compile(
     r"(?ix)(?<![\w:.,])(?:(?P<h>[01]?\d|2[0-4])(?::|[ ]?h[ ]?)(?P<m>[0-5]\d)(?::[0-5]\d)?|(?P<h2>[01]?\d|2[0-4])[ ]?(?:o'clock|heures(?=[ ]pile))"
@@ -58,9 +63,9 @@ _CLOCK = re.compile(
 _QUANTITY = re.compile(
     rf"""(?ix)
     (?P<symbol>{_SYMBOL}|\b(?:USD|EUR|GBP|CHF|CAD|AUD|JPY)[ ]?)?[ ]?
-    (?<![\w])(?P<sign>[-−+](?=\d))?(?P<number>{_NUMBER})(?P<ordinal>st|nd|rd|th|er|ère|e|ème|eme)?(?![\d])
-    (?:[ {_SPACE}-]?(?P<magnitude>{_MAGNITUDE})(?!\w))?
-    (?:[ {_SPACE}-]{{0,2}}(?:(?:de|d'|d’|of)[ ]?)?(?P<unit>{_UNIT})(?![\w]))?"""
+    (?<![{_LETTER}])(?P<sign>[-−+](?=\d))?(?P<number>{_NUMBER})(?P<ordinal>st|nd|rd|th|er|ère|e|ème|eme)?(?![\d])
+    (?:[ {_SPACE}-]?(?P<magnitude>{_MAGNITUDE})(?![{_LETTER}]))?
+    (?:[ {_SPACE}-]{{0,2}}(?:(?:de|d'|d’|of)[ ]?)?(?P<unit>{_UNIT})(?![{_LETTER}]))?"""
 )
 _WORDED = re.compile(
     rf"(?i)(?<![\w-])(?P<words>(?:{_WORDS})(?:(?:[ -](?:and[ -]|et[ -])?)(?:{_WORDS}))*)"
@@ -126,6 +131,10 @@ def _dates(text: str) -> list[Quantity]:
         readings: set[float] = set()
         if group["iso_y"]:
             readings.add(_date_code(int(group["iso_y"]), int(group["iso_m"]), int(group["iso_d"])))
+        elif group["cjk_y"]:
+            readings.add(_date_code(int(group["cjk_y"]), int(group["cjk_m"] or 0), int(group["cjk_d"] or 0)))
+        elif group["cjk_m2"]:
+            readings.add(_date_code(0, int(group["cjk_m2"]), int(group["cjk_d2"])))
         elif group["num_y"]:
             a, b, year = int(group["num_a"]), int(group["num_b"]), int(group["num_y"])
             readings.update(_date_code(year, m, d) for m, d in ((a, b), (b, a)) if 1 <= m <= 12 and 1 <= d <= 31)
@@ -166,7 +175,7 @@ def _build(match: re.Match[str], text: str, readings: frozenset[float], worded: 
     if symbol:
         dimension = f"money:{CURRENCIES[symbol]}"
     elif unit:
-        dimension, factor = UNITS[unit]
+        dimension, factor = UNITS.get(unit, ("", 1.0))
     end = match.end()
     if group["unit"] and not unit:
         end = match.start("unit")
@@ -205,7 +214,7 @@ def find(text: str) -> tuple[Quantity, ...]:
     for match in _QUANTITY.finditer(text):
         # A digit inside a name ("C12", "COVID-19") is part of that name.
         before = text[: match.start("number")][-2:]
-        if before and (before[-1].isalnum() or before[-1] in "_#" or (len(before) == 2 and before[1] in "-." and before[0].isalpha())):
+        if before and ((before[-1].isalnum() and not is_unspaced(before[-1])) or before[-1] in "_#" or (len(before) == 2 and before[1] in "-." and before[0].isalpha())):
             continue
         if free(match.start("number"), match.end("number")):
             item = _build(match, text, _readings(match["number"]), worded=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 MAGNITUDES: dict[str, float] = {
     "hundred": 1e2, "thousand": 1e3, "k": 1e3, "mille": 1e3, "million": 1e6, "millions": 1e6, "mn": 1e6, "mio": 1e6,
     "billion": 1e9, "billions": 1e9, "bn": 1e9, "milliard": 1e9, "milliards": 1e9, "md": 1e9, "trillion": 1e12, "trillions": 1e12,
+    "万": 1e4, "亿": 1e8, "万亿": 1e12, "百万": 1e6, "千万": 1e7, "千": 1e3,
     "millier": 1e3, "milliers": 1e3, "thousands": 1e3, "m": 1e6,
 }  # fmt: skip
 # "m" is a magnitude only next to money; as a unit it is the metre, so the unit reading wins elsewhere.
@@ -21,28 +22,28 @@ _FAMILIES: dict[str, dict[float, str]] = {
         1e-6: "µs microsecond microseconds microseconde microsecondes",
         1e-3: "ms millisecond milliseconds milliseconde millisecondes",
         1.0: "s sec secs second seconds seconde secondes",
-        _MINUTE: "min mins mn minute minutes",
-        _HOUR: "h hr hrs hour hours heure heures",
-        _DAY: "day days jour jours",
+        _MINUTE: "min mins mn minute minutes 分钟",
+        _HOUR: "h hr hrs hour hours heure heures 小时",
+        _DAY: "day days jour jours 天",
         7 * _DAY: "week weeks semaine semaines",
     },
     # Months and years have no fixed number of days: a dimension of their own.
-    "months": {1.0: "month months mois", 12.0: "year years yr yrs an ans année années annee annees", 3.0: "quarter quarters trimestre trimestres", 120.0: "decade decades décennie décennies", 1200.0: "century centuries siècle siècles"},
+    "months": {1.0: "month months mois 个月", 12.0: "year years yr yrs an ans année années annee annees", 3.0: "quarter quarters trimestre trimestres", 120.0: "decade decades décennie décennies", 1200.0: "century centuries siècle siècles"},
     "length": {
         1e-9: "nm nanometre nanometres nanometer nanometers", 1e-6: "µm micrometre micrometres micron microns",
         1e-3: "mm millimetre millimetres millimeter millimeters millimètre millimètres",
         1e-2: "cm centimetre centimetres centimeter centimeters centimètre centimètres",
-        1.0: "m metre metres meter meters mètre mètres", 1e3: "km kilometre kilometres kilometer kilometers kilomètre kilomètres",
+        1.0: "m metre metres meter meters mètre mètres 米", 1e3: "km kilometre kilometres kilometer kilometers kilomètre kilomètres 公里 千米",
         1609.344: "mile miles mi", 0.3048: "ft foot feet", 0.0254: "inch inches pouce pouces", 0.9144: "yard yards yd",
     },
     "area": {1.0: "m² m2", 1e6: "km² km2", 1e4: "ha hectare hectares", 4046.86: "acre acres", 2_589_988.0: "sq mi"},
     "mass": {
         1e-6: "mg milligram milligrams milligramme milligrammes", 1e-3: "g gram grams gramme grammes",
-        1.0: "kg kilo kilos kilogram kilograms kilogramme kilogrammes", 1e3: "t tonne tonnes ton tons", 0.4536: "lb lbs pound pounds", 0.02835: "oz ounce ounces",
+        1.0: "kg kilo kilos kilogram kilograms kilogramme kilogrammes 公斤 千克", 1e3: "t tonne tonnes ton tons 吨", 0.4536: "lb lbs pound pounds", 0.02835: "oz ounce ounces",
     },
     "volume": {1e-3: "ml millilitre millilitres milliliter milliliters", 1e-2: "cl centilitre centilitres", 1.0: "l litre litres liter liters", 1e3: "m³ m3", 3.785: "gallon gallons"},
     "data": {1.0: "byte bytes octet octets", 1e3: "kb ko", 1e6: "mb mo megabyte megabytes mégaoctet mégaoctets", 1e9: "gb go gigabyte gigabytes gigaoctet gigaoctets", 1e12: "tb to terabyte terabytes"},
-    "percent": {1.0: "% percent per\u00a0cent pourcent pour\u00a0cent pct", 1e-1: "‰"},
+    "percent": {1.0: "% ％ percent per\u00a0cent pourcent pour\u00a0cent pct", 1e-1: "‰"},
     "points": {1.0: "percentage\u00a0point percentage\u00a0points pp"},
     "temperature:C": {1.0: "°c ºc celsius degrés\u00a0celsius degrees\u00a0celsius"},
     "temperature:F": {1.0: "°f ºf fahrenheit degrees\u00a0fahrenheit degrés\u00a0fahrenheit"},
@@ -56,6 +57,7 @@ _FAMILIES: dict[str, dict[float, str]] = {
     "money:USD": {1.0: "dollar dollars usd us\u00a0dollars", 1e-2: "cent cents"},
     "money:EUR": {1.0: "€ euro euros eur"},
     "money:GBP": {1.0: "£ sterling gbp"},
+    "money:CNY": {1.0: "元 人民币"},
     "money:CHF": {1.0: "chf francs\u00a0suisses"},
     "money:JPY": {1.0: "yen yens jpy"},
 }  # fmt: skip

@@ -13,7 +13,7 @@ from footnote_text.lexical import lexical_text
 
 from footnote_indexing.chunking import auto, make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
-from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, SentenceDistances
+from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, SentenceVectors
 
 _LOOK_BLOCKS, _LOOK_CHARACTERS = 400, 100_000
 """How much of a document AUTO looks at before it chooses; whatever came until then is held back."""
@@ -38,10 +38,10 @@ class Drafter:
         self,
         document: document_pb2.Document,
         settings: collection_pb2.CollectionSettings,
-        distances: SentenceDistances,
+        sentence_vectors: SentenceVectors,
     ) -> None:
         self._chunking = settings.chunking
-        self._distances = distances
+        self._sentence_vectors = sentence_vectors
         self._document = document
         self._window = TextWindow()
         self._waiting: list[PlacedBlock] = []
@@ -71,7 +71,7 @@ class Drafter:
         self._waiting_characters += sum(len(block.text) for block in placed)
         if len(self._waiting) < _LOOK_BLOCKS and self._waiting_characters < _LOOK_CHARACTERS:
             return []
-        return self._begin()
+        return self._begin(" in its first part")
 
     def finish(self, parsed: document_pb2.ParsedMetadata) -> list[Draft]:
         """Return the last chunks; what parsing found out fills in title and language where nothing is written yet."""
@@ -83,12 +83,13 @@ class Drafter:
         assert self._chunker is not None
         return drafts + self._draft(self._chunker.finish())
 
-    def _begin(self) -> list[Draft]:
+    def _begin(self, looked_at: str = "") -> list[Draft]:
         """Choose the chunker and give it what was held back."""
         strategy, reason = self._chunking.strategy, "as the collection sets it"
         if strategy == collection_pb2.CHUNKING_STRATEGY_AUTO:
             strategy, reason = auto.choose(self._waiting)
-        self._chunker = make_chunker(strategy, self._chunking, self._distances)
+            reason += looked_at
+        self._chunker = make_chunker(strategy, self._chunking, self._sentence_vectors)
         self.strategy = auto.describe(strategy, reason)
         self._heading = next((b.text for b in self._waiting if b.is_heading and b.block.level <= 1), "")
         self._base = _base(self._document, self._title or self._heading, auto.short_name(strategy))

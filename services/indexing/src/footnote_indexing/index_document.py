@@ -1,7 +1,7 @@
 """One revision of a document from its blocks to being searched."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -9,7 +9,9 @@ from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
 from footnote_kit import names
 from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.telemetry import span
+from footnote_providers.base import Vectors
 
+from footnote_indexing.chunking.model import SentenceVectors
 from footnote_indexing.collections import Found
 from footnote_indexing.database import now_ms
 from footnote_indexing.drafts import Draft, Drafter, fingerprint
@@ -110,7 +112,7 @@ class DocumentIndexing:
         return before if before is not None and before.state == CURRENT else None
 
     async def _work(self, parts: AsyncIterator[Part], writers: Sequence[RevisionWriter]) -> Outcome:
-        drafter = Drafter(self._document, self._collection.settings, self._distances(asyncio.get_running_loop()))
+        drafter = Drafter(self._document, self._collection.settings, self._sentence_vectors(asyncio.get_running_loop()))
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(parts, drafter))
@@ -180,14 +182,12 @@ class DocumentIndexing:
             progress.eta_seconds = (monotonic() - self._started) / stored * (self._total - stored)
         return progress
 
-    def _distances(self, loop: asyncio.AbstractEventLoop) -> Callable[[Sequence[str]], Sequence[float]]:
-        """Return how SEMANTIC chunking, on its thread, asks for the distances between neighbouring sentences."""
+    def _sentence_vectors(self, loop: asyncio.AbstractEventLoop) -> SentenceVectors:
+        """Return how SEMANTIC chunking, on its thread, gets the vectors of sentences."""
 
-        async def ask(texts: Sequence[str]) -> list[float]:
+        async def ask(texts: Sequence[str]) -> Vectors:
             keys = [self._vectorizer.key(text) for text in texts]
-            vectors = (await self._vectorizer.embed(keys, texts, {})).vectors
-            similar = (vectors[:-1] * vectors[1:]).sum(axis=1)
-            return [1.0 - float(value) for value in similar]
+            return (await self._vectorizer.embed(keys, texts, {})).vectors
 
         return lambda texts: asyncio.run_coroutine_threadsafe(ask(texts), loop).result()
 

@@ -126,7 +126,7 @@ class Vectorizers:
     async def resolve(self, settings: collection_pb2.EmbeddingSettings) -> collection_pb2.EmbeddingSettings:
         """Return settings with provider, model and dimensions filled in; may call the provider to learn the last.
 
-        Raises InvalidArgument(PROVIDER_INVALID) for wrong settings, Unavailable(PROVIDER_FAILED) when it does not answer.
+        Raises InvalidArgument(PROVIDER_INVALID) for wrong settings, Unavailable(PROVIDER_FAILED) without an answer.
         """
         chosen = registry.with_defaults(settings, self._defaults)
         provider = await registry.acreate(chosen)

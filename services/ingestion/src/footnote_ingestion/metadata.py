@@ -12,9 +12,9 @@ from footnote_text.language import detect
 
 from footnote_ingestion.parsers.base import BlockWriter, Properties
 
-_LANGUAGE_SAMPLE = 5_000
+_LANGUAGE_SAMPLE = 3_000
 # YAKE's cost grows faster than the text; the beginning of a document names its subject.
-_KEYWORD_SAMPLE = 4_000
+_KEYWORD_SAMPLE = 3_000
 _KEYWORDS = 10
 _UNTITLED = re.compile(
     r"(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|slide ?\d*|titel|title|"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
@@ -17,6 +17,7 @@ from footnote_store.filters import ALL, And, any_of, both, compile_expr, conjunc
 from footnote_text.lexical import terms
 
 from footnote_retrieval import adjust, expand, fusion, query
+from footnote_retrieval.affinity import affinities, apply_affinity
 from footnote_retrieval.channels import Channels, Findings, Plan
 from footnote_retrieval.files import FileIndex, NamedFile, named_files
 from footnote_retrieval.model import (
@@ -69,7 +70,8 @@ class Searcher:
             return result
         weights = [await self._embedder.dense_weight(group.embedding) for group in groups]
         strategy, reason = query.choose(understood, settings.strategy, max(weights), self._settings.long_question_words)
-        files = await self._named_files(request, groups, now)
+        filenames = await self._filenames(request, groups, now)
+        files = named_files(request.query, filenames)
         plan = Plan(
             text=request.query,
             lexical_query=query.lexical_query(understood, languages),
@@ -82,7 +84,8 @@ class Searcher:
             query_vector=request.query_vector,
         )
         findings, strategy, reason = await self._run(plan, understood, strategy, reason, settings, clock)
-        ranked = await self._rank(plan, findings, strategy, settings, clock)
+        affinity = affinities(request.query, understood.language, filenames)
+        ranked = await self._rank(plan, findings, strategy, settings, affinity, clock)
         wanted = request.offset + settings.limit
         with clock.step("select"):
             keep = len(ranked) if len(files) > 1 else wanted
@@ -98,13 +101,13 @@ class Searcher:
         self._report(request, result)
         return result
 
-    async def _named_files(self, request: SearchRequest, groups: Sequence[Group], now: float) -> list[NamedFile]:
+    async def _filenames(self, request: SearchRequest, groups: Sequence[Group], now: float) -> dict[str, str]:
         if request.document_ids:
-            return []  # the caller has chosen already
+            return {}  # the caller has chosen already
         filenames: dict[str, str] = {}
         for group in groups:
             filenames.update(await self._files.names(group, now, self._settings.read_timeout))
-        return named_files(request.query, filenames)
+        return filenames
 
     async def _run(
         self,
@@ -133,8 +136,9 @@ class Searcher:
         return findings, strategy, reason
 
     async def _rank(
-        self, plan: Plan, findings: Findings, strategy: SearchStrategy.ValueType, settings: Effective, clock: Clock
-    ) -> list[Candidate]:
+        self, plan: Plan, findings: Findings, strategy: SearchStrategy.ValueType, settings: Effective,
+        affinity: Mapping[str, float], clock: Clock,
+    ) -> list[Candidate]:  # fmt: skip
         """Give every candidate its score and sort."""
         both_ran = strategy == _HYBRID and not findings.dense_failed and not findings.lexical_failed
         if both_ran and not settings.rrf:
@@ -147,7 +151,11 @@ class Searcher:
                 _single(candidates)
             for run in findings.runs:
                 run.weight = _mean_weight(candidates, run.channel)
+            if strategy != _VECTOR and not settings.rrf:
+                adjust.order(candidates)
+                adjust.apply_proximity(candidates, plan.lexical_query.split())
             candidates = [candidate for candidate in candidates if candidate.score >= settings.min_score]
+            apply_affinity(candidates, affinity, self._settings.file_name_weight)
             adjust.apply_recency(candidates, settings.recency_weight, settings.half_life, plan.now)
             adjust.order(candidates)
         return candidates

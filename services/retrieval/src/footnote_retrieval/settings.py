@@ -29,6 +29,12 @@ class Settings(BaseSettings):
     )
     recency_weight: float = Field(default=0.02, ge=0, le=1, description="Largest share of the score that recency adds.")
     recency_half_life_days: float = Field(default=30.0, gt=0, description="Age at which the recency boost has halved.")
+    file_name_weight: float = Field(
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Largest share of the score that a file name spoken of in the question adds.",
+    )
     near_duplicate: float = Field(
         default=0.9,
         gt=0,

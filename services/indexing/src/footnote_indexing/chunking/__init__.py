@@ -7,7 +7,7 @@ from collections.abc import Callable
 from footnote.types.v1 import collection_pb2
 
 from footnote_indexing.chunking import strategies
-from footnote_indexing.chunking.model import Chunker, SentenceDistances, Sizes
+from footnote_indexing.chunking.model import Chunker, SentenceVectors, Sizes
 from footnote_indexing.chunking.parent_child import ParentChild
 from footnote_indexing.chunking.semantic import Semantic
 
@@ -22,7 +22,7 @@ _PLAIN: dict[collection_pb2.ChunkingStrategy.ValueType, Callable[[Sizes], Chunke
 def make_chunker(
     strategy: collection_pb2.ChunkingStrategy.ValueType,
     settings: collection_pb2.ChunkingSettings,
-    distances: SentenceDistances,
+    sentence_vectors: SentenceVectors,
 ) -> Chunker:
     """Return the chunker of a strategy (not AUTO) with settings whose defaults are filled in."""
     in_tokens = settings.unit == collection_pb2.SIZE_UNIT_TOKENS
@@ -32,7 +32,7 @@ def make_chunker(
 
     def plain(sizes: Sizes) -> Chunker:
         if strategy == collection_pb2.CHUNKING_STRATEGY_SEMANTIC:
-            return Semantic(sizes, settings.breakpoint_percentile, distances)
+            return Semantic(sizes, settings.breakpoint_percentile, sentence_vectors)
         return _PLAIN[strategy](sizes)
 
     if not settings.parent_child:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote_providers.base import Vectors
 from footnote_text import tokens
 
 HARD_LIMIT = 8000
@@ -129,5 +130,5 @@ class Chunker(Protocol):
         ...
 
 
-SentenceDistances: TypeAlias = Callable[[Sequence[str]], Sequence[float]]
-"""Cosine distance between each text and the next (n - 1 values); may block, so chunkers run off the event loop."""
+SentenceVectors: TypeAlias = Callable[[Sequence[str]], Vectors]
+"""Embeds sentences: shape (n, dimensions), rows of length 1; may block, so chunkers run off the event loop."""

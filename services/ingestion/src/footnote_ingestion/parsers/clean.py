@@ -26,6 +26,8 @@ def visible(text: str) -> str:
 
 def inline(text: str) -> str:
     """Return the text on one line: breaks and runs of spaces become one space, ligatures their letters."""
+    if text.isascii() and text.isprintable():  # most lines: nothing but single spaces to look after
+        return text.strip() if "  " not in text else _SPACES.sub(" ", text).strip()
     text = _DROP.sub("", newlines(text)).translate(_LIGATURES)
     return _SPACES.sub(" ", text.replace("\n", " ")).strip()
 

@@ -120,8 +120,16 @@ def _read(document: pdfium.PdfDocument) -> tuple[list[Page], int, bool]:
                 page.close()
         except pdfium.PdfiumError:
             unreadable += 1
-        pages.append(Page(index + 1, _label(document, index), height, lines))
+        pages.append(Page(index + 1, _label(document, index), height, _stamps_last(lines)))
     return pages, unreadable, pictures
+
+
+def _stamps_last(lines: list[Line]) -> list[Line]:
+    """Return the lines with text set along the page's edge after the others: it would part their paragraphs."""
+    rotated = [line for line in lines if line.rotated]
+    if not rotated or len(rotated) * 2 > len(lines):
+        return lines
+    return [line for line in lines if not line.rotated] + rotated
 
 
 def _label(document: pdfium.PdfDocument, index: int) -> str:

@@ -56,7 +56,13 @@ class HeadingFinder:
         marked = self._marked(line)
         if marked:
             return min(marked, 6)
-        if self._trust_outline or line.size == 0 or len(line.text) > _MOST or not _LETTERS.search(line.text):
+        if (
+            self._trust_outline
+            or line.size == 0
+            or line.rotated
+            or len(line.text) > _MOST
+            or not _LETTERS.search(line.text)
+        ):
             return 0
         size = _step(line.size)
         if size > self._body * _LARGER:

@@ -27,6 +27,10 @@ _ITEM = re.compile(r"(?:[•●▪◦‣∙■□▶➢✓–—*]|[-]|\(?\d{1,2
 _TERMINAL = re.compile(r"[.!?:;。！？：；][\"'”’)\]»]*$")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _NUMERIC = re.compile(r"[$€£¥(]*[-–—+]?\d[\d.,:/]*[)%]*|[-–—$€£¥%]|\(\d|\)")
+# A row's label without figures may stand between the rows of a table: so many short lines do not end it.
+_MOST_BETWEEN, _SHORT = 2, 90
+_TWO_FIGURES = re.compile(r"[\d–—-][^\s]*\s(?:.*\s)?\S*[\d–—-]")
+_SIGNS = frozenset("$€£¥%()")
 _LAST_FRAGMENT = re.compile(r"[^\W\d_]+$")
 _FIRST_FRAGMENT = re.compile(r"[^\W\d_]+")
 
@@ -55,8 +59,10 @@ def write_pages(pages: Sequence[Page], outline: Sequence[Outline], out: BlockWri
     lines = [line for page in kept for line in page]
     headings = HeadingFinder(lines, outline)
     labels = {page.number: page.label for page in pages}
-    vocabulary = {word.lower() for line in lines for word in _WORD.findall(line.text)}
-    table = 0
+    vocabulary: set[str] = set()
+    if any(line.hyphen for line in lines):
+        vocabulary.update(_WORD.findall("\n".join(line.text for line in lines).lower()))
+    table = between = 0
     for group in _groups(lines, headings):
         text, anchors = _join(group.lines, vocabulary, labels)
         first, last = group.lines[0].page, group.lines[-1].page
@@ -65,11 +71,14 @@ def write_pages(pages: Sequence[Page], outline: Sequence[Outline], out: BlockWri
             out.heading(text, group.level, place, anchors)
         elif len(group.lines) == 1 and _is_row(text):
             table = table or out.new_table()
+            between = 0
             out.add(TABLE_ROW, text, place, anchors=anchors, table=table)
             continue
         else:
             out.add(LIST_ITEM if _ITEM.match(text) else PARAGRAPH, text, place, anchors=anchors)
-        table = 0
+            between += 1
+        if group.level or between > _MOST_BETWEEN or len(text) > _SHORT:
+            table = 0
 
 
 def _groups(lines: Sequence[Line], headings: HeadingFinder) -> list[_Group]:
@@ -117,9 +126,9 @@ def _continues(group: _Group, line: Line, pitch: float) -> bool:
         return True
     if last.bold != line.bold and len(group.lines) == 1 and len(last.text) < 80:
         return False
-    if _is_row(line.text) or (_is_row(last.text) and len(group.lines) == 1):
+    if _broken_on_purpose(group, last, line) or _is_row(line.text):
         return False
-    return not _broken_on_purpose(group, last, line)
+    return len(group.lines) > 1 or not _is_row(last.text)
 
 
 def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
@@ -135,12 +144,22 @@ def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
 
 
 def _is_row(text: str) -> bool:
-    """Return looks like a row of figures: at least two numbers, and they are a good part of the words."""
+    """Tell whether a line looks like a row of a table: it ends in figures, or half of it is figures."""
+    if _TWO_FIGURES.search(text) is None:
+        return False
     words = text.split()
     if not 2 <= len(words) <= 60:
         return False
-    numeric = sum(1 for word in words if _NUMERIC.fullmatch(word))
-    return numeric >= 2 and numeric >= 0.4 * len(words)
+    figures = [_NUMERIC.fullmatch(word) is not None for word in words]
+    count = sum(1 for word, is_figure in zip(words, figures, strict=True) if is_figure and word not in _SIGNS)
+    if count < 2:
+        return False
+    trailing = 0
+    for word, is_figure in zip(reversed(words), reversed(figures), strict=True):
+        if not is_figure:
+            break
+        trailing += word not in _SIGNS
+    return trailing >= 2 or sum(figures) >= 0.5 * len(words)
 
 
 def _join(lines: Sequence[Line], vocabulary: set[str], labels: dict[int, str]) -> tuple[str, list[Anchor]]:

@@ -13,7 +13,7 @@ from footnote_ingestion.worker.process import Frame, Worker, resident_bytes
 from footnote_ingestion.worker.wire import Job
 
 _log = get_logger("footnote.ingestion.pool")
-# A worker that still holds this share of its limit after a file is replaced: the memory goes back to the system.
+# A worker that has grown by this share of its limit after a file is replaced: the memory goes back to the system.
 _FAT = 0.4
 
 
@@ -89,7 +89,7 @@ class Pool:
 
     async def _give_back(self, worker: Worker) -> None:
         self._busy.discard(worker)
-        fat = resident_bytes(worker.pid) > _FAT * self._memory_bytes
+        fat = resident_bytes(worker.pid) - worker.baseline > _FAT * self._memory_bytes
         if worker.alive and not self._closed and not fat and worker.jobs < self._files_per_worker:
             self._idle.append(worker)
             return

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from footnote_generation.adapters.extractive.confidence import confidence, signs
 from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Kind, Question, read
 from footnote_generation.adapters.extractive.ranking import Ranked, rank
@@ -41,8 +42,8 @@ def draft(question_text: str, sources: Sequence[Source]) -> Draft:
 
 
 def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit]) -> float:
-    """How sure it is that the sources answer the question at all, 0 to 1."""
-    return ranked[0].covered if ranked else 0.0
+    """How sure it is that the sources answer the question at all, 0 to 1: the best of the first few sentences."""
+    return max(confidence(signs(question, item, found, item.source_covered)) for item in ranked[:3])
 
 
 def _choose(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:

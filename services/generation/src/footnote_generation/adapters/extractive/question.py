@@ -8,6 +8,7 @@ from enum import Enum
 
 from footnote_generation.words import Analysed, Word, analyse
 from footnote_text import language as languages
+from footnote_text.lexical import is_unspaced
 
 
 class Kind(Enum):
@@ -67,6 +68,8 @@ _ASKING = frozenset(
     quel quelle quels quelles qui quand où combien pourquoi comment année date jour mois personne lieu ville pays sorte genre nombre
     pourcentage appelle nom type citer décrire expliquer définir donner est-ce""".split()
 )
+# Characters of Chinese questions that ask or join: a pair with one of them says nothing of the subject.
+_ASKING_CHARS = frozenset("哪谁什么几吗呢的了是在有多少何为个年月日被于和与及其")
 
 
 def read(text: str) -> Question:
@@ -74,7 +77,13 @@ def read(text: str) -> Question:
     language = languages.detect(text, ("en", "fr")) or "en"
     analysed = analyse(text, language)
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.THING)
-    about = tuple(word for word in analysed.words if word.stems and word.text.lower() not in _ASKING)
+    about = tuple(word for word in analysed.words if word.stems and not _asks(word))
     category = _CATEGORY.search(text)
     sought = analyse(category[1], language).stems if category else frozenset()
     return Question(text, language, kind, analysed, about or tuple(w for w in analysed.words if w.stems), sought)
+
+
+def _asks(word: Word) -> bool:
+    if is_unspaced(word.text[0]):
+        return bool(set(word.text) & _ASKING_CHARS)
+    return word.text.lower() in _ASKING

@@ -14,11 +14,16 @@ from footnote_generation.words import Word
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A sentence with its score, and the share of the question that it and its surroundings cover."""
+    """A sentence with its score; the share of the question covered by it with its surroundings, and by its whole source;
+
+    and the share of the question's neighbouring words that it keeps together.
+    """
 
     unit: Unit
     score: float
     covered: float
+    together: float
+    source_covered: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +31,12 @@ class Weights:
     """How much each sign counts; found on half of the labelled questions, see the tests' experiment."""
 
     coverage: float = 1.0
-    neighbour: float = 0.35
-    heading: float = 0.35
+    neighbour: float = 0.2
+    heading: float = 0.3
     answer: float = 0.25
-    prior: float = 0.35
-    nearness: float = 0.15
-    source: float = 0.45
+    prior: float = 1.2
+    nearness: float = 0.4
+    source: float = 0.3
 
 
 def _wanted(question: Question, units: Sequence[Unit]) -> dict[str, float]:
@@ -121,16 +126,17 @@ def rank(question: Question, units: Sequence[Unit], scores: Sequence[float], wei
                 nearby += weights.neighbour * value
         own /= total
         nearby /= total
+        together = _nearness(question, unit)
         prior = scores[unit.rank] / top if unit.rank < len(scores) else 0.0
         score = (
             weights.coverage * (own + nearby)
             + weights.answer * answers_kind(question, unit) * (0.3 + own)
-            + weights.nearness * _nearness(question, unit)
+            + weights.nearness * together
             + weights.prior * prior
             + weights.source * covered_by_source[unit.source]
             - _penalty(question, unit)
         )
-        ranked.append(Ranked(unit, score, min(1.0, own + nearby)))
+        ranked.append(Ranked(unit, score, min(1.0, own + nearby), together, covered_by_source[unit.source]))
     return sorted(ranked, key=lambda item: (-item.score, item.unit.rank, item.unit.place))
 
 
