@@ -79,7 +79,7 @@ async def test_hybrid_search_finds_and_explains(library: Library) -> None:
     assert all(0 <= score.score <= 1 for scored in found.chunks for score in scored.channels)
     assert [scored.score for scored in found.chunks] == sorted((s.score for s in found.chunks), reverse=True)
     assert sum(score.weight for score in best.channels) == pytest.approx(1)
-    assert [adjustment.name for adjustment in best.adjustments] == ["recency"]
+    assert [adjustment.name for adjustment in best.adjustments] == ["proximity", "recency"]
     assert {"resolve", "embed", "dense", "lexical", "fuse", ""} <= {timing.step for timing in found.timings}
     assert {report.channel: report.candidates for report in found.channels}[Channel.CHANNEL_DENSE] == 6
 
@@ -127,7 +127,7 @@ async def test_offset_continues_where_limit_ended(library: Library) -> None:
 
 async def test_min_score_cuts(library: Library) -> None:
     await handbook(library)
-    found = await retrieve(library, "parental leave in weeks", settings=RetrievalSettings(min_score=0.9, limit=6))
+    found = await retrieve(library, "parental leave in weeks", settings=RetrievalSettings(min_score=0.6, limit=6))
     assert texts(found) == [HANDBOOK[1]]
 
 
@@ -201,7 +201,7 @@ async def test_newer_wins_between_equals(library: Library) -> None:
     await library.add(shelf, chunks_of(["the price of bolts is nine euros here"], "new", created=NOW - 86_400))
     found = await retrieve(library, "What is the price of bolts?", explain=True)
     assert [scored.chunk.document_id for scored in found.chunks] == ["new", "old"]
-    assert found.chunks[0].adjustments[0].delta > found.chunks[1].adjustments[0].delta
+    assert found.chunks[0].adjustments[-1].delta > found.chunks[1].adjustments[-1].delta
 
 
 async def test_repetitions_are_left_out(library: Library) -> None:

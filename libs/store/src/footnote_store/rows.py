@@ -26,7 +26,7 @@ FAR_FUTURE = 2**62
 MAX_TEXT_BYTES = 65_535
 """The engine's limit for a text value."""
 
-CHUNK_OUTPUT = ["text", "extra", "collection_key", "revision_key"]
+CHUNK_OUTPUT = ["text", "lexical_text", "extra", "collection_key", "revision_key"]
 MESSAGE_OUTPUT = ["text", "extra", "tenant_id", "user_id"]
 
 
@@ -42,12 +42,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that a channel found, with the engine's own score: cosine -1 to 1, or BM25 from 0 up."""
+    """A chunk that a channel found, with the engine's own score: cosine -1 to 1, or BM25 from 0 up.
+
+    `lexical_text` are the search terms that it was indexed by.
+    """
 
     chunk: Chunk
     score: float
     collection_key: str
     revision_key: str
+    lexical_text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -404,4 +404,4 @@ def _after(expr: str, last_id: str) -> str:
 
 
 def _hit(entity: Any, score: float) -> Hit:
-    return Hit(decode_chunk(entity), score, entity["collection_key"], entity["revision_key"])
+    return Hit(decode_chunk(entity), score, entity["collection_key"], entity["revision_key"], entity["lexical_text"])

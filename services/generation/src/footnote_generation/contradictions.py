@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from footnote_generation import lexicon
 from footnote_generation.quantities import Quantity, same_dimension, same_value
 from footnote_generation.words import Analysed, Word
+from footnote_text import sentences
+from footnote_text.lexical import fold
 
 
 def quantity_match(claimed: Quantity, given: Analysed) -> Quantity | None:
@@ -22,6 +26,8 @@ def find_conflict(claim: Analysed, given: Analysed, context: frozenset[str]) -> 
     return (
         _numbers(claim, given)
         or _binding(claim, given)
+        or _subject(claim, given)
+        or _slots(claim, given)
         or _polarity(claim, given)
         or _exclusive(claim, given)
         or _roles(claim, given)
@@ -55,10 +61,22 @@ def _binding(claim: Analysed, given: Analysed) -> str:
         if not rivals:
             continue
         near = max(_nearness(claim, given, item) for item in matches)
+        # What the statement begins with is what it is about: if that stands beside its number, all is well.
+        if any(_begins_beside(claim, given, item) for item in matches):
+            continue
         for rival in rivals:
             if _nearness(claim, given, rival) > near + 0.34:
                 return f"the source gives {rival.text} for this, not {quantity.text}"
     return ""
+
+
+def _begins_beside(claim: Analysed, given: Analysed, quantity: Quantity) -> bool:
+    first = next((word for word in claim.content if not set(word.stems) & lexicon.light_stems()), None)
+    rivals = [item for item in given.quantities if item.dimension == quantity.dimension]
+    for word in given.words:
+        if first is not None and set(word.stems) & set(first.stems):
+            return min(rivals, key=lambda item: _distance(word, item, given)) is quantity
+    return False
 
 
 def _nearness(claim: Analysed, given: Analysed, quantity: Quantity) -> float:
@@ -85,53 +103,231 @@ def _nearness(claim: Analysed, given: Analysed, quantity: Quantity) -> float:
     return total
 
 
+def _sentence_of(position: int, given: Analysed) -> tuple[int, int]:
+    for start, end in sentences.split(given.text):
+        if start <= position < end:
+            return start, end
+    return 0, len(given.text)
+
+
+def _subject(claim: Analysed, given: Analysed) -> str:
+    """A number from another sentence than its subject's, when the subject's own sentence has one of that kind."""
+    subject = next((word for word in claim.content if not set(word.stems) & lexicon.light_stems()), None)
+    if subject is None:
+        return ""
+    places = [word.start for word in given.words if set(word.stems) & set(subject.stems)]
+    if not places:
+        return ""
+    stretches = {_sentence_of(place, given) for place in places}
+    for quantity in claim.quantities:
+        here = [item for item in given.quantities if any(a <= item.start < b for a, b in stretches) and item.dimension]
+        if any(same_value(quantity, item) for item in here) or _by_pronoun(quantity, given):
+            continue
+        rival = next((item for item in here if item.dimension == quantity.dimension), None)
+        if rival is not None:
+            return f"the source gives {rival.text} for {subject.text}, not {quantity.text}"
+    return ""
+
+
+_PRONOUNS = frozenset("it he she they this these its his her their il elle ils elles celui celle ce cela son sa ses leur leurs".split())
+
+
+def _by_pronoun(quantity: Quantity, given: Analysed) -> bool:
+    """Whether the sentence that holds a quantity takes its subject from the one before: "It weighs 38 kg."."""
+    for item in given.quantities:
+        if same_value(quantity, item):
+            start, end = _sentence_of(item.start, given)
+            opening = [word.text.lower() for word in given.words if start <= word.start < end][:2]
+            if start > 0 and _PRONOUNS & set(opening):
+                return True
+    return False
+
+
+_PREPOSITIONS = frozenset("in at on by from to for à en au aux de du par chez pour dans".split())
+
+
+def _slots(claim: Analysed, given: Analysed) -> str:
+    """A name or date that follows a word in the statement, where the source has another one after that word.
+
+    "born in Paris" against "born in Warsaw and moved to Paris": the same preposition after the same word, with another
+    name, and the claimed one later.
+    """
+    for head, preposition, filler in _filled(claim):
+        fillers = [item for stem in head.stems for item in _fillers_after(given, stem, preposition, isinstance(filler, Quantity))]
+        if not fillers:
+            continue
+        if isinstance(filler, Quantity):
+            if not any(same_value(filler, item) for item in fillers if isinstance(item, Quantity)):
+                return f"the source has another number after {head.text}"
+        elif not any(set(filler.stems) & set(item.stems) for item in fillers if isinstance(item, Word)):
+            return f"the source has another name after {head.text}"
+    return ""
+
+
+def _filled(text: Analysed) -> list[tuple[Word, str, Word | Quantity]]:
+    """Each word of meaning followed by a preposition and a name or a date."""
+    found: list[tuple[Word, str, Word | Quantity]] = []
+    for index, word in enumerate(text.words[:-2]):
+        preposition = text.words[index + 1]
+        following = text.words[index + 2]
+        if not word.stems or preposition.text.lower() not in _PREPOSITIONS:
+            continue
+        quantity = next((item for item in text.quantities if item.start <= following.start < item.end), None)
+        if quantity is not None and quantity.dimension in {"year", "date"}:
+            found.append((word, preposition.text.lower(), quantity))
+        elif following.name and quantity is None:
+            found.append((word, preposition.text.lower(), following))
+    return found
+
+
+def _fillers_after(given: Analysed, stem: str, preposition: str, number: bool) -> list[Word | Quantity]:
+    """What directly fills the same slot in a stretch: after each occurrence of a stem, if the preposition follows it."""
+    found: list[Word | Quantity] = []
+    for head, other, filler in _filled(given):
+        if stem in head.stems and other == preposition and isinstance(filler, Quantity) == number:
+            found.append(filler)
+    return found
+
+
 def _distance(word: Word, quantity: Quantity, given: Analysed) -> float:
     left, right = (word.end, quantity.start) if word.end <= quantity.start else (quantity.end, word.start)
     between = given.text[left:right]
     # Punctuation parts more than words do.
-    return max(0, right - left) + 25 * sum(between.count(mark) for mark in ",;:()\n|") + 60 * between.count(". ")
+    return max(0, right - left) + 25 * sum(between.count(mark) for mark in ",;:()\n|.") + 20 * (" et " in between or " and " in between)
 
 
-def _signs(text: Analysed, shared: frozenset[str]) -> tuple[int, dict[int, int]]:
-    """The negations in the clauses that speak of the shared words, and the sign of each pair of opposites there."""
-    score: dict[int, int] = {}
-    for word in text.words:
-        if any(stem in shared for stem in word.stems):
-            score[word.clause] = score.get(word.clause, 0) + 1
-    if not score:
-        return 0, {}
-    best = max(score.values())
-    clauses = {clause for clause, count in score.items() if count * 2 >= best}
-    negations = 0
-    last_end = -20
-    pairs: dict[int, set[int]] = {}
-    for word in text.words:
-        if word.clause not in clauses:
+_SCOPE_ENDS = frozenset("and but et mais".split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Denial:
+    """A negation and the stems that it denies."""
+
+    clause: int
+    scope: frozenset[str]
+    heart: frozenset[str]
+    words: tuple[Word, ...]
+    polar: Word | None
+
+
+def _denials(text: Analysed) -> list[_Denial]:
+    """The negations of a text with the words each applies to: the next few of its clause, else those before it."""
+    found: list[_Denial] = []
+    skip_until = -1
+    for index, word in enumerate(text.words):
+        if not word.negation or word.start < skip_until:
             continue
-        # "ne … pas", "not … any" and "neither … nor" count once.
-        if word.negation and word.start - last_end > 12:
-            negations += 1
-            last_end = word.end
-        for stem in word.stems:
-            for pair, sign in lexicon.polarity(stem):
-                pairs.setdefault(pair, set()).add(sign)
-    return negations, {pair: min(signs) for pair, signs in pairs.items() if len(signs) == 1}
+        scope: list[Word] = []
+        for other in text.words[index + 1 :]:
+            if other.clause != word.clause or (scope and other.text.lower() in _SCOPE_ENDS):
+                break
+            if other.negation:
+                skip_until = other.end  # "ne … aucun", "not … any more": one denial
+                continue
+            if other.stems:
+                scope.append(other)
+            if len(scope) == 3:
+                break
+        # "ne" is elided or left out of the list; "le stock n'est pas de 200" denies what stands before.
+        before = [other for other in text.words[:index] if other.clause == word.clause and other.stems]
+        # The opposite it turns round is the modal right before it ("may not"), else the first one after it.
+        modal = text.words[index - 1] if index and polar_of(text.words[index - 1]) else None
+        polar = modal or next((item for item in scope if polar_of(item)), None)
+        heart = scope or before[-2:]
+        near = [*before[-2:], *scope] if len(scope) < 2 else [*before[-1:], *scope]
+        found.append(_Denial(word.clause, _stems_of(near), _stems_of(heart), tuple(near), polar))
+    return found
+
+
+def polar_of(word: Word) -> tuple[tuple[int, int], ...]:
+    """Return (pair, sign) for the pairs of opposites of a word; function words ("before") count by their form."""
+    pairs = {pair for stem in (*word.stems, fold(word.text)) for pair in lexicon.polarity(stem)}
+    return tuple(pairs)
+
+
+def _signs(text: Analysed, denials: Sequence[_Denial], clauses: frozenset[int] | None) -> dict[int, set[int]]:
+    """The sign of each pair of opposites in some clauses, turned round where it is denied."""
+    signs: dict[int, set[int]] = {}
+    for word in text.words:
+        if clauses is not None and word.clause not in clauses:
+            continue
+        turned = sum(1 for denial in denials if denial.polar is word) % 2
+        for pair, sign in polar_of(word):
+            signs.setdefault(pair, set()).add(-sign if turned else sign)
+    return signs
+
+
+def _speaking(claim: Analysed, given: Analysed) -> frozenset[int]:
+    """The clauses of a stretch that speak most of what a statement speaks of, polar words left aside."""
+    wanted = {stem for word in claim.content if not polar_of(word) for stem in word.stems}
+    groups = {group for stem in wanted for group in lexicon.groups(stem)}
+    score: dict[int, float] = {}
+    for word in given.content:
+        if polar_of(word):
+            continue
+        if set(word.stems) & wanted:
+            score[word.clause] = score.get(word.clause, 0.0) + 1.0
+        elif any(lexicon.groups(stem) & groups for stem in word.stems):
+            score[word.clause] = score.get(word.clause, 0.0) + 0.9
+    for quantity in given.quantities:
+        if any(same_value(item, quantity) and same_dimension(item, quantity) for item in claim.quantities):
+            clause = next((word.clause for word in given.words if word.start >= quantity.start), 0)
+            score[clause] = score.get(clause, 0.0) + 1.0
+    best = max(score.values(), default=0.0)
+    return frozenset(clause for clause, value in score.items() if value >= best - 0.01)
 
 
 def _polarity(claim: Analysed, given: Analysed) -> str:
-    shared = frozenset(stem for word in claim.words for stem in word.stems if stem in given.stems)
-    claim_negations, claim_signs = _signs(claim, shared)
-    given_negations, given_signs = _signs(given, shared)
-    sign = -1 if (claim_negations + given_negations) % 2 else 1
-    opposed = [pair for pair in claim_signs.keys() & given_signs.keys() if claim_signs[pair] != given_signs[pair]]
-    agreeing = [pair for pair in claim_signs.keys() & given_signs.keys() if claim_signs[pair] == given_signs[pair]]
-    if opposed and not agreeing:
-        sign = -sign
-    if sign > 0:
-        return ""
-    if opposed:
-        return "the source says the opposite"
-    return "the source denies it" if given_negations > claim_negations else "the source does not deny it"
+    claim_denials, given_denials = _denials(claim), _denials(given)
+    clauses = _speaking(claim, given)
+    claim_signs = _signs(claim, claim_denials, None)
+    given_signs = _signs(given, given_denials, clauses)
+    settled: set[int] = set()
+    for pair in claim_signs.keys() & given_signs.keys():
+        if not claim_signs[pair] & given_signs[pair]:
+            return "the source says the opposite"
+        settled.add(pair)
+    # A denial whose word belongs to a pair compared above has been weighed already.
+    open_claim = [item for item in claim_denials if not _weighed(item, settled)]
+    open_given = [item for item in given_denials if not _weighed(item, settled)]
+    claim_stems = claim.stems
+    here = [item for item in open_given if item.clause in clauses]
+    for denial in open_claim:
+        if _conditional(claim, denial) and _EXCEPTION.search(given.text):
+            continue
+        if not any(_meet(denial.scope, other.scope) for other in here):
+            return "the source does not deny it"
+    for denial in here:
+        answered = any(_meet(denial.scope, other.scope) for other in open_claim)
+        if _meet(denial.heart, claim_stems) and not answered:
+            return "the source denies it"
+    return ""
+
+
+_EXCEPTION = re.compile(r"(?i)\b(?:unless|except|sauf|hormis|à moins)\b")
+
+
+def _conditional(text: Analysed, denial: _Denial) -> bool:
+    """Whether a denial states a condition: "if nobody has reserved it" for "unless somebody has"."""
+    words = {word.text.lower() for word in text.words if word.clause == denial.clause}
+    return bool(words & {"if", "si", "s'il", "when", "provided"})
+
+
+def _weighed(denial: _Denial, settled: set[int]) -> bool:
+    return denial.polar is not None and any(pair in settled for pair, _ in polar_of(denial.polar))
+
+
+def _stems_of(words: Sequence[Word]) -> frozenset[str]:
+    return frozenset(stem for word in words for stem in word.stems)
+
+
+def _meet(left: frozenset[str], right: frozenset[str]) -> bool:
+    """Whether two sets of stems share one that carries meaning, or a synonym of it."""
+    light = lexicon.light_stems()
+    if any(stem in right for stem in left if stem not in light):
+        return True
+    groups = {group for stem in right for group in lexicon.groups(stem)}
+    return any(lexicon.groups(stem) & groups for stem in left)
 
 
 def _exclusive(claim: Analysed, given: Analysed) -> str:
@@ -170,7 +366,7 @@ def _positions(stems: Sequence[str], given: Analysed) -> dict[str, int]:
     found: dict[str, int] = {}
     for word in given.words:
         for stem in word.stems:
-            if stem in stems:
+            if stem in stems and word.text[0].isupper():
                 found.setdefault(stem, word.start)
     return found
 

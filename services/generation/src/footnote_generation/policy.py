@@ -168,7 +168,7 @@ class Policy:
             if last >= 0 and text.find(closer, last + len(opener)) < 0:
                 following = text[last + 1 : last + 2]
                 if opener != "<" or not following or following.isalpha() or following in "/<!":
-                    end = min(end, last)
+                    end = min(end, len(text[: last + 1].rstrip("<")) if opener == "<" else last)
         if self.leak is not None:
             end = min(end, self.leak.hold_from(text))
         return end if len(text) - end <= self._LIMIT else len(text)

@@ -79,9 +79,14 @@ def _similar(stem: str, others: frozenset[str]) -> bool:
     return False
 
 
-def credit(word: Word, given: Analysed, context: frozenset[str], given_groups: frozenset[int]) -> float:
+def credit(
+    word: Word, given: Analysed, context: frozenset[str], given_groups: frozenset[int], given_pairs: frozenset[int]
+) -> float:
     """How far a word of a statement is found in a stretch: 1 itself, a little less for a synonym or in the headings."""
     best = 0.0
+    # An opposite is on the subject too; whether the sense agrees is for the search for contradictions to say.
+    if not word.name and any(pair in given_pairs for pair, _ in contradictions.polar_of(word)):
+        best = 0.9
     for stem in word.stems:
         if stem in given.stems:
             return 1.0
@@ -101,11 +106,15 @@ def _groups(stems: frozenset[str]) -> frozenset[int]:
 def coverage(claim: Analysed, given: Analysed, context: frozenset[str]) -> tuple[float, list[Word]]:
     """The share of a statement's meaning found in a stretch, and the weighty words not found."""
     groups = _groups(given.stems)
+    pairs = frozenset(pair for word in given.words for pair, _ in contradictions.polar_of(word))
     total = found = 0.0
     missing: list[Word] = []
+    named = frozenset(stem for item in claim.quantities for stem in lexicon.dimension_stems(item.dimension))
     for word in claim.content:
         weight = _weight(word)
-        value = credit(word, given, context, groups)
+        value = credit(word, given, context, groups, pairs)
+        if value == 0 and named and set(word.stems) & named:
+            continue
         total += weight
         found += weight * value
         if value == 0 and weight >= _WORD:
@@ -145,7 +154,7 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
         if conflict:
             first_reason = first_reason or conflict
             continue
-        reason = _doubt(claim, missing, evidence)
+        reason = _doubt(missing)
         if not reason and window.score >= SUPPORTED_AT:
             return Verdict(SUPPORT_SUPPORTED, window.score, window.start, window.end)
         if weakest is None:
@@ -180,17 +189,13 @@ def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[_Windo
     return Verdict(SUPPORT_WEAK, max(best.score, WEAK_AT), best.start, best.end, "the source is in another language")
 
 
-def _doubt(claim: Analysed, missing: Sequence[Word], evidence: Evidence) -> str:
-    """Why a well-covered statement is still not borne out: a name or a word of weight that the source does not have."""
-    names = [word for word in missing if word.name]
-    if names:
-        return f"{names[0].text} is not in the source"
-    weighty = [word for word in claim.content if _weight(word) >= _WORD]
-    if len(missing) >= 2 and len(missing) * 3 > len(weighty):
-        return f"{missing[0].text} is not in the source"
-    if len(missing) == 1 and len(weighty) <= 3:
-        return f"{missing[0].text} is not in the source"
-    return ""
+def _doubt(missing: Sequence[Word]) -> str:
+    """Why a well-covered statement is still not borne out: a word of weight that the source has in no form.
+
+    One such word can be all the difference ("contractors" for "employees"), so it makes the verdict WEAK, not worse:
+    it may as well be a synonym that we do not know.
+    """
+    return f"{missing[0].text} is not in the source" if missing else ""
 
 
 def _absent(claim: Analysed, evidence: Evidence) -> str:

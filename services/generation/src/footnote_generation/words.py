@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from footnote_generation.lexicon import NEGATIONS
+from footnote_generation.lexicon import NEGATIONS, irregular
 from footnote_generation.quantities import Quantity, find
 from footnote_text.lexical import fold, is_unspaced, terms
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’.&/](?=[^\W_])[^\W_]+)*")
 _CLAUSE = re.compile(
-    r"[;:()\n|]|,(?!\d)|\b(?:but|while|whereas|although|though|however|unless|mais|tandis que|alors que|bien que|cependant|toutefois|sauf)\b",
+    r"[;:()\n|]|[.!?。！？](?=\s|$)|,(?!\d)|\b(?:but|while|whereas|although|though|however|unless|mais|tandis que|alors que|bien que|cependant|toutefois|sauf)\b",
     re.IGNORECASE,
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•\-–—\"“«(\[|]\s*)$")
@@ -79,5 +79,7 @@ def analyse(text: str, language: str) -> Analysed:
             )
             continue
         stems = tuple(terms(token, language))
+        if stems and not capital:
+            stems = tuple(terms(irregular().get(plain, token), language)) or (plain,)
         words.append(Word(start, end, token, stems, capital and bool(stems), denies, clause, counted))
     return Analysed(text, tuple(words), frozenset(stem for word in words for stem in word.stems), quantities)

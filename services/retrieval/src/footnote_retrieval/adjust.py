@@ -9,6 +9,7 @@ from footnote_text.lexical import terms
 
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate
+from footnote_retrieval.proximity import MOST, TOP, proximity
 
 _SHINGLE = 3
 _SHORT = 8  # terms; shorter passages count as repetitions only when they are equal
@@ -19,6 +20,19 @@ def order(candidates: list[Candidate]) -> None:
     candidates.sort(
         key=lambda c: (-round(c.score, 9), -c.hit.chunk.create_time.seconds, c.hit.chunk.id),
     )
+
+
+def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str]) -> None:
+    """Lift passages in which the query's words stand together; scores stay within 0..1. Candidates come best first.
+
+    score' = (score + proximity) / (1 + the most that proximity can be)
+    """
+    if len(set(query)) < 2:
+        return  # one word stands with nothing
+    for position, candidate in enumerate(candidates):
+        close = proximity(query, candidate.hit.lexical_text.split()) if position < TOP else 0.0
+        lifted = (candidate.score + close) / (1 + MOST)
+        candidate.adjust("proximity", lifted - candidate.score, f"words of the query together: {close / MOST:.0%}")
 
 
 def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: float, now: float) -> None:

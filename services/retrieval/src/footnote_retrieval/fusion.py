@@ -35,7 +35,8 @@ class Fused:
 def normalize_lexical(raw: Scores) -> Scores:
     """Bring BM25 scores to 0..1 as shares of the best; 0 means no common term."""
     best = float(raw.max()) if raw.size else 0.0
-    return raw / best if best > 0 else np.zeros_like(raw)
+    shares: Scores = raw / best if best > 0 else np.zeros_like(raw)
+    return shares
 
 
 def normalize_dense(raw: Scores) -> Scores:
@@ -43,7 +44,8 @@ def normalize_dense(raw: Scores) -> Scores:
     if raw.size == 0:
         return raw
     spread = max(float(raw.max() - raw.min()), _MIN_SPREAD)
-    return 1.0 - (raw.max() - raw) / spread
+    shares: Scores = 1.0 - (raw.max() - raw) / spread
+    return shares
 
 
 def prominence(raw: Scores) -> float:

@@ -151,6 +151,9 @@ class Searcher:
                 _single(candidates)
             for run in findings.runs:
                 run.weight = _mean_weight(candidates, run.channel)
+            if strategy != _VECTOR and not settings.rrf:
+                adjust.order(candidates)
+                adjust.apply_proximity(candidates, plan.lexical_query.split())
             candidates = [candidate for candidate in candidates if candidate.score >= settings.min_score]
             apply_affinity(candidates, affinity, self._settings.file_name_weight)
             adjust.apply_recency(candidates, settings.recency_weight, settings.half_life, plan.now)
