@@ -78,7 +78,8 @@ def explain(error: grpc.aio.AioRpcError, address: str) -> CommandError:
 def explain_failure(failure: FootnoteError) -> CommandError:
     """Return a typed failure as a sentence with what to do about it."""
     reason = failure.reason or ""
-    hint = _HINTS.get(reason, "")
+    # Where the server knows better what to do, as with a broken file, it says so.
+    hint = failure.metadata.get("hint") or _HINTS.get(reason, "")
     if failure.retry_after:
         hint = f"Try again in {max(1, round(failure.retry_after))} s."
     violations = [(str(name), str(problem)) for name, problem in failure.violations]

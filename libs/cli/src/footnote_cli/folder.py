@@ -59,10 +59,13 @@ def read_addresses(data_dir: Path) -> dict[str, str]:
     return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
-def publish(data_dir: Path, addresses: Mapping[str, str]) -> None:
-    """Add this process's addresses to the file; readers see the old or the new one, never half."""
+def publish(data_dir: Path, addresses: Mapping[str, str], alone: bool = False) -> None:
+    """Add this process's addresses to the file; readers see the old or the new one, never half.
+
+    `alone`: this process is the whole deployment, so that what else is in the file was left by one that was killed.
+    """
     with _exclusive(data_dir):
-        _write(data_dir, {**read_addresses(data_dir), **addresses})
+        _write(data_dir, {**({} if alone else read_addresses(data_dir)), **addresses})
 
 
 def withdraw(data_dir: Path, addresses: Mapping[str, str]) -> None:

@@ -47,8 +47,8 @@ def serve(
             raise StartError("--port is for a target of one service; use --port-base for several")
         folder = settings.data_dir.expanduser().resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        exported = process.configure(settings)
         with locked(folder, STATEFUL.intersection(wanted.services)):
+            exported = process.configure(settings)
             asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
     except ValidationError as error:
         for problem in error.errors():
@@ -103,13 +103,18 @@ async def _start(supervisor: Supervisor, wait_ready: bool) -> None:
 
 
 def _on_signals(stop: asyncio.Event) -> None:
-    """Let the first SIGTERM or Ctrl-C ask for an orderly end, and the second one not wait for it."""
+    """Let the first SIGTERM or Ctrl-C ask for an orderly end, and a later Ctrl-C not wait for it.
 
-    def handle() -> None:
-        if stop.is_set():
+    What comes within a second of the first is its echo: `make` and `timeout` signal the process and then its group.
+    """
+    loop = asyncio.get_running_loop()
+    first: list[float] = []
+
+    def handle(name: signal.Signals) -> None:
+        if first and name is signal.SIGINT and loop.time() - first[0] > 1:
             os._exit(130)
+        first.append(loop.time())
         stop.set()
 
-    loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, handle)
+        loop.add_signal_handler(name, handle, name)

@@ -28,7 +28,7 @@ Item = TypeVar("Item", bound=Message)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where to call and as whom. `timeout` is seconds for one call where the caller sets it; `as_json` asks for output for machines."""
+    """Where to call and as whom. `timeout` is seconds a call, None for what suits it; `as_json` is for machines."""
 
     address: str
     tenant: str = ""
@@ -97,7 +97,7 @@ class Session:
 async def open_session(connection: Connection, name: str) -> AsyncIterator[Session]:
     """Open a channel for one command; everything inside is one trace whose root span is `name`."""
     telemetry = CommandTrace()
-    async with _channel(connection.address) as channel:
+    async with open_channel(connection.address) as channel:
         try:
             with telemetry.root(name):
                 yield Session(connection, channel, telemetry)
@@ -105,7 +105,8 @@ async def open_session(connection: Connection, name: str) -> AsyncIterator[Sessi
             await asyncio.to_thread(telemetry.close)
 
 
-def _channel(address: str) -> grpc.aio.Channel:
+def open_channel(address: str) -> grpc.aio.Channel:
+    """Return a channel to host:port, or to https://host:port with TLS."""
     options: Sequence[tuple[str, Any]] = (
         ("grpc.max_receive_message_length", _MAX_MESSAGE),
         # A server that has just been started is found within a second rather than after gRPC's default back-off.

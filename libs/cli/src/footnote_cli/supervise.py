@@ -10,7 +10,7 @@ from footnote_kit.app import App, Runtime
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.server import ListenError, ServiceHost
-from footnote_kit.settings import DEFAULT_PORTS, ENGINE_PORT, KitSettings
+from footnote_kit.settings import DEFAULT_PORTS, ENGINE_PORT, STAGES, KitSettings
 from pydantic import ValidationError
 
 from footnote_cli.folder import publish, withdraw
@@ -58,14 +58,14 @@ class Supervisor:
             self._hosts.append(host)
             port = self._port if self._port is not None else self.runtime.port(DEFAULT_PORTS[name])
             try:
-                self.runtime.addresses[name] = host.bind(self._settings.listen_host, port)
+                self.runtime.addresses[name] = host.bind(self._listen_host(name), port)
             except (ListenError, OSError) as error:
                 raise StartError(str(error)) from error
         for host in self._hosts:
             app = await self._build(host.name)
             self._stack.push_async_callback(host.stop, self._settings.grace_seconds)
             try:
-                await host.serve(app, self._settings.listen_host)
+                await host.serve(app, self._listen_host(host.name))
             except ListenError as error:
                 raise StartError(str(error)) from error
         for host in self._hosts:
@@ -74,12 +74,16 @@ class Supervisor:
             except Exception as error:
                 raise _start_error(host.name, error) from error
 
+    def _listen_host(self, name: str) -> str:
+        """Return where a service listens: beside edge the stages stay on loopback, since only edge is for others."""
+        return self._settings.listen_host if name == "edge" or "edge" not in self._target.services else "127.0.0.1"
+
     async def _start_engine(self) -> None:
         if not self._target.engine or self._settings.vector_store_uri:
             return
         engine_class = getattr(import_module("footnote_store.engine"), "EmbeddedEngine")  # noqa: B009 (loaded on demand)
         port = self._port if self._port is not None and not self._target.services else self.runtime.port(ENGINE_PORT)
-        engine = engine_class(self.runtime.data_dir, port=port)
+        engine = engine_class(self.runtime.data_dir / "store", port=port)
         self._stack.push_async_callback(engine.stop)
         try:
             self.runtime.vector_store_uri = await engine.start()
@@ -109,7 +113,7 @@ class Supervisor:
     def publish(self) -> None:
         """Write where this process listens into the data folder, until it stops."""
         published = self.addresses
-        publish(self.runtime.data_dir, published)
+        publish(self.runtime.data_dir, published, alone=self._target.services == STAGES)
         self._stack.callback(withdraw, self.runtime.data_dir, published)
 
     async def stop(self) -> None:

@@ -58,6 +58,7 @@ class ProcessTelemetry:
         self._closers: list[Callable[[], object]] = []
         self.metrics_address = ""
         telemetry.ring.keep = settings.keep_traces
+        telemetry.capture_content(settings.capture_content)
         if protocol := _wanted("TRACES"):
             processor = BatchSpanProcessor(_span_exporter(protocol))
             telemetry.processors().add_span_processor(processor)
@@ -82,7 +83,10 @@ class ProcessTelemetry:
             from prometheus_client import start_http_server
 
             readers.append(PrometheusMetricReader())
-            server, thread = start_http_server(settings.metrics_port, addr=settings.listen_host)
+            try:
+                server, thread = start_http_server(settings.metrics_port, addr=settings.listen_host)
+            except OSError as error:
+                raise OSError(error.errno, f"cannot serve metrics on port {settings.metrics_port}: {error}") from error
             self.metrics_address = f"{settings.listen_host}:{server.server_port}"
             self._closers += [server.shutdown, server.server_close, thread.join]
         return readers

@@ -1,7 +1,7 @@
 """The built-in embedder: hashed words and character n-grams, deterministic, without any model or network.
 
-It sees shared words, shared beginnings of words (a stem that needs no language) and shared spellings, so typing errors and
-inflected forms come near each other; it knows nothing of meaning. Its recommended weight is small for that reason.
+It sees shared words, shared beginnings of words (a stem that needs no language) and shared spellings, so typing errors
+and inflected forms come near each other; it knows nothing of meaning. Its recommended weight is small for that reason.
 """
 
 import asyncio

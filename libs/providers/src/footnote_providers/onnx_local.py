@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 import onnxruntime
+from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from tokenizers import Encoding, Tokenizer
 
-from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
 from footnote_providers.base import Health, Vectors, normalized
 
 
@@ -24,12 +24,14 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    pooling: Literal["mean", "cls"] = Field("mean", description="How token vectors become one vector.")
-    max_tokens: int = Field(256, ge=16, le=8192, description="Longer texts are cut to this many tokens.")
+    pooling: Literal["mean", "cls"] = Field(default="mean", description="How token vectors become one vector.")
+    max_tokens: int = Field(default=256, ge=16, le=8192, description="Longer texts are cut to this many tokens.")
     document_prefix: str = Field(
         "", max_length=200, description="Put before each passage, as some models were trained."
     )
-    query_prefix: str = Field("", max_length=200, description="Put before each question, as some models were trained.")
+    query_prefix: str = Field(
+        default="", max_length=200, description="Put before each question, as some models were trained."
+    )
 
 
 class OnnxEmbeddings:

@@ -1,4 +1,4 @@
-"""Embeddings over the OpenAI HTTP interface: OpenAI itself, Ollama, Gemini, vLLM, text-embeddings-inference and their like."""
+"""Embeddings over the OpenAI HTTP interface: OpenAI, Ollama, Gemini, vLLM, text-embeddings-inference and their like."""
 
 import math
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from email.utils import parsedate_to_datetime
 from time import time
 
 import numpy as np
+from footnote_kit.errors import FootnoteError, Unavailable
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncOpenAI, omit
 from pydantic import BaseModel, ConfigDict, Field
 
-from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_providers.base import Health, Vectors, normalized
 from footnote_providers.resilience import Gate, Transient
 
@@ -37,7 +37,9 @@ class Settings(BaseModel):
     document_prefix: str = Field(
         "", max_length=200, description="Put before each passage, as some models were trained."
     )
-    query_prefix: str = Field("", max_length=200, description="Put before each question, as some models were trained.")
+    query_prefix: str = Field(
+        default="", max_length=200, description="Put before each question, as some models were trained."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,8 @@ class OpenAICompatibleEmbeddings:
                 throttled = error.status_code == 429
                 raise Transient(message, retry_after(error.response.headers.get("retry-after")), throttled) from error
             raise self._refused(message) from error
-        except (APIError, ValueError) as error:
-            # Not JSON, or cut off in the middle.
+        except (APIError, ValueError, AttributeError, TypeError) as error:
+            # Not JSON, or not what was asked for: a proxy's page makes the SDK stumble over a missing attribute.
             raise Transient(f"unreadable answer: {type(error).__name__}") from error
         try:
             rows = {item.index: item.embedding for item in response.data or ()}
@@ -134,9 +136,8 @@ class OpenAICompatibleEmbeddings:
         lengths = {len(row) for row in rows.values()}
         expected = self._dimensions or next(iter(lengths))
         if lengths != {expected}:
-            raise self._refused(
-                f"model {self.model!r} returned vectors of {', '.join(map(str, sorted(lengths)))} dimensions, expected {expected}"
-            )
+            got = ", ".join(map(str, sorted(lengths)))
+            raise self._refused(f"model {self.model!r} returned vectors of {got} dimensions, expected {expected}")
         vectors = np.array([rows[index] for index in range(len(texts))], dtype=np.float32)
         if not np.isfinite(vectors).all():
             raise Transient("vectors with values that are no finite numbers came back")

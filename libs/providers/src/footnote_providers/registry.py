@@ -11,11 +11,11 @@ from importlib.metadata import entry_points
 from threading import Lock
 from typing import Any
 
+from footnote.types.v1 import collection_pb2, provider_pb2
+from footnote_kit.errors import InvalidArgument
 from google.protobuf import json_format
 from pydantic import BaseModel, ValidationError
 
-from footnote.types.v1 import collection_pb2, provider_pb2
-from footnote_kit.errors import InvalidArgument
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.settings import DefaultSettings
 
@@ -107,7 +107,8 @@ def create(
 ) -> EmbeddingProvider:
     """Return the provider for these settings, the same one for the same settings on the same event loop.
 
-    Raises InvalidArgument(PROVIDER_INVALID) with what is wrong. It may read a model from disk; on an event loop use `acreate`.
+    Raises InvalidArgument(PROVIDER_INVALID) with what is wrong. It may read a model from disk: on an event loop use
+    `acreate`.
     """
     chosen = with_defaults(settings, defaults)
     problems = validate(chosen.provider, json_format.MessageToDict(chosen.settings))

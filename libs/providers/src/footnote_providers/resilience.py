@@ -1,6 +1,7 @@
 """What stands between us and a remote provider: attempts, backoff, a shared pause, a rate limit, a circuit breaker.
 
-One `Gate` is shared by everything that calls the same endpoint in this process, so a "slow down" told to one worker slows all.
+One `Gate` is shared by everything that calls the same endpoint in this process, so a "slow down" told to one worker
+slows all.
 """
 
 import asyncio
@@ -52,7 +53,7 @@ class Gate:
         self.attempts_made = 0
 
     async def call(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Make the call, again on `Transient` up to the number of attempts; raises Unavailable(PROVIDER_FAILED) at last."""
+        """Make the call, again on `Transient`; after the last attempt raise Unavailable(PROVIDER_FAILED)."""
         self._check_breaker()
         for number in range(1, self.policy.attempts + 1):
             await self._wait_for_turn()
@@ -78,7 +79,7 @@ class Gate:
         wait = self._open_until - self._clock()
         if wait > 0:
             raise Unavailable(
-                f"{self.name} is not called for another {wait:.0f} s after repeated failures; the last was: {self._last_error}",
+                f"{self.name} is left alone for {wait:.0f} s after repeated failures, the last: {self._last_error}",
                 reason="PROVIDER_FAILED",
                 retry_after=wait,
             )

@@ -13,7 +13,7 @@ class DefaultSettings(BaseSettings):
 
     provider: str = "builtin"
     model: str = ""
-    dimensions: int = Field(0, ge=0, le=32768)
+    dimensions: int = Field(default=0, ge=0, le=32768)
 
 
 class RemoteSettings(BaseSettings):
@@ -24,12 +24,12 @@ class RemoteSettings(BaseSettings):
     base_url: str = ""
     api_key: SecretStr = SecretStr("")
     embedding_model: str = ""
-    timeout: float = Field(30.0, gt=0)
-    max_batch: int = Field(100, ge=1, le=2048)
-    max_in_flight: int = Field(4, ge=1, le=64)
-    attempts: int = Field(3, ge=1, le=10)
-    first_backoff: float = Field(0.5, gt=0)
-    requests_per_minute: int = Field(0, ge=0, description="0 means no limit of ours")
+    timeout: float = Field(default=30.0, gt=0)
+    max_batch: int = Field(default=100, ge=1, le=2048)
+    max_in_flight: int = Field(default=4, ge=1, le=64)
+    attempts: int = Field(default=3, ge=1, le=10)
+    first_backoff: float = Field(default=0.5, gt=0)
+    requests_per_minute: int = Field(default=0, ge=0, description="0 means no limit of ours")
 
 
 class OnnxSettings(BaseSettings):
@@ -39,4 +39,4 @@ class OnnxSettings(BaseSettings):
 
     models_dir: Path | None = None
     model: str = ""
-    threads: int = Field(0, ge=0, description="0 means every core")
+    threads: int = Field(default=0, ge=0, description="0 means every core")

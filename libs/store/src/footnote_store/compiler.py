@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from footnote_kit.errors import InvalidArgument
+
 from footnote_store.expr import And, Compare, Exists, Expr, In, Not, Op, Or, Scalar
 from footnote_store.fields import (
     DATE_COLUMNS,
@@ -31,6 +33,8 @@ _INT64 = 2**63
 
 def quote(text: str) -> str:
     """Write a text literal. The engine undoes `\\\\` and `\\"` and takes every other character as it is."""
+    if "\n" in text or "\r" in text:
+        raise InvalidArgument("names and ids must not hold line breaks")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

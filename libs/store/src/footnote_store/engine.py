@@ -32,13 +32,15 @@ _STABLE_AFTER = 60.0
 _LOG_LIMIT = 10 * 1024 * 1024
 
 # Run by a bare interpreter in the child before it becomes the engine: asks the kernel to kill it when its parent dies
-# (PR_SET_PDEATHSIG = 1, SIGKILL = 9; it survives exec), and leaves at once if the parent died in between.
+# (PR_SET_PDEATHSIG = 1, SIGKILL = 9; it survives exec), and leaves at once if the parent died in between. The engine's
+# library folder is set only here: with it the interpreter itself would load the wrong C library.
 _TRAMPOLINE = (
     "import ctypes,os,sys\n"
     "if sys.platform=='linux':\n"
     "    ctypes.CDLL(None).prctl(1,9,0,0,0)\n"
     "    if os.getppid()!=int(sys.argv[1]): sys.exit(0)\n"
-    "os.execv(sys.argv[2],sys.argv[2:])\n"
+    "os.environ.update(LD_LIBRARY_PATH=sys.argv[2],DYLD_LIBRARY_PATH=sys.argv[2])\n"
+    "os.execv(sys.argv[3],sys.argv[3:])\n"
 )
 
 
@@ -158,14 +160,14 @@ class EmbeddedEngine:
         """Start the process and wait until it accepts connections."""
         assert self._lock_fd is not None
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
-        environment["LD_LIBRARY_PATH"] = environment["DYLD_LIBRARY_PATH"] = str(folder)
         log = self._open_log()
         try:
+            # A session of its own: Ctrl-C goes to the whole process group, and the services must drain before it ends.
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()),
+                sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()), str(folder),
                 str(folder / "milvus"), str(self._dir / "vectors.db"), f"127.0.0.1:{self._port}", "ERROR",
                 cwd=self._dir, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
-                pass_fds=(self._lock_fd,),
+                pass_fds=(self._lock_fd,), start_new_session=True,
             )  # fmt: skip
         finally:
             os.close(log)
@@ -196,9 +198,7 @@ class EmbeddedEngine:
         raise self._unavailable(f"does not answer after {_START_TIMEOUT:.0f} s")
 
     def _unavailable(self, problem: str) -> Unavailable:
-        return Unavailable(
-            f"the vector engine {problem}; see {self._dir / 'engine.log'}", reason="STORE_UNAVAILABLE"
-        )
+        return Unavailable(f"the vector engine {problem}; see {self._dir / 'engine.log'}", reason="STORE_UNAVAILABLE")
 
     async def _supervise(self, folder: Path) -> None:
         """Wait for the process to end and start it again at the same port, more slowly each time in a row."""

@@ -41,7 +41,9 @@ def evaluate(expr: Expr, chunk: Chunk) -> bool:
         case Not(child):
             return not evaluate(child, chunk)
         case Exists(field):
-            return _lookup(chunk, field) not in (None, "") if field in TEXT_COLUMNS else _lookup(chunk, field) is not None
+            return (
+                _lookup(chunk, field) not in (None, "") if field in TEXT_COLUMNS else _lookup(chunk, field) is not None
+            )
         case Compare(field, op, value):
             return _compare(_lookup(chunk, field), op, _literal(field, value))
         case In(field, values):

@@ -175,11 +175,16 @@ class _Parser:
             raise _invalid(f"must have at most {_MAX_NODES} conditions and values")
 
 
+def one_line(text: str) -> str:
+    """Replace line breaks, which the engine takes in no literal, by their pictures; on both sides of a comparison."""
+    return text.replace("\n", "␊").replace("\r", "␍") if "\n" in text or "\r" in text else text
+
+
 def _scalar(value: Any) -> Scalar:
     if isinstance(value, str):
         if "\x00" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
             raise _invalid("strings must not hold null characters or lone surrogates")
-        return value
+        return one_line(value)
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):

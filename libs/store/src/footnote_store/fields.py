@@ -1,8 +1,8 @@
 """What can be filtered on, and how a chunk's free metadata is laid out for the engine.
 
 The engine knows no `not (…)`, no `exists`, and compares only scalars at a JSON path. So beside each value its type is
-kept (which answers `$exists` and the negation of a comparison), and each element of a list gets a key of its own (which
-answers "the list holds"). Keys are encoded to letters, digits and underscores, so no field name can break out of a path.
+kept, which answers `$exists` and the negation of a comparison, and each element of a list gets a key of its own, which
+answers "the list holds". Keys are encoded to letters, digits and underscores, so no name can break out of a path.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from footnote.types.v1.chunk_pb2 import Chunk
 from footnote_kit.errors import InvalidArgument
 from google.protobuf.struct_pb2 import Struct, Value
 
-from footnote_store.expr import Scalar
+from footnote_store.expr import Scalar, one_line
 
 TEXT_COLUMNS = {
     "id": "id",
@@ -58,7 +58,9 @@ def encode(name: str) -> str:
 
 
 def normal(value: Scalar) -> Scalar:
-    """Return numbers without a fraction as integers, everything else as it is."""
+    """Return numbers without a fraction as integers, and texts on one line; everything else as it is."""
+    if isinstance(value, str):
+        return one_line(value)
     if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
         return int(value)
     return value
@@ -111,20 +113,20 @@ def metadata_fields(chunk: Chunk) -> dict[str, Field]:
     """
     place = chunk.locator.WhichOneof("place")
     fields: dict[str, Field] = {}
-    candidates: list[tuple[str, Field]] = [
-        ("title", chunk.title),
-        ("mime_type", chunk.mime_type),
-        ("checksum", chunk.checksum),
-        ("heading", " › ".join(chunk.locator.heading_path)),
-        ("page", chunk.locator.page.page if place == "page" else 0),
-        ("slide", chunk.locator.slide.slide if place == "slide" else 0),
-        ("sheet", chunk.locator.sheet.sheet if place == "sheet" else ""),
-    ]
-    fields.update((name, value) for name, value in candidates if value)
+    ours = {
+        "title": chunk.title,
+        "mime_type": chunk.mime_type,
+        "checksum": chunk.checksum,
+        "heading": " › ".join(chunk.locator.heading_path),
+        "page": chunk.locator.page.page if place == "page" else 0,
+        "slide": chunk.locator.slide.slide if place == "slide" else 0,
+        "sheet": chunk.locator.sheet.sheet if place == "sheet" else "",
+    }
+    _flatten("", {name: value for name, value in ours.items() if value}, fields)
     metadata: Struct = chunk.metadata
     _flatten("", {key: _plain(value) for key, value in metadata.fields.items()}, fields)
     if chunk.tags:
-        fields["tags"] = list(chunk.tags)
+        _flatten("", {"tags": list(chunk.tags)}, fields)
     return fields
 
 
@@ -167,7 +169,7 @@ def to_millis(value: Scalar) -> int | float | None:
 
 def text_column(chunk: Chunk, column: str) -> str:
     """Return a chunk's value in a text column."""
-    return str(getattr(chunk, column))
+    return one_line(str(getattr(chunk, column)))
 
 
 def number_column(chunk: Chunk, column: str) -> int:

@@ -199,12 +199,14 @@ def value_span(statement: str, source: Source, verdict: Verdict) -> Span | None:
     """In a table row, the stretch of the one cell whose value the statement gives, so that the place is that cell.
 
     The cell's value must not stand in the question-like part only: of several cells that the statement repeats, the
-    one with a quantity wins, else the one farthest right, since tables name things on the left.
+    one with a quantity wins, else the one farthest right, since tables name things on the left. A statement that gives
+    several quantities rests on the row: None.
     """
     if source.locator.WhichOneof("place") != "sheet" or not source.anchors:
         return None
     claim = analyse(statement, "")
     best: tuple[int, int, Span] | None = None
+    quantities = 0
     for anchor in source.anchors:
         start, end = anchor.span.start, anchor.span.end
         if end <= verdict.start or start >= verdict.end:
@@ -212,10 +214,11 @@ def value_span(statement: str, source: Source, verdict: Verdict) -> Span | None:
         cell = analyse(source.text[start:end], "")
         if any(quantity_match(quantity, cell) for quantity in claim.quantities):
             rank = 2
+            quantities += 1
         elif cell.stems and cell.stems <= claim.stems:
             rank = 1
         else:
             continue
         if best is None or (rank, start) > best[:2]:
             best = (rank, start, Span(start=start, end=end))
-    return best[2] if best else None
+    return best[2] if best and quantities < 2 else None

@@ -12,9 +12,9 @@ from footnote_text.language import detect
 
 from footnote_ingestion.parsers.base import BlockWriter, Properties
 
-_LANGUAGE_SAMPLE = 5_000
+_LANGUAGE_SAMPLE = 3_000
 # YAKE's cost grows faster than the text; the beginning of a document names its subject.
-_KEYWORD_SAMPLE = 4_000
+_KEYWORD_SAMPLE = 3_000
 _KEYWORDS = 10
 _UNTITLED = re.compile(
     r"(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|slide ?\d*|titel|title|"
@@ -30,9 +30,9 @@ def _extractor(language: str) -> yake.KeywordExtractor:
 
 
 def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedMetadata:
-    """The metadata of a document whose blocks have all been written to `out`."""
+    """Return the metadata of a document whose blocks have all been written to `out`."""
     sample = out.sample
-    language = detect(sample[:_LANGUAGE_SAMPLE]) or (properties.language if properties.language.isalpha() else "")
+    language = next(filter(_is_code, (detect(sample[:_LANGUAGE_SAMPLE]), properties.language)), "")
     structure = out.structure
     structure.has_headings = structure.heading_count >= 2
     structure.has_paragraphs = structure.paragraph_count >= 2
@@ -54,8 +54,12 @@ def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedM
     return found
 
 
+def _is_code(language: str) -> bool:
+    return len(language) == 2 and language.isascii() and language.isalpha()
+
+
 def _title(out: BlockWriter, properties: Properties, filename: str) -> str:
-    """The file's own title unless a program made it up, else the first heading, else the file name."""
+    """Return the file's own title unless a program made it up, else the first heading, else the file name."""
     if properties.title and not _UNTITLED.fullmatch(properties.title):
         return properties.title
     return out.first_heading or PurePosixPath(filename).stem

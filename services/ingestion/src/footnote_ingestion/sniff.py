@@ -64,7 +64,7 @@ class FileType:
 
 
 def sniff(path: Path, filename: str) -> FileType:
-    """The type of the file at `path`; raises `ParseError` for what no parser reads, and for encrypted Office files."""
+    """Return the type of the file at `path`; raises `ParseError` for what no parser reads."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if head.lstrip()[:5] == b"%PDF-" or b"%PDF-" in head[:1024]:
@@ -128,7 +128,7 @@ def _open_document(package: zipfile.ZipFile) -> str:
 
 
 def _text_type(head: bytes, filename: str) -> str:
-    """The kind of text: mail and HTML by their marks, the rest by the name's extension."""
+    """Return the kind of text: mail and HTML by their marks, the rest by the name's extension."""
     narrow = head.replace(b"\0", b"") if b"\0" in head else head
     named = _BY_NAME.get(PurePosixPath(filename.lower()).suffix, "")
     start = narrow.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:4096]

@@ -184,12 +184,10 @@ def print_footnotes(console: Console, completed: AskCompleted, elapsed: float) -
         drawing.footnotes(completed.answer.citations, width),
         list(drawing.doubts(completed.answer)),
         list(drawing.notices(completed.degradations)),
-        [drawing.summary(completed, elapsed)],
+        drawing.summary(completed, elapsed),
     ]
-    if completed.conversation_id:
-        blocks[-1].append(Text(f"conversation {completed.conversation_id}", style="dim"))
     for block in blocks:
         if block:
             console.print()
         for line in block:
-            console.print(line, soft_wrap=True)
+            console.print(line, soft_wrap=width == 0)

@@ -1,5 +1,6 @@
 """`footnote ingest`: files and folders into a collection, with progress and a list of what failed."""
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from footnote_cli.files import find_files
 from footnote_cli.ingestion import Ingestor, Observer, Outcome
 from footnote_cli.render import tables
 from footnote_cli.render.progress import BarReport, PlainReport
-from footnote_cli.render.text import milliseconds, plural
+from footnote_cli.render.text import elapsed, plural
 from footnote_cli.session import Session
 from footnote_cli.values import parse_duration, parse_metadata
 
@@ -63,12 +64,13 @@ async def ingest(
     began = time.perf_counter()
     if await _ensure_collection(session, collection, create) and not session.as_json:
         session.err.print(f"Created collection '{collection}'.")
-    outcomes = await _run(session, files, metadata, jobs, wait)
-    elapsed = time.perf_counter() - began
+    name = _shortest_names(files)
+    outcomes = await _run(session, files, metadata, name, jobs, wait)
+    took = time.perf_counter() - began
     if session.as_json:
-        print_json(_as_json(outcomes, elapsed))
+        print_json(_as_json(outcomes, took))
     else:
-        _summarise(session, outcomes, elapsed)
+        _summarise(session, outcomes, took, name)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(EXIT_FAILED)
 
@@ -92,12 +94,19 @@ async def _ensure_collection(session: Session, name: str, create: bool) -> bool:
 
 
 async def _run(
-    session: Session, files: Sequence[Path], metadata: UploadMetadata, jobs: int, wait: bool
+    session: Session,
+    files: Sequence[Path],
+    metadata: UploadMetadata,
+    name: Callable[[Path], str],
+    jobs: int,
+    wait: bool,
 ) -> list[Outcome]:
-    name = _shortest_names(files)
-
     async def bring(observer: Observer) -> list[Outcome]:
-        return await Ingestor(session, metadata, observer, jobs=jobs, wait=wait).run(files)
+        try:
+            return await Ingestor(session, metadata, observer, jobs=jobs, wait=wait).run(files)
+        except asyncio.CancelledError:
+            session.err.print("What was uploaded goes on being indexed; see: footnote documents list")
+            raise
 
     if session.as_json:
         return await bring(Observer())
@@ -108,27 +117,30 @@ async def _run(
 
 
 def _shortest_names(files: Sequence[Path]) -> Callable[[Path], str]:
-    """Return what names a file on the screen: its own name, or its path where two share a name."""
-    counts = Counter(file.name for file in files)
-    return lambda path: str(path) if counts[path.name] > 1 else path.name
+    """Return what names a file on the screen: its own name, or as much of its path as tells it from its namesakes."""
+    names = {file: file.name for file in files}
+    for depth in (2, 3, 4):
+        counts = Counter(names.values())
+        names = {file: name if counts[name] == 1 else "/".join(file.parts[-depth:]) for file, name in names.items()}
+    return lambda path: names[path]
 
 
-def _summarise(session: Session, outcomes: Sequence[Outcome], elapsed: float) -> None:
+def _summarise(session: Session, outcomes: Sequence[Outcome], took: float, name: Callable[[Path], str]) -> None:
     failed = [outcome for outcome in outcomes if outcome.failed]
     fresh = [outcome for outcome in outcomes if not outcome.failed and not outcome.duplicate]
     chunks = sum(outcome.document.chunks_stored for outcome in fresh if outcome.document is not None)
     known = len(outcomes) - len(failed) - len(fresh)
-    parts = [plural(len(outcomes), "document") + f" in {milliseconds(elapsed * 1000)}"]
+    parts = [plural(len(outcomes), "document") + f" in {elapsed(took)}"]
     parts.append(f"{len(fresh)} new with {plural(chunks, 'chunk')}")
     if known:
         parts.append(f"{known} there already")
     if failed:
         parts.append(f"{len(failed)} failed")
-        session.out.print(tables.failures((str(outcome.path), outcome.error, outcome.hint) for outcome in failed))
+        session.out.print(tables.failures((name(outcome.path), outcome.error, outcome.hint) for outcome in failed))
     session.out.print(", ".join(parts) + ".", style="red" if failed else "green")
 
 
-def _as_json(outcomes: Sequence[Outcome], elapsed: float) -> dict[str, object]:
+def _as_json(outcomes: Sequence[Outcome], took: float) -> dict[str, object]:
     documents = []
     for outcome in outcomes:
         entry: dict[str, object] = {"path": str(outcome.path), "failed": outcome.failed, "duplicate": outcome.duplicate}
@@ -138,4 +150,4 @@ def _as_json(outcomes: Sequence[Outcome], elapsed: float) -> dict[str, object]:
             entry["error"] = {"reason": outcome.reason, "message": outcome.error, "hint": outcome.hint}
         documents.append(entry)
     failed = sum(outcome.failed for outcome in outcomes)
-    return {"documents": documents, "total": len(outcomes), "failed": failed, "seconds": round(elapsed, 3)}
+    return {"documents": documents, "total": len(outcomes), "failed": failed, "seconds": round(took, 3)}

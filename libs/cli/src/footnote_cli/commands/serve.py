@@ -11,7 +11,7 @@ def serve(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="all, engine, ingestion, indexing, retrieval, augmentation, generation or edge; several joined by commas.",
+            help="all, store, ingestion, indexing, retrieval, augmentation, generation or edge; or several: a,b.",
         ),
     ] = "all",
     data_dir: Annotated[
@@ -44,9 +44,9 @@ def serve(
 ) -> None:
     """Run the services. Ctrl-C or SIGTERM ends them in order."""
     # The servers' libraries take most of a second to import, which the client commands should not pay.
-    from footnote_cli import launcher
+    from footnote_cli.launcher import serve as start
 
-    code = launcher.serve(
+    code = start(
         target,
         data_dir=data_dir,
         host=host,

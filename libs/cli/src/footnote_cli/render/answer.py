@@ -8,7 +8,7 @@ from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
 from rich.console import Console
 from rich.text import Text
 
-from footnote_cli.render.text import milliseconds, one_line, plural, seconds
+from footnote_cli.render.text import elapsed, one_line, plural, seconds
 
 _PLAIN = Console()
 
@@ -79,13 +79,13 @@ def notices(degradations: Sequence[Degradation]) -> Iterator[Text]:
         yield Text(f"! {effect}" + (f" ({cause})" if cause else ""), style="yellow")
 
 
-def summary(completed: AskCompleted, elapsed: float) -> Text:
-    """Return one dim line: time in all and to the first word, who answered, tokens, trace."""
+def summary(completed: AskCompleted, waited: float) -> list[Text]:
+    """Return dim lines: time in all and to the first word, who answered, tokens; where to look further."""
     answer = completed.answer
-    parts = [milliseconds(elapsed * 1000)]
+    parts = [elapsed(waited)]
     first = seconds(completed.time_to_first_token)
     if first > 0:
-        parts.append(f"first word after {milliseconds(first * 1000)}")
+        parts.append(f"first word after {elapsed(first)}")
     if answer.provider:
         parts.append(answer.provider + (f"/{answer.model}" if answer.model and answer.model != answer.provider else ""))
     if completed.sources:
@@ -94,6 +94,6 @@ def summary(completed: AskCompleted, elapsed: float) -> Text:
     tokens = answer.usage.prompt_tokens + answer.usage.completion_tokens
     if tokens:
         parts.append(plural(tokens, "token"))
-    if completed.trace_id:
-        parts.append(f"trace {completed.trace_id}")
-    return Text(" · ".join(parts), style="dim")
+    handles = {"trace": completed.trace_id, "conversation": completed.conversation_id, "message": completed.message_id}
+    further = " · ".join(f"{name} {value}" for name, value in handles.items() if value)
+    return [Text(line, style="dim") for line in (" · ".join(parts), further) if line]

@@ -12,7 +12,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from footnote_cli.ingestion import Observer, Outcome
-from footnote_cli.render.text import plural, size
+from footnote_cli.render.text import plural, shorten, size
 
 # Shares of a document's bar. Uploading is quick; indexing is where the chunks are embedded and stored.
 _UPLOADED, _PARSED, _WHOLE = 20.0, 40.0, 100.0
@@ -130,7 +130,6 @@ class BarReport(Observer):
             if len(self._tasks) >= _MOST_BARS:
                 return
             name = self._name(path)
-            if len(name) > self._name_width:
-                name = "…" + name[-self._name_width + 1 :]
-            task = self._tasks[path] = self._files.add_task(name.ljust(self._name_width), total=_WHOLE, step=words)
+            shown = shorten(name, self._name_width).ljust(self._name_width)
+            task = self._tasks[path] = self._files.add_task(shown, total=_WHOLE, step=words)
         self._files.update(task, completed=completed, step=words)

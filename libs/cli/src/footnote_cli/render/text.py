@@ -26,6 +26,24 @@ def milliseconds(value: float) -> str:
     return f"{value / 60_000:.1f} min"
 
 
+def elapsed(seconds_taken: float) -> str:
+    """Return how long a person waited: "240 ms", "3.6 s", "2 min 5 s"."""
+    if seconds_taken < 1:
+        return f"{seconds_taken * 1000:.0f} ms"
+    if seconds_taken < 60:
+        return f"{seconds_taken:.1f} s"
+    minutes, rest = divmod(round(seconds_taken), 60)
+    return f"{minutes} min {rest} s"
+
+
+def shorten(text: str, width: int) -> str:
+    """Return a text cut in its middle to at most `width` characters: names differ at both ends."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[head + 1 - width :]}"
+
+
 def size(count: int) -> str:
     """Return bytes for people in binary units: "812 B", "14.2 KiB"."""
     value = float(count)

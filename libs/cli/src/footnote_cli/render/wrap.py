@@ -44,7 +44,9 @@ class WordWrapper:
             self._write("\n" + self._word)
             self._column = len(self._word)
         else:
-            self._write(" " * self._spaces + self._word)
-            self._column += self._spaces + len(self._word)
+            # An indentation gives way where the word would not fit behind it.
+            spaces = self._spaces if self._column else min(self._spaces, max(0, self._width - len(self._word)))
+            self._write(" " * spaces + self._word)
+            self._column += spaces + len(self._word)
         self._word = ""
         self._spaces = 0

@@ -1,17 +1,18 @@
-"""Cutting a stretch of text at the best places: lines, sentences, clauses, words, and graphemes only if nothing else is left."""
+"""Cutting text at the best places: lines, sentences, clauses, words; graphemes only if nothing else is left."""
 
+import re
 from collections.abc import Callable, Iterator
 
-import regex
-
-from footnote_indexing.chunking.model import HARD_LIMIT, Piece, PlacedBlock, Sizes
+import regex  # type: ignore[import-untyped]  # it ships no types
 from footnote_text import sentences
 from footnote_text.lexical import is_unspaced
 
-_CLAUSE_END = regex.compile(r"[,;:)\]]\s|[、，；：。！？」』）]")
-_SPACE = regex.compile(r"\s+")
+from footnote_indexing.chunking.model import HARD_LIMIT, Piece, PlacedBlock, Sizes
+
+_CLAUSE_END = re.compile(r"[,;:)\]]\s|[、，；：。！？」』）]")
+_SPACE = re.compile(r"\s+")
+_LINE = re.compile(r"[^\n]+")
 _GRAPHEME = regex.compile(r"\X")
-_LINE = regex.compile(r"[^\n]+")
 
 
 def whole(block: PlacedBlock, sizes: Sizes) -> Iterator[Piece]:
@@ -119,7 +120,7 @@ def _best_end(text: str, start: int, latest: int) -> int:
     spaces = [match.start() for match in _SPACE.finditer(text, start + 1, latest + 1)]
     if spaces and spaces[-1] >= start + (latest - start) // 2:
         return spaces[-1]
-    graphemes = [match.end() for match in _GRAPHEME.finditer(text, start, min(len(text), latest + 64))]
+    graphemes: list[int] = [match.end() for match in _GRAPHEME.finditer(text, start, min(len(text), latest + 64))]
     reachable = [end for end in graphemes if end <= latest] or graphemes[:1]
     loose = [end for end in reachable if _between_words(text, end)]
     if loose and loose[-1] >= start + (latest - start) // 2:

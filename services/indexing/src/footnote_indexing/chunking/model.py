@@ -1,17 +1,20 @@
 """What chunkers work on and what they give: placed blocks, pieces, cuts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote_providers.base import Vectors
 from footnote_text import tokens
 
 HARD_LIMIT = 8000
 """Longest stretch in code points that is kept whole because it is a table row."""
 
 Region: TypeAlias = tuple[str, str, int]
-"""Kind of place, sheet name, slide number: no chunk crosses from one to another, since no locator could say where it is."""
+"""Kind of place, sheet name, slide number: no chunk crosses from one to another; no locator could say where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class PlacedBlock:
             return place, "", locator.slide.slide
         return place, "", 0
 
-    def clip(self, start: int, end: int) -> "PlacedBlock":
+    def clip(self, start: int, end: int) -> PlacedBlock:
         """Return the part between two places of the document's text."""
         first, last = max(start, self.start) - self.start, min(end, self.end) - self.start
         return PlacedBlock(self.block, self.start + first, self.text[first:last], self.offset + first)
@@ -81,7 +84,7 @@ class Cut:
 
     start: int
     end: int
-    level: chunk_pb2.ChunkLevel = chunk_pb2.CHUNK_LEVEL_STANDARD
+    level: chunk_pb2.ChunkLevel.ValueType = chunk_pb2.CHUNK_LEVEL_STANDARD
     parent: tuple[int, int] | None = None
 
 
@@ -105,7 +108,7 @@ class Sizes:
             return sum(piece.cost for piece in pieces) + len(pieces) - 1
         return pieces[-1].end - pieces[0].start
 
-    def without_overlap(self) -> "Sizes":
+    def without_overlap(self) -> Sizes:
         """Return the same without repetition."""
         return Sizes(self.limit, 0, self.in_tokens)
 
@@ -116,7 +119,7 @@ class Chunker(Protocol):
     Together they cover all text that is not white space; each begins and ends at a character that is no white space.
     """
 
-    strategy: collection_pb2.ChunkingStrategy
+    strategy: collection_pb2.ChunkingStrategy.ValueType
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
         """Take the next blocks; return the chunks that are complete."""
@@ -127,5 +130,5 @@ class Chunker(Protocol):
         ...
 
 
-SentenceDistances: TypeAlias = Callable[[Sequence[str]], Sequence[float]]
-"""Cosine distance between each text and the next (n - 1 values); may block, so chunkers run off the event loop."""
+SentenceVectors: TypeAlias = Callable[[Sequence[str]], Vectors]
+"""Embeds sentences: shape (n, dimensions), rows of length 1; may block, so chunkers run off the event loop."""

@@ -1,8 +1,11 @@
 """Two levels: wide parents to show, narrow children to find."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 
 from footnote.types.v1 import chunk_pb2
+
 from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock
 
 

@@ -3,25 +3,30 @@
 from collections.abc import Iterable
 
 import numpy as np
-
 from footnote.types.v1 import collection_pb2
+
 from footnote_indexing.chunking import divide
-from footnote_indexing.chunking.model import Cut, Piece, PlacedBlock, Region, SentenceDistances, Sizes
+from footnote_indexing.chunking.model import Cut, Piece, PlacedBlock, Region, SentenceVectors, Sizes
 from footnote_indexing.chunking.pack import Packer
 
+_SIDE = 3
+"""Sentences compared on each side of a gap."""
 _WINDOW = 400
 """Sentences looked at together, at most: the percentile needs many, memory and the first result need few."""
 
 
 class Semantic:
-    """Embeds each sentence with its neighbours and cuts above a percentile of the distances (Kamradt's method)."""
+    """Compares the sentences before each gap with those after it and cuts above a percentile of the distances.
+
+    Hearst's TextTiling with embeddings: both sides of a gap count alike, so the cut falls into the gap itself.
+    """
 
     strategy = collection_pb2.CHUNKING_STRATEGY_SEMANTIC
 
-    def __init__(self, sizes: Sizes, percentile: int, distances: SentenceDistances) -> None:
+    def __init__(self, sizes: Sizes, percentile: int, vectors: SentenceVectors) -> None:
         self._sizes = sizes
         self._percentile = percentile
-        self._distances = distances
+        self._vectors = vectors
         self._packer = Packer(sizes)
         self._sentences: list[Piece] = []
         self._region: Region | None = None
@@ -59,8 +64,13 @@ class Semantic:
         pieces = self._sentences
         if len(pieces) < 3:
             return set()
-        windows = [" ".join(p.text for p in pieces[max(0, i - 1) : i + 2]) for i in range(len(pieces))]
-        distances = np.asarray(self._distances(windows), dtype=np.float64)
+        sums = np.cumsum(self._vectors([piece.text for piece in pieces]), axis=0, dtype=np.float64)
+        sums = np.concatenate([np.zeros((1, sums.shape[1])), sums])
+        gaps = np.arange(1, len(pieces))
+        before = sums[gaps] - sums[np.maximum(gaps - _SIDE, 0)]
+        after = sums[np.minimum(gaps + _SIDE, len(pieces))] - sums[gaps]
+        lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+        distances = 1.0 - (before * after).sum(axis=1) / np.maximum(lengths, 1e-12)
         threshold = float(np.percentile(distances, self._percentile))
         after_heading = {i + 1 for i, piece in enumerate(pieces) if piece.block.is_heading}
         return {int(i) + 1 for i in np.flatnonzero(distances > threshold)} - after_heading

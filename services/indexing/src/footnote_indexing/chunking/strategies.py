@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from footnote.types.v1 import collection_pb2
+
 from footnote_indexing.chunking import divide
 from footnote_indexing.chunking.model import Cut, Piece, PlacedBlock, Region, Sizes
 from footnote_indexing.chunking.pack import Packer

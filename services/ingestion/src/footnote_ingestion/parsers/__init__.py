@@ -7,8 +7,9 @@ from importlib import import_module
 from footnote_ingestion.failures import UNSUPPORTED, ParseError
 from footnote_ingestion.parsers.base import Parser
 
-# document_type -> (module, class). Raise VERSION when a parser's output changes: cached blocks of older versions are then not used.
+# To be raised when a parser's output changes: blocks kept of an older version are then read anew.
 VERSION = 1
+# document_type -> (module, class).
 _PARSERS = {
     "txt": ("text", "TextParser"),
     "md": ("markdown", "MarkdownParser"),
@@ -22,16 +23,24 @@ _PARSERS = {
     "xlsb": ("sheets", "WorkbookParser"),
     "xls": ("sheets", "WorkbookParser"),
     "ods": ("sheets", "WorkbookParser"),
+    "odt": ("opendocument", "OpenDocumentParser"),
+    "odp": ("opendocument", "OpenDocumentParser"),
+    "epub": ("opendocument", "EpubParser"),
+    "rtf": ("rtf", "RtfParser"),
+    "eml": ("mail", "EmlParser"),
+    "msg": ("mail", "MsgParser"),
+    "doc": ("legacy", "DocParser"),
+    "ppt": ("legacy", "PptParser"),
 }
 
 
 def supported() -> frozenset[str]:
-    """The document types that have a parser."""
+    """Return the document types that have a parser."""
     return frozenset(_PARSERS)
 
 
 def parser_for(document_type: str) -> Parser:
-    """The parser of a document type; raises `ParseError` UNSUPPORTED when there is none."""
+    """Return the parser of a document type; raises `ParseError` UNSUPPORTED when there is none."""
     if document_type not in _PARSERS:
         raise ParseError(UNSUPPORTED, f"Files of type '{document_type}' are not read.")
     module, name = _PARSERS[document_type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,9 @@ LIST_ITEM = BlockKind.BLOCK_KIND_LIST_ITEM
 TABLE_ROW = BlockKind.BLOCK_KIND_TABLE_ROW
 CODE = BlockKind.BLOCK_KIND_CODE
 NOTE = BlockKind.BLOCK_KIND_NOTE
+
+# A block longer than this is split at a space: it must fit in a message, and nobody cites a book as one passage.
+MAX_BLOCK = 50_000
 
 Place = PageLocator | SheetLocator | SlideLocator | LineLocator
 _WORD = re.compile(r"\w+")
@@ -55,25 +58,25 @@ class Parser(Protocol):
     """Reads one format. Raises `ParseError` when the file cannot be read."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Cheap check before the file is stored: does it open, without a password, within the limits?"""
+        """Check cheaply, before the file is stored, that it opens without a password and within the limits."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Hands the blocks in reading order to `out` and returns the file's properties."""
 
 
 def count_words(text: str) -> int:
-    """Number of words; a Han or Kana character counts as one."""
+    """Return number of words; a Han or Kana character counts as one."""
     unspaced = len(_UNSPACED.findall(text))
     return len(_WORD.findall(_UNSPACED.sub(" ", text) if unspaced else text)) + unspaced
 
 
 def anchor(start: int, end: int, place: Place) -> Anchor:
-    """An anchor for `text[start:end]` of a block, at `place`."""
+    """Return an anchor for `text[start:end]` of a block, at `place`."""
     return Anchor(span=Span(start=start, end=end), locator=locate(place))
 
 
 def locate(place: Place | None, heading_path: Sequence[str] = (), span: tuple[int, int] | None = None) -> Locator:
-    """A locator from its parts."""
+    """Return a locator from its parts."""
     locator = Locator(heading_path=heading_path)
     if span is not None:
         locator.span.start, locator.span.end = span
@@ -121,7 +124,7 @@ class BlockWriter:
         return "\n".join(self._sample)
 
     def heading_path(self) -> list[str]:
-        """The headings that stand above the next block."""
+        """Return the headings that stand above the next block."""
         return [title for _, title in self._headings]
 
     def reset_headings(self) -> None:
@@ -129,7 +132,7 @@ class BlockWriter:
         self._headings.clear()
 
     def new_table(self) -> int:
-        """The number for the rows of one more table."""
+        """Return the number for the rows of one more table."""
         self.tables += 1
         return self.tables
 
@@ -154,8 +157,12 @@ class BlockWriter:
         anchors: Sequence[Anchor] = (),
         table: int = 0,
     ) -> None:
-        """Write one block; empty text is skipped. `text` must be clean already."""
+        """Write one block; empty text is skipped. `text` must be clean already; one too long becomes several blocks."""
         if not text or text.isspace():
+            return
+        if len(text) > MAX_BLOCK:
+            for start, end in _pieces(text):
+                self.add(kind, text[start:end], place, level=level, anchors=_clip(anchors, start, end), table=table)
             return
         end = self._offset + len(text)
         if end > self._limits.characters:
@@ -185,3 +192,27 @@ class BlockWriter:
         if self._sample_room > 0:
             self._sample.append(text[: self._sample_room])
             self._sample_room -= len(text)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Stretches of at most MAX_BLOCK characters that end before a space where there is one; outer spaces left out."""
+    start = 0
+    while start < len(text):
+        end = min(start + MAX_BLOCK, len(text))
+        if end < len(text):
+            space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+            end = space if space > 0 else end
+        yield start, end
+        start = end
+        while start < len(text) and text[start].isspace():
+            start += 1
+
+
+def _clip(anchors: Sequence[Anchor], start: int, end: int) -> list[Anchor]:
+    """Return the anchors of `text[start:end]`."""
+    kept: list[Anchor] = []
+    for one in anchors:
+        first, last = max(one.span.start, start), min(one.span.end, end)
+        if first < last:
+            kept.append(Anchor(span=Span(start=first - start, end=last - start), locator=one.locator))
+    return kept

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import re
 
-# C0/C1 controls but tab and line feed, soft hyphen, BOM, bidi isolates and marks, private "no character" code points, lone
+# C0/C1 controls but tab and line feed, soft hyphen, BOM, bidi isolates and marks, "no character" code points, lone
 # surrogates (protobuf strings must be valid UTF-8). Zero-width joiners stay: Persian and emoji need them.
-_DROP = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
+_DROP = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+)
 _SPACES = re.compile(r"[ \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
 _BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_LIGATURES = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-)
+_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 
 
 def newlines(text: str) -> str:
-    r"""The text with every kind of line break as `\n`."""
+    r"""Return the text with every kind of line break as `\n`."""
     return _BREAKS.sub("\n", text)
 
 
 def visible(text: str) -> str:
-    """The text without control and invisible characters, its spacing and line feeds untouched."""
+    """Return the text without control and invisible characters, its spacing and line feeds untouched."""
     return _DROP.sub("", text)
 
 
 def inline(text: str) -> str:
-    """The text on one line: breaks and runs of spaces become one space, ligatures their letters."""
+    """Return the text on one line: breaks and runs of spaces become one space, ligatures their letters."""
+    if text.isascii() and text.isprintable():  # most lines: nothing but single spaces to look after
+        return text.strip() if "  " not in text else _SPACES.sub(" ", text).strip()
     text = _DROP.sub("", newlines(text)).translate(_LIGATURES)
     return _SPACES.sub(" ", text.replace("\n", " ")).strip()
 

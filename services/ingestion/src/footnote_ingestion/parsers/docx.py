@@ -9,7 +9,7 @@ from pathlib import Path
 import docx
 from docx.document import Document
 from docx.opc.exceptions import PackageNotFoundError
-from lxml import etree
+from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.failures import CORRUPT, ParseError
 from footnote_ingestion.parsers.base import (
@@ -35,12 +35,12 @@ class DocxParser:
     """Reads docx files."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Opens the package and finds its main part."""
+        """Open the package and finds its main part."""
         check_package(path, limits)
         _open(path)
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Writes body paragraphs and tables in order, footnotes at the end."""
+        """Write body paragraphs and tables in order, footnotes at the end."""
         check_package(path, limits)
         document = _open(path)
         walker = _Walker(out, _styles(document))
@@ -91,7 +91,7 @@ def _outline(element: etree._Element | None) -> int:
 
 
 def _text(element: etree._Element) -> Iterator[str]:
-    """The visible text under an element, deleted text, alternatives and text boxes left out."""
+    """Yield the visible text under an element, deleted text, alternatives and text boxes left out."""
     for child in element.iterchildren():
         match child.tag:
             case t if t == f"{_W}t":
@@ -160,7 +160,7 @@ class _Walker:
 
 
 def _row(row: etree._Element) -> list[str]:
-    """The texts of a row's cells; a cell over several columns is followed by empty ones."""
+    """Return the texts of a row's cells; a cell over several columns is followed by empty ones."""
     values: list[str] = []
     for cell in row.iter(f"{_W}tc"):
         if cell.getparent() is not row and any(parent.tag == f"{_W}tc" for parent in cell.iterancestors()):

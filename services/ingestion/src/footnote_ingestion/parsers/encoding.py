@@ -1,4 +1,4 @@
-"""Bytes of a text file to text: byte order marks, UTF-8, UTF-16/32 without a mark, then the likeliest legacy encoding."""
+"""Bytes of a text file to text: byte order marks, UTF-8, UTF-16/32 without a mark, then the likeliest encoding."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _wide(head: bytes) -> str:
 
 
 def _legacy(head: bytes) -> str:
-    """The likeliest 8-bit or multi-byte encoding; short texts are taken for Western European."""
+    """Return the likeliest 8-bit or multi-byte encoding; short texts are taken for Western European."""
     high = sum(1 for byte in head if byte >= 0x80)
     if high < 24:  # too little to tell by statistics
         return "cp1252" if _decodes(head, "cp1252") else "latin-1"
@@ -81,5 +81,5 @@ def _decodes(data: bytes, name: str) -> bool:
 
 
 def decode(data: bytes) -> str:
-    """The text of a text file; bytes that fit no encoding become the replacement character."""
+    """Return the text of a text file; bytes that fit no encoding become the replacement character."""
     return data.decode(guess(data) or "utf-8", errors="replace")

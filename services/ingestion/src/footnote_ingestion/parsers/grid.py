@@ -14,8 +14,8 @@ Row = tuple[int, Sequence[str]]
 class GridWriter:
     """Takes the rows of one sheet in order and writes them as blocks.
 
-    Blank rows part tables. Each part's header row is looked for in its first rows; what stands above it is written as it
-    is. A part without a header of its own keeps the header above when its columns fit.
+    Blank rows part tables. Each part's header row is looked for in its first rows; what stands above it is written as
+    it is. A part without a header of its own keeps the header above when its columns fit.
     """
 
     def __init__(self, out: BlockWriter, sheet: str, left: int) -> None:
@@ -39,7 +39,7 @@ class GridWriter:
                 self._decide()
 
     def close(self) -> None:
-        """The sheet has ended."""
+        """Return the sheet has ended."""
         self._end_part()
 
     def _end_part(self) -> None:

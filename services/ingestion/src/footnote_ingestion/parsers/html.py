@@ -24,12 +24,74 @@ from footnote_ingestion.parsers.encoding import decode
 from footnote_ingestion.parsers.tables import header_depth, row_text
 
 _SKIP = frozenset(
-    "head script style noscript template svg math iframe object embed canvas select datalist audio video map dialog".split()
+    [
+        "head",
+        "script",
+        "style",
+        "noscript",
+        "template",
+        "svg",
+        "math",
+        "iframe",
+        "object",
+        "embed",
+        "canvas",
+        "select",
+        "datalist",
+        "audio",
+        "video",
+        "map",
+        "dialog",
+    ]
 )
 _NAVIGATION = frozenset({"nav"})
 _INLINE = frozenset(
-    "-text a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark meter output q ruby rp rt s "
-    "samp small span strike strong sub sup time tt u var wbr input button nobr".split()
+    [
+        "-text",
+        "a",
+        "abbr",
+        "acronym",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "br",
+        "cite",
+        "code",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "img",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "meter",
+        "output",
+        "q",
+        "ruby",
+        "rp",
+        "rt",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+        "input",
+        "button",
+        "nobr",
+    ]
 )
 _CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
 _MAX_DEPTH = 400
@@ -42,7 +104,7 @@ class HtmlParser:
         """Any text can be read as HTML."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Writes the readable text; navigation is left out unless nothing else is there."""
+        """Write the readable text; navigation is left out unless nothing else is there."""
         tree = LexborHTMLParser(_decode(path.read_bytes()))
         properties = _properties(tree)
         body = tree.body or tree.root
@@ -63,7 +125,7 @@ def write_html(html: str, out: BlockWriter, place: Place | None = None) -> None:
 
 
 def _decode(data: bytes) -> str:
-    """The declared encoding when it fits, else the one that the bytes suggest."""
+    """Return the declared encoding when it fits, else the one that the bytes suggest."""
     declared = _CHARSET.search(data[:4096])
     if declared and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         try:
@@ -166,8 +228,8 @@ class _Walker:
         table = self._out.new_table()
         depth = 1 if heads[0] else header_depth(rows)
         headers = rows[0] if depth else []
-        for row in rows[depth:]:
-            self._out.add(TABLE_ROW, row_text(headers, row)[0], self._place, table=table)
+        for values in rows[depth:]:
+            self._out.add(TABLE_ROW, row_text(headers, values)[0], self._place, table=table)
         return True
 
     def _flush(self) -> None:

@@ -28,10 +28,13 @@ class MarkdownParser:
         """Any text is Markdown."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Writes the blocks; title, authors, tags and date of the front matter become properties."""
+        """Write the blocks; title, authors, tags and date of the front matter become properties."""
         properties = Properties()
-        tokens = MarkdownIt("commonmark", {"html": True}).enable("table").use(front_matter_plugin).parse(
-            newlines(decode(path.read_bytes()))
+        tokens = (
+            MarkdownIt("commonmark", {"html": True})
+            .enable("table")
+            .use(front_matter_plugin)
+            .parse(newlines(decode(path.read_bytes())))
         )
         _Writer(out, properties).write(tokens)
         return properties
@@ -104,7 +107,7 @@ class _Writer:
 
 
 def _text(token: Token) -> str:
-    """What a reader sees of inline Markdown: link texts, alternative texts, code; no markup."""
+    """Return what a reader sees of inline Markdown: link texts, alternative texts, code; no markup."""
     parts: list[str] = []
     for child in token.children or ():
         match child.type:
@@ -120,7 +123,7 @@ def _text(token: Token) -> str:
 
 
 def _front_matter(content: str, properties: Properties) -> None:
-    """The simple `key: value` lines of YAML front matter; nested values are left alone."""
+    """Return the simple `key: value` lines of YAML front matter; nested values are left alone."""
     key = ""
     for line in content.splitlines():
         if (found := _FIELD.match(line)) is not None:

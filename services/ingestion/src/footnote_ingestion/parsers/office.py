@@ -6,7 +6,7 @@ import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lxml import etree
+from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
 from footnote_ingestion.parsers.base import Limits, Properties
@@ -22,7 +22,7 @@ _NAMESPACES = {
 
 
 def xml_parser() -> etree.XMLParser:
-    """A parser that resolves no entities and reaches no network."""
+    """Return a parser that resolves no entities and reaches no network."""
     return etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False)
 
 
@@ -39,7 +39,9 @@ def check_package(path: Path, limits: Limits) -> None:
         raise ParseError(TOO_LARGE, f"The package holds {len(entries)} parts; at most {_MANY_ENTRIES} are read.")
     unpacked = sum(entry.file_size for entry in entries)
     if unpacked > limits.decompressed_bytes:
-        raise ParseError(TOO_LARGE, f"The file unpacks to {unpacked} bytes; at most {limits.decompressed_bytes} are read.")
+        raise ParseError(
+            TOO_LARGE, f"The file unpacks to {unpacked} bytes; at most {limits.decompressed_bytes} are read."
+        )
     if unpacked > _SMALL and unpacked > path.stat().st_size * limits.ratio:
         raise ParseError(TOO_LARGE, f"The file unpacks to more than {limits.ratio} times its size.")
 
@@ -64,7 +66,7 @@ def _field(root: etree._Element, name: str) -> str:
 
 
 def moment(text: str) -> datetime | None:
-    """An ISO date and time as aware UTC, or None when it is not one."""
+    """Return an ISO date and time as aware UTC, or None when it is not one."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pypdf
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
-from pypdf.errors import FileNotDecryptedError, PyPdfError
+from pypdf.errors import PyPdfError
 
 from footnote_ingestion.failures import CORRUPT, NO_TEXT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
@@ -32,13 +32,11 @@ class PdfParser:
     """Reads PDF files."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Opens the file with either library."""
+        """Open the file with either library."""
         try:
             document = _open(path)
         except ParseError as error:
-            if error.reason != CORRUPT:
-                raise
-            _check_with_pypdf(path, limits)
+            _check_with_pypdf(path, limits, error)
             return
         try:
             _check_pages(len(document), limits)
@@ -46,12 +44,10 @@ class PdfParser:
             document.close()
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Writes the pages' text as paragraphs, headings and rows; pages count from 1."""
+        """Write the pages' text as paragraphs, headings and rows; pages count from 1."""
         try:
             document = _open(path)
         except ParseError as error:
-            if error.reason != CORRUPT:
-                raise
             return _second_try(path, out, limits, error)
         try:
             count = len(document)
@@ -76,6 +72,9 @@ class PdfParser:
 
 
 def _open(path: Path) -> pdfium.PdfDocument:
+    # PDFium leaves the last error untouched on some failures: without this, a broken file after a protected one would
+    # be taken for protected too.
+    raw.FPDF_LoadMemDocument(b"-", 1, None)
     try:
         return pdfium.PdfDocument(path)
     except pdfium.PdfiumError as error:
@@ -98,7 +97,7 @@ def _no_text(count: int, pictures: bool) -> ParseError:
 
 
 def _read(document: pdfium.PdfDocument) -> tuple[list[Page], int, bool]:
-    """The pages with their lines, how many could not be read, whether there are pictures on those without text."""
+    """Return the pages with their lines, how many could not be read, whether pages without text have pictures."""
     reader = LineReader()
     pages: list[Page] = []
     unreadable = 0
@@ -121,12 +120,20 @@ def _read(document: pdfium.PdfDocument) -> tuple[list[Page], int, bool]:
                 page.close()
         except pdfium.PdfiumError:
             unreadable += 1
-        pages.append(Page(index + 1, _label(document, index), height, lines))
+        pages.append(Page(index + 1, _label(document, index), height, _stamps_last(lines)))
     return pages, unreadable, pictures
 
 
+def _stamps_last(lines: list[Line]) -> list[Line]:
+    """Return the lines with text set along the page's edge after the others: it would part their paragraphs."""
+    rotated = [line for line in lines if line.rotated]
+    if not rotated or len(rotated) * 2 > len(lines):
+        return lines
+    return [line for line in lines if not line.rotated] + rotated
+
+
 def _label(document: pdfium.PdfDocument, index: int) -> str:
-    """The printed page number where the file declares one that differs from the counted one."""
+    """Return the printed page number where the file declares one that differs from the counted one."""
     try:
         label = inline(str(document.get_page_label(index) or ""))
     except (pdfium.PdfiumError, ValueError):
@@ -142,7 +149,9 @@ def _outline(document: pdfium.PdfDocument) -> list[Outline]:
                 break
             dest = bookmark.get_dest()
             page = dest.get_index() if dest is not None else None
-            found.append(Outline(inline(bookmark.get_title()), bookmark.level + 1, (page or 0) + 1 if page is not None else 0))
+            found.append(
+                Outline(inline(bookmark.get_title()), bookmark.level + 1, (page or 0) + 1 if page is not None else 0)
+            )
     except (pdfium.PdfiumError, ValueError, RecursionError):
         return found
     return found
@@ -153,17 +162,21 @@ def _properties(document: pdfium.PdfDocument) -> Properties:
         info = document.get_metadata_dict(skip_empty=True)
     except (pdfium.PdfiumError, ValueError):
         return Properties()
-    return _from_info(info.get("Title"), info.get("Author"), info.get("Keywords"), info.get("ModDate") or info.get("CreationDate"))
+    return _from_info(
+        info.get("Title"), info.get("Author"), info.get("Keywords"), info.get("ModDate") or info.get("CreationDate")
+    )
 
 
 def _from_info(title: object, author: object, keywords: object, date: object) -> Properties:
     authors = [name for part in re.split(r"[;\n]", str(author or "")) if (name := inline(part))]
     words = [word for part in re.split(r"[;,]", str(keywords or "")) if (word := inline(part))]
-    return Properties(title=inline(str(title or "")), authors=authors, keywords=words[:30], file_time=_moment(str(date or "")))
+    return Properties(
+        title=inline(str(title or "")), authors=authors, keywords=words[:30], file_time=_moment(str(date or ""))
+    )
 
 
 def _moment(text: str) -> datetime | None:
-    """A PDF date ("D:20240131120000+01'00'") in UTC."""
+    """Return a PDF date ("D:20240131120000+01'00'") in UTC."""
     match = _DATE.match(text)
     if match is None:
         return None
@@ -177,19 +190,19 @@ def _moment(text: str) -> datetime | None:
 
 
 def _reader(path: Path) -> pypdf.PdfReader:
+    """Return pypdf's reader; raises `ParseError` when the file needs a password and the empty one does not open it."""
     reader = pypdf.PdfReader(path, strict=False)
     if reader.is_encrypted and not reader.decrypt(""):
         raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.")
     return reader
 
 
-def _check_with_pypdf(path: Path, limits: Limits) -> None:
+def _check_with_pypdf(path: Path, limits: Limits, first: ParseError) -> None:
+    """Let pass what pypdf opens, be it with the empty password; else the `first` failure stands."""
     try:
         _check_pages(len(_reader(path).pages), limits)
-    except FileNotDecryptedError as error:
-        raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.") from error
-    except _PYPDF_ERRORS as error:
-        raise ParseError(CORRUPT, "The PDF is damaged and cannot be opened; it was probably cut off.") from error
+    except _PYPDF_ERRORS:
+        raise first from None
 
 
 def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError) -> Properties:
@@ -197,16 +210,16 @@ def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError)
     try:
         reader = _reader(path)
         info = reader.metadata
-        _check_pages(len(reader.pages), limits)
-        pages = [Page(number, "", 0.0, list(lines)) for number, lines in enumerate(_pypdf_lines(reader), 1)]
-    except FileNotDecryptedError as error:
-        raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.") from error
+        count = len(reader.pages)
+        _check_pages(count, limits)
+        pages = [Page(number, "", 0.0, lines) for number, lines in enumerate(_pypdf_lines(reader), 1)]
     except _PYPDF_ERRORS:
         raise first from None
     if not any(page.lines for page in pages):
-        raise first
+        # PDFium asked for a password where the empty one was enough: then it is the lack of text that counts.
+        raise _no_text(count, pictures=False) if first.reason == PASSWORD_PROTECTED and count else first
     properties = _from_info(info.title, info.author, None, info.get("/ModDate")) if info else Properties()
-    properties.page_count = len(pages)
+    properties.page_count = count
     properties.warnings.append("the file is damaged; what could be read was read")
     write_pages(pages, [], out)
     return properties

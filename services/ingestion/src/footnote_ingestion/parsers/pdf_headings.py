@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from footnote_ingestion.parsers.pdf_lines import Line
 
 _FOLD = re.compile(r"[\W_]+")
-_NUMBERED = re.compile(r"(?:(\d{1,2}(?:\.\d{1,2})*)\.?|[A-Z]\.?|(?:chapter|section|part|appendix|annex|article|item)\s+\w+)\s+\S", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?:(\d{1,2}(?:\.\d{1,2})*)\.?|[A-Z]\.?|(?:chapter|section|part|appendix|annex|article|item)\s+\w+)\s+\S",
+    re.IGNORECASE,
+)
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _LARGER = 1.12
 _MOST = 160
@@ -26,7 +29,7 @@ class Outline:
 
 
 class HeadingFinder:
-    """Tells each line's heading level: by the outline where it names the line, else by larger type or bold short lines."""
+    """Tells each line's heading level: by the outline where it names the line, else by larger type or bold type."""
 
     def __init__(self, lines: Sequence[Line], outline: Sequence[Outline]) -> None:
         sizes: Counter[float] = Counter()
@@ -53,7 +56,13 @@ class HeadingFinder:
         marked = self._marked(line)
         if marked:
             return min(marked, 6)
-        if self._trust_outline or line.size == 0 or len(line.text) > _MOST or not _LETTERS.search(line.text):
+        if (
+            self._trust_outline
+            or line.size == 0
+            or line.rotated
+            or len(line.text) > _MOST
+            or not _LETTERS.search(line.text)
+        ):
             return 0
         size = _step(line.size)
         if size > self._body * _LARGER:

@@ -1,16 +1,16 @@
 """From lines on pages to paragraphs, headings, list items and rows.
 
-Lines are joined where the writer did not mean to break them: a line that had room left for the next one's first word was ended
-on purpose. Words cut at a line's end are made whole, running heads and page numbers are dropped after their first
-appearance, headings are told by the outline, else by type size or weight.
+Lines are joined where the writer did not mean to break them: a line that had room left for the next one's first word
+was ended on purpose. Words cut at a line's end are made whole, running heads and page numbers are dropped after their
+first appearance, headings are told by the outline, else by type size or weight.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 
 from footnote.types.v1.locator_pb2 import Anchor, PageLocator
@@ -27,6 +27,10 @@ _ITEM = re.compile(r"(?:[•●▪◦‣∙■□▶➢✓–—*]|[-]|\(?\d{1,2
 _TERMINAL = re.compile(r"[.!?:;。！？：；][\"'”’)\]»]*$")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _NUMERIC = re.compile(r"[$€£¥(]*[-–—+]?\d[\d.,:/]*[)%]*|[-–—$€£¥%]|\(\d|\)")
+# A row's label without figures may stand between the rows of a table: so many short lines do not end it.
+_MOST_BETWEEN, _SHORT = 2, 90
+_TWO_FIGURES = re.compile(r"[\d–—-][^\s]*\s(?:.*\s)?\S*[\d–—-]")
+_SIGNS = frozenset("$€£¥%()")
 _LAST_FRAGMENT = re.compile(r"[^\W\d_]+$")
 _FIRST_FRAGMENT = re.compile(r"[^\W\d_]+")
 
@@ -55,8 +59,10 @@ def write_pages(pages: Sequence[Page], outline: Sequence[Outline], out: BlockWri
     lines = [line for page in kept for line in page]
     headings = HeadingFinder(lines, outline)
     labels = {page.number: page.label for page in pages}
-    vocabulary = {word.lower() for line in lines for word in _WORD.findall(line.text)}
-    table = 0
+    vocabulary: set[str] = set()
+    if any(line.hyphen for line in lines):
+        vocabulary.update(_WORD.findall("\n".join(line.text for line in lines).lower()))
+    table = between = 0
     for group in _groups(lines, headings):
         text, anchors = _join(group.lines, vocabulary, labels)
         first, last = group.lines[0].page, group.lines[-1].page
@@ -65,11 +71,14 @@ def write_pages(pages: Sequence[Page], outline: Sequence[Outline], out: BlockWri
             out.heading(text, group.level, place, anchors)
         elif len(group.lines) == 1 and _is_row(text):
             table = table or out.new_table()
+            between = 0
             out.add(TABLE_ROW, text, place, anchors=anchors, table=table)
             continue
         else:
             out.add(LIST_ITEM if _ITEM.match(text) else PARAGRAPH, text, place, anchors=anchors)
-        table = 0
+            between += 1
+        if group.level or between > _MOST_BETWEEN or len(text) > _SHORT:
+            table = 0
 
 
 def _groups(lines: Sequence[Line], headings: HeadingFinder) -> list[_Group]:
@@ -87,17 +96,17 @@ def _groups(lines: Sequence[Line], headings: HeadingFinder) -> list[_Group]:
 
 
 def _usual_pitch(lines: Sequence[Line]) -> float:
-    """The usual distance of two lines' tops, in type sizes."""
+    """Return the usual distance of two lines' tops, in type sizes."""
     found = [
         (above.top - below.top) / above.size
-        for above, below in zip(lines, lines[1:], strict=False)
+        for above, below in pairwise(lines)
         if above.page == below.page and above.size > 0 and 0.8 < (above.top - below.top) / above.size < 2.5
     ]
     return median(found) if found else 1.3
 
 
 def _continues(group: _Group, line: Line, pitch: float) -> bool:
-    """Does `line` go on with the block that `group` has begun?"""
+    """Tell whether `line` goes on with the block that `group` has begun."""
     last = group.lines[-1]
     if last.hyphen:
         return True
@@ -117,13 +126,13 @@ def _continues(group: _Group, line: Line, pitch: float) -> bool:
         return True
     if last.bold != line.bold and len(group.lines) == 1 and len(last.text) < 80:
         return False
-    if _is_row(line.text) or (_is_row(last.text) and len(group.lines) == 1):
+    if _broken_on_purpose(group, last, line) or _is_row(line.text):
         return False
-    return not _broken_on_purpose(group, last, line)
+    return len(group.lines) > 1 or not _is_row(last.text)
 
 
 def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
-    """A first-line indent, or room left for the next word."""
+    """Return a first-line indent, or room left for the next word."""
     if line.left > last.left + 0.9 * line.size and len(group.lines) > 1:
         return True
     right = max(line.right, *(one.right for one in group.lines[-3:]))
@@ -135,16 +144,26 @@ def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
 
 
 def _is_row(text: str) -> bool:
-    """Looks like a row of figures: at least two numbers, and they are a good part of the words."""
+    """Tell whether a line looks like a row of a table: it ends in figures, or half of it is figures."""
+    if _TWO_FIGURES.search(text) is None:
+        return False
     words = text.split()
     if not 2 <= len(words) <= 60:
         return False
-    numeric = sum(1 for word in words if _NUMERIC.fullmatch(word))
-    return numeric >= 2 and numeric >= 0.4 * len(words)
+    figures = [_NUMERIC.fullmatch(word) is not None for word in words]
+    count = sum(1 for word, is_figure in zip(words, figures, strict=True) if is_figure and word not in _SIGNS)
+    if count < 2:
+        return False
+    trailing = 0
+    for word, is_figure in zip(reversed(words), reversed(figures), strict=True):
+        if not is_figure:
+            break
+        trailing += word not in _SIGNS
+    return trailing >= 2 or sum(figures) >= 0.5 * len(words)
 
 
 def _join(lines: Sequence[Line], vocabulary: set[str], labels: dict[int, str]) -> tuple[str, list[Anchor]]:
-    """The text of a block, and where each page begins in it when it is on more than one."""
+    """Return the text of a block, and where each page begins in it when it is on more than one."""
     text = ""
     starts: list[tuple[int, int]] = []
     hyphen = False

@@ -18,11 +18,16 @@ HYPHEN = "\ufffe"
 _BREAK = re.compile("\r\n?|\n|\ufffe|\x02(?:\r\n)?")
 _BOLD = re.compile(rb"bold|black|heavy|semibold|demi|cmbx|-bd|medi\b", re.IGNORECASE)
 _NAME_BYTES = 96
+# Longer lines are not asked whether they are bold.
+_MAY_BE_HEADING = 90
 
 
 @dataclass(slots=True)
 class Line:
-    """One line: its text as extracted, its box in points (y grows upwards), type size in points."""
+    """One line: its text as extracted, its box in points (y grows upwards), type size in points.
+
+    `bold` is told of short lines only; `rotated` text runs along the edge of the page; `hyphen`: its last word goes on.
+    """
 
     text: str
     page: int
@@ -33,6 +38,7 @@ class Line:
     size: float
     bold: bool
     hyphen: bool
+    rotated: bool = False
 
 
 class LineReader:
@@ -46,7 +52,7 @@ class LineReader:
         self._flags = ctypes.c_int()
 
     def read(self, text_page: object, page: int) -> tuple[list[Line], str]:
-        """The lines in the order of the page's content, and its raw text."""
+        """Return the lines in the order of the page's content, and its raw text."""
         count = pdfium.FPDFText_CountChars(text_page)
         if count <= 0:
             return [], ""
@@ -79,24 +85,21 @@ class LineReader:
     def _line(self, text_page: object, text: str, page: int, first: int, last: int, hyphen: bool) -> Line:
         box, end, matrix = self._first, self._last, self._matrix
         if not (
-            pdfium.FPDFText_GetLooseCharBox(text_page, first, box) and pdfium.FPDFText_GetLooseCharBox(text_page, last, end)
+            pdfium.FPDFText_GetLooseCharBox(text_page, first, box)
+            and pdfium.FPDFText_GetLooseCharBox(text_page, last, end)
         ):
             return Line(text, page, 0.0, 0.0, 0.0, 0.0, 0.0, False, hyphen)
         size = pdfium.FPDFText_GetFontSize(text_page, first)
+        rotated = False
         if pdfium.FPDFText_GetMatrix(text_page, first, matrix):
             size *= math.hypot(matrix.c, matrix.d)
-        length = pdfium.FPDFText_GetFontInfo(text_page, first, self._name, _NAME_BYTES, self._flags)
-        bold = pdfium.FPDFText_GetFontWeight(text_page, first) >= 600 or bool(
-            0 < length <= _NAME_BYTES and _BOLD.search(self._name.raw[: length - 1])
-        )
-        return Line(
-            text,
-            page,
-            min(box.left, end.left),
-            max(box.right, end.right),
-            max(box.top, end.top) if len(text) < 2 or abs(box.top - end.top) < size else box.top,
-            min(box.bottom, end.bottom) if abs(box.top - end.top) < size else box.bottom,
-            size,
-            bold,
-            hyphen,
-        )
+            rotated = abs(matrix.b) > abs(matrix.a)
+        bold = False
+        if len(text) <= _MAY_BE_HEADING:
+            length = pdfium.FPDFText_GetFontInfo(text_page, first, self._name, _NAME_BYTES, self._flags)
+            bold = 0 < length <= _NAME_BYTES and _BOLD.search(self._name.value) is not None
+        top, bottom = box.top, box.bottom
+        if abs(top - end.top) < size:  # else the line is slanted or its end is somewhere else
+            top, bottom = max(top, end.top), min(bottom, end.bottom)
+        left, right = min(box.left, end.left), max(box.right, end.right)
+        return Line(text, page, left, right, top, bottom, size, bold, hyphen, rotated)

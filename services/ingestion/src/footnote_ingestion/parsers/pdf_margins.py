@@ -12,8 +12,10 @@ from footnote_ingestion.parsers.pdf_lines import Line
 _ZONE = 0.12
 _MOST_IN_ZONE = 4
 _LEAST_PAGES = 3
-_DIGITS = re.compile(r"\d+")
-_PAGE_NUMBER = re.compile(r"\W*(?:page|seite|p\.)?\s*(\d{1,4}|[ivxlc]{1,6})\s*(?:(?:of|de|/|von)\s*\d{1,4})?\W*", re.IGNORECASE)
+_DIGITS = re.compile(r"\d{1,9}")
+_PAGE_NUMBER = re.compile(
+    r"\W*(?:page|seite|p\.)?\s*(\d{1,4}|[ivxlc]{1,6})\s*(?:(?:of|de|/|von)\s*\d{1,4})?\W*", re.IGNORECASE
+)
 
 
 class PageLike(Protocol):
@@ -25,21 +27,59 @@ class PageLike(Protocol):
 
 
 def without_running_lines(pages: Sequence[PageLike]) -> list[list[Line]]:
-    """The lines of each page without those that recur at the same height in the margins of several pages.
+    """Return the lines of each page without those that recur at the same height in the margins of several pages.
 
-    The first appearance of a running head stays, so that nothing is lost that stands nowhere else; page numbers go.
+    Numbers may differ only where they count the pages. The first appearance of a running head stays, so that nothing is
+    lost that stands nowhere else; page numbers go.
     """
-    seen: dict[tuple[str, int], list[tuple[int, Line]]] = defaultdict(list)
+    places: dict[tuple[str, int], dict[int, Line]] = defaultdict(dict)
     for page in pages:
         for line in _in_margins(page):
-            seen[_key(line)].append((page.number, line))
+            places[_DIGITS.sub("#", line.text.casefold()), round(line.bottom / 4)].setdefault(page.number, line)
     dropped: set[int] = set()
-    for (text, _), found in seen.items():
-        if len({number for number, _ in found}) < _LEAST_PAGES:
+    for by_page in places.values():
+        if len(by_page) < _LEAST_PAGES:
             continue
-        number_only = _PAGE_NUMBER.fullmatch(text.replace("#", "1")) is not None
-        dropped.update(id(line) for _, line in found[0 if number_only else 1 :])
+        same: dict[str, list[Line]] = defaultdict(list)
+        for number, line in by_page.items():
+            same[_signature(line, number, by_page)].append(line)
+        for signature, found in same.items():
+            if len(found) >= _LEAST_PAGES:
+                number_only = _PAGE_NUMBER.fullmatch(signature.replace("#", "1")) is not None
+                dropped.update(id(line) for line in found[0 if number_only else 1 :])
+    dropped |= _page_numbers(pages)
     return [[line for line in page.lines if id(line) not in dropped] for page in pages]
+
+
+def _page_numbers(pages: Sequence[PageLike]) -> set[int]:
+    """Return the ids of first and last lines that are nothing but the page's number, wherever they stand."""
+    found: dict[int, list[Line]] = defaultdict(list)
+    for page in pages:
+        lines = [line for line in page.lines if line.size]
+        for line in {id(line): line for line in _extremes(lines)}.values():
+            if line.text.isdecimal() and len(line.text) <= 4:
+                found[int(line.text) - page.number].append(line)
+    least = max(_LEAST_PAGES, len(pages) // 5)
+    return {id(line) for lines in found.values() if len(lines) >= least for line in lines}
+
+
+def _extremes(lines: list[Line]) -> list[Line]:
+    if not lines:
+        return []
+    return [max(lines, key=lambda line: line.top), min(lines, key=lambda line: line.bottom)]
+
+
+def _signature(line: Line, page: int, by_page: dict[int, Line]) -> str:
+    """Return the text with the numbers left out that grow as the pages do, judged by the pages around."""
+    numbers = [int(digits) for digits in _DIGITS.findall(line.text)]
+    counting: set[int] = set()
+    for near in (page - 2, page - 1, page + 1, page + 2):
+        if (other := by_page.get(near)) is not None:
+            others = [int(digits) for digits in _DIGITS.findall(other.text)]
+            pairs = enumerate(zip(numbers, others, strict=False))
+            counting |= {index for index, (mine, its) in pairs if its - mine == near - page}
+    position = iter(range(len(numbers)))
+    return _DIGITS.sub(lambda found: "#" if next(position) in counting else found[0], line.text.casefold())
 
 
 def _in_margins(page: PageLike) -> list[Line]:
@@ -50,8 +90,3 @@ def _in_margins(page: PageLike) -> list[Line]:
     top.sort(key=lambda line: -line.top)
     bottom.sort(key=lambda line: line.top)
     return top[:_MOST_IN_ZONE] + bottom[:_MOST_IN_ZONE]
-
-
-def _key(line: Line) -> tuple[str, int]:
-    """Text with its numbers left out, and the height to about four points."""
-    return _DIGITS.sub("#", line.text.casefold()), round(line.bottom / 4)

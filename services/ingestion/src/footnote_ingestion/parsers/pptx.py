@@ -8,7 +8,7 @@ from typing import Any
 
 import pptx
 from footnote.types.v1.locator_pb2 import SlideLocator
-from lxml import etree
+from lxml import etree  # type: ignore[import-untyped]
 from pptx.exc import PackageNotFoundError, PythonPptxError
 
 from footnote_ingestion.failures import CORRUPT, TOO_LARGE, ParseError
@@ -22,12 +22,12 @@ class PptxParser:
     """Reads pptx files."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Opens the package."""
+        """Open the package."""
         check_package(path, limits)
         _open(path)
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Writes every slide under its title."""
+        """Write every slide under its title."""
         check_package(path, limits)
         presentation = _open(path)
         properties = core_properties(path)
@@ -61,7 +61,9 @@ def _slide(slide: Any, number: int, out: BlockWriter) -> None:
     out.reset_headings()
     if title:
         out.heading(title, 1, place)
-    _shapes((shape for shape in slide.shapes if title_shape is None or shape.shape_id != title_shape.shape_id), place, out)
+    _shapes(
+        (shape for shape in slide.shapes if title_shape is None or shape.shape_id != title_shape.shape_id), place, out
+    )
     if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
         for paragraph in frame.paragraphs:
             out.add(NOTE, inline(_runs(paragraph)), place)
@@ -95,7 +97,7 @@ def _table(rows: list[list[str]], place: SlideLocator, out: BlockWriter) -> None
 
 
 def _chart(chart: Any) -> list[list[str]]:
-    """The chart's data as a table: a row per category, a column per series."""
+    """Return the chart's data as a table: a row per category, a column per series."""
     rows: list[list[str]] = []
     for plot in chart.plots:
         categories = [inline(str(category)) for category in plot.categories]

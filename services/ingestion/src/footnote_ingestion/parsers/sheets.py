@@ -16,8 +16,8 @@ from footnote_ingestion.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, 
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.encoding import decode
-from footnote_ingestion.parsers.office import check_package, core_properties
 from footnote_ingestion.parsers.grid import GridWriter
+from footnote_ingestion.parsers.office import check_package, core_properties
 
 _MAX_CELL = 32_767
 
@@ -26,13 +26,13 @@ class WorkbookParser:
     """Reads xlsx, xlsm, xlsb, xls and ods workbooks with the values that the program last computed."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Opens the workbook."""
+        """Open the workbook."""
         if zipfile.is_zipfile(path):
             check_package(path, limits)
         _open(path).close()
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Writes each sheet's rows; a sheet's name becomes a heading when there are several."""
+        """Write each sheet's rows; a sheet's name becomes a heading when there are several."""
         properties = core_properties(path) if zipfile.is_zipfile(path) else Properties()
         with _open(path) as book:
             names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
@@ -59,7 +59,7 @@ class CsvParser:
         """Any text can be read as one column."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Writes each record; its number is the row of its cells, as a spreadsheet program would show it."""
+        """Write each record; its number is the row of its cells, as a spreadsheet program would show it."""
         text = newlines(decode(path.read_bytes())).replace("\0", "")
         if text.startswith("sep=") and "\n" in text[:8]:
             text = text[text.index("\n") + 1 :]
@@ -73,7 +73,7 @@ class CsvParser:
 
 
 def delimiter(text: str) -> str:
-    """The separator that splits the first lines most evenly; a comma when none does."""
+    """Return the separator that splits the first lines most evenly; a comma when none does."""
     lines = [line for line in text[:20_000].split("\n")[:50] if line.strip()]
     best, best_score = ",", 0.0
     for candidate in ",;\t|":
@@ -106,7 +106,7 @@ def _open(path: Path) -> calamine.CalamineWorkbook:
 
 
 def _shown(value: object) -> str:
-    """A cell's value as text: whole numbers without a point, dates in ISO form, at most 15 digits as Excel shows."""
+    """Return a cell's value as text: whole numbers without a point, dates in ISO form, at most 15 digits."""
     match value:
         case str():
             return inline(value[:_MAX_CELL])
@@ -125,7 +125,9 @@ def _shown(value: object) -> str:
             return str(value)
 
 
-def write_grid(rows: Iterable[Sequence[str]], out: BlockWriter, *, sheet: str = "", top: int = 0, left: int = 0) -> None:
+def write_grid(
+    rows: Iterable[Sequence[str]], out: BlockWriter, *, sheet: str = "", top: int = 0, left: int = 0
+) -> None:
     """Write a grid of cells whose first is at row `top`, column `left` (from 0)."""
     grid = GridWriter(out, sheet, left)
     for number, row in enumerate(rows, top):

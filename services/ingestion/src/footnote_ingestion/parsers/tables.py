@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d\s.,:/%-]*\)?%?")
 
 
 def looks_numeric(text: str) -> bool:
-    """True for numbers, amounts, percentages and dates in figures."""
+    """Return True for numbers, amounts, percentages and dates in figures."""
     return bool(_NUMBER.fullmatch(text.strip()))
 
 
@@ -65,4 +65,6 @@ def cell_range(sheet: str, row: int, first: int, last: int) -> SheetLocator:
 
 def cell_anchors(sheet: str, row: int, offset: int, spans: Sequence[tuple[int, int, int]]) -> list[Anchor]:
     """Anchors of the values of a row; `offset` is the sheet's column of index 0."""
-    return [anchor(start, end, cell_range(sheet, row, offset + column, offset + column)) for column, start, end in spans]
+    return [
+        anchor(start, end, cell_range(sheet, row, offset + column, offset + column)) for column, start, end in spans
+    ]

@@ -29,8 +29,8 @@ class TextParser:
         return Properties()
 
 
-def write_text(text: str, out: BlockWriter, first_line: int = 1) -> None:
-    """Write `text` as paragraphs with line numbers from `first_line`."""
+def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:
+    """Write `text` as paragraphs, with line numbers from 1 unless they mean nothing where the text comes from."""
     lines = newlines(text).split("\n")
     start = 0
     while start < len(lines):
@@ -39,11 +39,11 @@ def write_text(text: str, out: BlockWriter, first_line: int = 1) -> None:
             continue
         if start + 1 < len(lines) and _is_underlined(lines[start], lines[start + 1]):
             level = 1 if "=" in lines[start + 1] else 2
-            out.heading(inline(lines[start]), level, _lines(first_line + start, first_line + start + 1))
+            out.heading(inline(lines[start]), level, _lines(start, start + 2) if with_lines else None)
             start += 2
             continue
         end = _paragraph_end(lines, start)
-        _paragraph(lines, start, end, first_line, out)
+        _paragraph(lines, start, end, with_lines, out)
         start = end
 
 
@@ -69,7 +69,7 @@ def _paragraph_end(lines: list[str], start: int) -> int:
     return end
 
 
-def _paragraph(lines: list[str], start: int, end: int, first_line: int, out: BlockWriter) -> None:
+def _paragraph(lines: list[str], start: int, end: int, with_lines: bool, out: BlockWriter) -> None:
     parts: list[str] = []
     anchors: list[Anchor] = []
     length = 0
@@ -78,13 +78,14 @@ def _paragraph(lines: list[str], start: int, end: int, first_line: int, out: Blo
         if not part:
             continue
         length += 1 if parts else 0
-        anchors.append(anchor(length, length + len(part), _lines(first_line + number, first_line + number)))
+        anchors.append(anchor(length, length + len(part), _lines(number, number + 1)))
         length += len(part)
         parts.append(part)
     kind = LIST_ITEM if _ITEM.match(lines[start]) else PARAGRAPH
-    place = _lines(first_line + start, first_line + end - 1)
-    out.add(kind, " ".join(parts), place, anchors=anchors if len(anchors) > 1 else ())
+    place = _lines(start, end) if with_lines else None
+    out.add(kind, " ".join(parts), place, anchors=anchors if with_lines and len(anchors) > 1 else ())
 
 
-def _lines(first: int, last: int) -> LineLocator:
-    return LineLocator(first_line=first, last_line=last)
+def _lines(start: int, end: int) -> LineLocator:
+    """Return the locator of `lines[start:end]`."""
+    return LineLocator(first_line=start + 1, last_line=end)

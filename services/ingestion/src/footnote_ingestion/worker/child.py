@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import json
+import logging
 import os
 import signal
 import sys
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,6 +29,7 @@ from footnote_ingestion.failures import (
 from footnote_ingestion.metadata import describe
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter
+from footnote_ingestion.sniff import sniff
 from footnote_ingestion.worker import wire
 
 _PR_SET_PDEATHSIG = 1
@@ -67,12 +70,13 @@ def run(job: wire.Job, frames: _Frames) -> None:
     """Do one job; every failure becomes a frame."""
     frames.forget()
     try:
-        parser = parser_for(job.document_type)
         path = Path(job.path)
         if job.action == "inspect":
-            parser.inspect(path, job.limits)
-            frames.send(wire.DONE)
+            found = sniff(path, job.filename)
+            parser_for(found.document_type).inspect(path, job.limits)
+            frames.send(wire.DONE, json.dumps(asdict(found)).encode())
             return
+        parser = parser_for(job.document_type)
         out = BlockWriter(frames.block, job.limits)
         properties = parser.parse(path, out, job.limits)
         if not out.block_count:
@@ -105,7 +109,7 @@ def _die_with_parent() -> None:
 
 
 def _limit_memory(allowed: int) -> None:
-    """A hard stop somewhat above the watched limit, counted from what the process maps already."""
+    """Return a hard stop somewhat above the watched limit, counted from what the process maps already."""
     if sys.platform != "linux":
         return
     import resource
@@ -121,6 +125,7 @@ def main() -> None:
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent, which ends us by closing our input
     warnings.simplefilter("ignore")
+    logging.disable()  # parsers complain at length about broken files
     jobs = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing a library prints may mix with the frames

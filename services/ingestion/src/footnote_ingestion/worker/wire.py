@@ -1,7 +1,7 @@
 """What parent and child say to each other over the child's standard streams.
 
-Down goes one JSON line per job. Up come frames: a type byte, a length (u32, big endian), the payload. Blocks travel as they are
-written to the cache: batches of length-prefixed `Block` messages.
+Down goes one JSON line per job. Up come frames: a type byte, a length (u32, big endian), the payload. Blocks travel as
+they are kept beside the file: in batches of length-prefixed `Block` messages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from footnote_ingestion.parsers.base import Limits
 READY = b"R"  # the child has started and imported what it needs
 BLOCKS = b"B"  # a batch of blocks
 METADATA = b"M"  # a serialised ParsedMetadata; the last frame of a parsed document
-DONE = b"D"  # an inspected file is fine
+DONE = b"D"  # an inspected file is fine; JSON: mime_type, document_type
 FAILED = b"F"  # JSON: reason, message, hint
 HEADER = struct.Struct(">cI")
 _LENGTH = struct.Struct(">I")
@@ -31,7 +31,7 @@ MAX_FRAME = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to read: `action` is "inspect" or "parse"; `filename` is for the title only."""
+    """One file to read: `action` is "inspect" (which finds the type) or "parse"; `filename` is a hint, not a path."""
 
     action: str
     path: str
@@ -40,23 +40,23 @@ class Job:
     limits: Limits
 
     def line(self) -> bytes:
-        """The job as one JSON line."""
+        """Return the job as one JSON line."""
         return json.dumps(asdict(self)).encode() + b"\n"
 
     @classmethod
     def from_line(cls, line: bytes) -> Job:
-        """The job of a JSON line."""
+        """Return the job of a JSON line."""
         values = json.loads(line)
         return cls(**{**values, "limits": Limits(**values["limits"])})
 
 
 def pack_blocks(blocks: list[bytes]) -> bytes:
-    """Serialised blocks as one payload."""
+    """Return serialised blocks as one payload."""
     return b"".join(part for block in blocks for part in (_LENGTH.pack(len(block)), block))
 
 
 def unpack_blocks(payload: bytes) -> Iterator[Block]:
-    """The blocks of a payload."""
+    """Yield the blocks of a payload."""
     offset = 0
     while offset < len(payload):
         (length,) = _LENGTH.unpack_from(payload, offset)

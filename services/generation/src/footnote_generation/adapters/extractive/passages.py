@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text import language as languages
@@ -32,7 +33,9 @@ class Unit:
     is_row: bool
 
 
-_HEADING = re.compile(r"#{1,6}\s|[^.!?。！？]{1,80}$")
+# A short line before one that begins anew: a heading. Wrapped lines are longer, or the next goes on in lower case.
+_HEADING = re.compile(r"^(?=\S)[^\n]{0,59}[^\s.!?。！？:;,]\n(?=[^\W\d_a-zà-ÿ])", re.MULTILINE)
+_BREAK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*•|#]|\d+[.)]\s))")
 
 
 def units(sources: Sequence[Source], language: str) -> list[Unit]:
@@ -41,9 +44,9 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
     for rank, source in enumerate(sources):
         own = languages.detect(source.text, (language,)) or language
         context = analyse(" . ".join([source.title, source.filename, *source.locator.heading_path]), own).stems
-        spans = _spans(source.text, own)[:_MAX_SENTENCES]
-        analysed = [analyse(source.text[start:end], own) for start, end in spans]
         row = source.locator.WhichOneof("place") == "sheet"
+        spans = (_lines(source.text) if row else _spans(source.text, own))[:_MAX_SENTENCES]
+        analysed = [analyse(source.text[start:end], own) for start, end in spans]
         for place, (start, end) in enumerate(spans):
             result.append(
                 Unit(
@@ -63,11 +66,15 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
     return result
 
 
+def _lines(text: str) -> list[tuple[int, int]]:
+    """Return the lines of a passage out of a sheet: a row each."""
+    return [match.span() for match in re.finditer(r"[^\n]*\w[^\n]*", text)]
+
+
 def _spans(text: str, language: str) -> list[tuple[int, int]]:
     """Sentences; lines are kept whole only where they look like list items, rows or headings, since PDFs wrap lines."""
     found: list[tuple[int, int]] = []
-    offset = 0
-    for block in re.split(r"(\n\s*\n|\n(?=\s*(?:[-*•|#]|\d+[.)]\s)))", text):
-        found.extend((offset + start, offset + end) for start, end in sentences.split(block, language))
-        offset += len(block)
+    cuts = sorted({match.end() for pattern in (_HEADING, _BREAK) for match in pattern.finditer(text)} | {0, len(text)})
+    for begin, stop in pairwise(cuts):
+        found.extend((begin + start, begin + end) for start, end in sentences.split(text[begin:stop], language))
     return [(start, end) for start, end in found if any(char.isalnum() for char in text[start:end])]

@@ -1,0 +1,1 @@
+"""What the service stands on: the database and the object store."""

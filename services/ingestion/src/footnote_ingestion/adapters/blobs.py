@@ -1,0 +1,102 @@
+"""Files in an object store: a local folder by default, S3 and the like by URL."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from uuid import uuid4
+
+import obstore
+from footnote_kit.errors import Unavailable
+from obstore.exceptions import BaseError
+from obstore.store import LocalStore, ObjectStore, from_url
+
+PART_BYTES = 256 * 1024
+
+
+class Blobs:
+    """Files by key. Failures of the store are `Unavailable`, a missing key is `FileNotFoundError`."""
+
+    def __init__(self, store: ObjectStore, root: Path | None, scratch: Path) -> None:
+        self._store = store
+        self._root = root
+        self._scratch = scratch
+
+    @classmethod
+    def open(cls, url: str, options: dict[str, str], folder: Path, scratch: Path) -> Blobs:
+        """Return the store at `url`, or the local `folder` when it is empty; `scratch` is for temporary files."""
+        if url:
+            return cls(from_url(url, **options), None, scratch)  # type: ignore[call-overload]
+        folder.mkdir(parents=True, exist_ok=True)
+        return cls(LocalStore(folder, automatic_cleanup=True), folder, scratch)
+
+    async def put(self, key: str, path: Path) -> None:
+        """Store the file at `path`."""
+        try:
+            await obstore.put_async(self._store, key, path)
+        except BaseError as error:
+            raise Unavailable("The file store does not take the file", retry_after=5.0) from error
+
+    async def parts(self, key: str) -> AsyncGenerator[bytes, None]:
+        """Yield the file in parts of at most 256 KiB."""
+        try:
+            result = await obstore.get_async(self._store, key)
+            async for piece in result.stream(min_chunk_size=PART_BYTES):
+                data = bytes(piece)
+                for start in range(0, len(data), PART_BYTES):
+                    yield data[start : start + PART_BYTES]
+        except FileNotFoundError:
+            raise
+        except BaseError as error:
+            raise Unavailable("The file store does not give the file", retry_after=5.0) from error
+
+    @asynccontextmanager
+    async def as_file(self, key: str) -> AsyncIterator[Path]:
+        """Yield a local file with the content: the stored file itself where it is local, else a temporary copy."""
+        if self._root is not None:
+            path = self._root / key
+            if not await asyncio.to_thread(path.is_file):
+                raise FileNotFoundError(key)
+            yield path
+            return
+        with NamedTemporaryFile(dir=self._scratch, prefix="blob-") as copy:  # creates an empty file
+            async for part in self.parts(key):
+                await asyncio.to_thread(copy.write, part)
+            await asyncio.to_thread(copy.flush)
+            yield Path(copy.name)
+
+    async def delete(self, key: str) -> None:
+        """Delete a file; one that is gone already is fine."""
+        try:
+            await obstore.delete_async(self._store, key)
+        except FileNotFoundError:
+            return
+        except BaseError as error:
+            raise Unavailable("The file store does not delete the file") from error
+
+    async def check(self) -> str | None:
+        """None when the store answers, else why not."""
+        try:
+            await obstore.list_with_delimiter_async(self._store, "uploads/")
+        except (BaseError, OSError):
+            return "the file store does not answer"
+        return None
+
+
+def new_key(tenant_id: str, user_id: str) -> str:
+    """Return a fresh key `uploads/{tenant}/{user}/{yyyy-mm-dd}/{uuid}`; ids other than plain words as hashes."""
+    day = datetime.now(UTC).date().isoformat()
+    return f"uploads/{_segment(tenant_id)}/{_segment(user_id)}/{day}/{uuid4().hex}"
+
+
+def _segment(value: str) -> str:
+    """`value` as one path segment that no client can steer; different values give different segments."""
+    plain = value.isascii() and value.replace("-", "").replace("_", "").isalnum() and value == value.lower()
+    if plain and len(value) <= 64 and not value.startswith(("-", "h_")):
+        return value
+    return "h_" + hashlib.sha256(value.encode("utf-8", errors="surrogatepass")).hexdigest()[:40]

@@ -1,0 +1,243 @@
+"""The documents table: every change in one transaction, together with the list of files to delete."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from footnote.types.v1.document_pb2 import DocumentState
+from footnote_kit.errors import Aborted, InvalidArgument, NotFound, ResourceExhausted
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from footnote_ingestion.adapters.database import Database
+from footnote_ingestion.adapters.records import Stored, from_row, now_micros, state_name, to_row
+from footnote_ingestion.adapters.schema import documents, doomed_blobs
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """Which documents to list; `tenant_id` "" means all tenants. Empty filters let everything pass."""
+
+    tenant_id: str
+    collection_ids: Sequence[str] = ()
+    states: Sequence[DocumentState.ValueType] = ()
+    filename_contains: str = ""
+    page_size: int = 100
+    page_token: str = ""
+
+
+class DocumentTable:
+    """Reads and changes documents; knows which files are to be deleted."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(self, stored: Stored, max_documents: int, allow_duplicate: bool) -> Stored | None:
+        """Add a document and take its files off the list of those to delete.
+
+        Returns the document that has the same bytes instead when there is one; raises `ResourceExhausted` when the
+        collection is full.
+        """
+        document = stored.document
+        async with self._database.write() as connection:
+            await self._lock(connection, document.tenant_id, document.collection_id)
+            if not allow_duplicate:
+                same = await self._same_bytes(connection, document.tenant_id, document.collection_id, document.checksum)
+                if same is not None:
+                    return same
+            await self._check_quota(connection, document.tenant_id, document.collection_id, max_documents)
+            await connection.execute(insert(documents).values(**to_row(stored)))
+            await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(stored.blob_keys())))
+        return None
+
+    async def precheck(
+        self, tenant_id: str, collection_id: str, checksum: str, max_documents: int, allow_duplicate: bool
+    ) -> Stored | None:
+        """Return what `insert` would find, without changing anything: spares storing a file in vain."""
+        async with self._database.read() as connection:
+            if not allow_duplicate and (same := await self._same_bytes(connection, tenant_id, collection_id, checksum)):
+                return same
+            await self._check_quota(connection, tenant_id, collection_id, max_documents)
+        return None
+
+    async def get(self, tenant_id: str, document_id: str) -> Stored:
+        """Return a document of the tenant; raises `NotFound`."""
+        async with self._database.read() as connection:
+            return await self._get(connection, tenant_id, document_id)
+
+    async def change(self, tenant_id: str, document_id: str, how: Callable[[Stored], Stored]) -> Stored:
+        """Apply `how` to a document in one transaction; files that it lets go are put on the list to delete.
+
+        `how` gets a copy and may raise; when it returns the very object it was given nothing is written.
+        """
+        async with self._database.write() as connection:
+            before = await self._get(connection, tenant_id, document_id, for_update=True)
+            after = how(before)
+            if after is before:
+                return before
+            document = after.document
+            document.update_time.FromMicroseconds(now_micros())
+            row = to_row(Stored(document, after.blob_key, after.parsed_key, before.version + 1))
+            after = from_row(row)
+            done = await connection.execute(
+                update(documents)
+                .where(documents.c.id == document_id, documents.c.version == before.version)
+                .values(**row)
+            )
+            if done.rowcount != 1:
+                raise Aborted("The document was changed by someone else at the same moment")
+            await self._doom(connection, set(before.blob_keys()) - set(after.blob_keys()), now_micros())
+            await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(after.blob_keys())))
+        return after
+
+    async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:
+        """Record where the parsed blocks of a file are kept; False when the document no longer has that file."""
+        async with self._database.write() as connection:
+            where = and_(documents.c.id == document_id, documents.c.blob_key == blob_key)
+            found = (await connection.execute(select(documents.c.parsed_key).where(where))).scalar_one_or_none()
+            if found is None:
+                return False
+            await connection.execute(update(documents).where(where).values(parsed_key=parsed_key))
+            await self._doom(connection, {found} - {"", parsed_key}, now_micros())
+            await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key == parsed_key))
+        return True
+
+    async def delete(self, tenant_id: str, document_id: str) -> list[str]:
+        """Delete a document; returns the keys of its files, which are on the list to delete. None there: no keys."""
+        async with self._database.write() as connection:
+            try:
+                stored = await self._get(connection, tenant_id, document_id, for_update=True, expired_too=True)
+            except NotFound:
+                return []
+            await connection.execute(delete(documents).where(documents.c.id == document_id))
+            await self._doom(connection, stored.blob_keys(), now_micros())
+        return stored.blob_keys()
+
+    async def delete_expired(self, limit: int = 500) -> int:
+        """Delete documents whose time has come; returns how many."""
+        async with self._database.write() as connection:
+            due = select(documents).where(documents.c.expire_time <= now_micros()).limit(limit)
+            found = [from_row(row) for row in (await connection.execute(due)).mappings()]
+            ids = [stored.document.id for stored in found]
+            if ids:
+                await connection.execute(delete(documents).where(documents.c.id.in_(ids)))
+                await self._doom(connection, [key for stored in found for key in stored.blob_keys()], now_micros())
+        return len(found)
+
+    async def list(self, query: ListQuery) -> tuple[list[Stored], str, int]:
+        """Return a page of documents, newest first; the token of the next page; how many there are on all pages."""
+        where = [_alive()]
+        if query.tenant_id:
+            where.append(documents.c.tenant_id == query.tenant_id)
+        if query.collection_ids:
+            where.append(documents.c.collection_id.in_(query.collection_ids))
+        if query.states:
+            where.append(documents.c.state.in_([state_name(state) for state in query.states]))
+        if query.filename_contains:
+            where.append(documents.c.filename_folded.contains(query.filename_contains.casefold(), autoescape=True))
+        page = select(documents).where(*where)
+        if query.page_token:
+            time, last = _from_token(query.page_token)
+            older = and_(documents.c.create_time == time, documents.c.id < last)
+            page = page.where(or_(documents.c.create_time < time, older))
+        page = page.order_by(documents.c.create_time.desc(), documents.c.id.desc()).limit(query.page_size + 1)
+        async with self._database.read() as connection:
+            total = (await connection.execute(select(func.count()).select_from(documents).where(*where))).scalar_one()
+            rows = (await connection.execute(page)).mappings().all()
+        found = [from_row(row) for row in rows[: query.page_size]]
+        more = len(rows) > query.page_size
+        return found, _to_token(rows[query.page_size - 1]["create_time"], found[-1].document.id) if more else "", total
+
+    async def doom(self, keys: Iterable[str], due_micros: int) -> None:
+        """Put files on the list to delete from `due_micros` on; one on it already gets the new time."""
+        async with self._database.write() as connection:
+            await self._doom(connection, keys, due_micros)
+
+    async def doomed(self, limit: int = 500) -> Sequence[str]:
+        """Keys of files that are due to be deleted."""
+        due = select(doomed_blobs.c.key).where(doomed_blobs.c.due_time <= now_micros()).limit(limit)
+        async with self._database.read() as connection:
+            return list((await connection.execute(due)).scalars())
+
+    async def deleted(self, keys: Sequence[str]) -> None:
+        """Take files off the list: they are gone."""
+        if keys:
+            async with self._database.write() as connection:
+                await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(keys)))
+
+    async def _get(
+        self,
+        connection: AsyncConnection,
+        tenant_id: str,
+        document_id: str,
+        for_update: bool = False,
+        expired_too: bool = False,
+    ) -> Stored:
+        query = select(documents).where(documents.c.id == document_id, documents.c.tenant_id == tenant_id)
+        if not expired_too:
+            query = query.where(_alive())
+        if for_update:
+            query = query.with_for_update()
+        row = (await connection.execute(query)).mappings().one_or_none()
+        if row is None:
+            raise NotFound(f"Document '{document_id}' not found", reason="DOCUMENT_NOT_FOUND")
+        return from_row(row)
+
+    async def _lock(self, connection: AsyncConnection, tenant_id: str, collection_id: str) -> None:
+        """Let no one else add to the collection until the transaction ends; SQLite has one writer anyway."""
+        if not self._database.is_sqlite:
+            digest = hashlib.sha256(f"{tenant_id}\0{collection_id}".encode()).digest()
+            key = int.from_bytes(digest[:8], signed=True)
+            await connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
+
+    async def _same_bytes(
+        self, connection: AsyncConnection, tenant_id: str, collection_id: str, checksum: str
+    ) -> Stored | None:
+        query = select(documents).where(
+            documents.c.tenant_id == tenant_id,
+            documents.c.collection_id == collection_id,
+            documents.c.checksum == checksum,
+            _alive(),
+        )
+        row = (await connection.execute(query.order_by(documents.c.create_time).limit(1))).mappings().one_or_none()
+        return from_row(row) if row is not None else None
+
+    async def _check_quota(
+        self, connection: AsyncConnection, tenant_id: str, collection_id: str, max_documents: int
+    ) -> None:
+        of_collection = (documents.c.tenant_id == tenant_id, documents.c.collection_id == collection_id, _alive())
+        count = (
+            await connection.execute(select(func.count()).select_from(documents).where(*of_collection))
+        ).scalar_one()
+        if count >= max_documents:
+            raise ResourceExhausted(
+                f"The collection holds {count} documents; at most {max_documents} are allowed",
+                metadata={"limit": str(max_documents), "hint": "Delete documents, or raise the collection's limit."},
+            )
+
+    async def _doom(self, connection: AsyncConnection, keys: Iterable[str], due_micros: int) -> None:
+        rows = [{"key": key, "due_time": due_micros} for key in sorted(set(keys))]
+        if rows:
+            await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_([row["key"] for row in rows])))
+            await connection.execute(insert(doomed_blobs), rows)
+
+
+def _alive() -> ColumnElement[bool]:
+    return or_(documents.c.expire_time.is_(None), documents.c.expire_time > now_micros())
+
+
+def _to_token(create_time: int, document_id: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([create_time, document_id]).encode()).decode()
+
+
+def _from_token(token: str) -> tuple[int, str]:
+    try:
+        time, last = json.loads(base64.urlsafe_b64decode(token.encode()))
+        return int(time), str(last)
+    except (ValueError, TypeError, binascii.Error, UnicodeError) as error:
+        raise InvalidArgument.field("page_token", "is not one that this service gave") from error

@@ -1,0 +1,101 @@
+"""Rows of the documents table to and from `Document` messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, FailureReason, Structure
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.timestamp_pb2 import Timestamp
+from sqlalchemy import RowMapping
+
+_STATE = "DOCUMENT_STATE_"
+_REASON = "FAILURE_REASON_"
+_PLAIN = (
+    *("id", "collection_id", "tenant_id", "owner_id", "filename", "mime_type", "document_type", "source_type"),
+    *("size_bytes", "checksum", "waiting_reason", "revision", "indexed_revision", "attempts", "title", "language"),
+    *("page_count", "word_count", "char_count", "processing_strategy", "chunks_expected", "chunks_stored"),
+)
+_LISTS = ("authors", "keywords", "tags")
+_TIMES = ("create_time", "update_time", "index_time", "file_time", "expire_time")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A document and what only this service knows of it: keys of its file and of its parsed blocks ("" for none)."""
+
+    document: Document
+    blob_key: str
+    parsed_key: str
+    version: int
+
+    def blob_keys(self) -> list[str]:
+        """All keys that belong to it."""
+        return [key for key in (self.blob_key, self.parsed_key) if key]
+
+
+def now_micros() -> int:
+    """Microseconds since 1970."""
+    return int(datetime.now(UTC).timestamp() * 1_000_000)
+
+
+def state_name(state: DocumentState.ValueType) -> str:
+    """Return a state's name without prefix, as the table has it."""
+    return DocumentState.Name(state).removeprefix(_STATE)
+
+
+def to_row(stored: Stored) -> dict[str, Any]:
+    """Return the row of a document."""
+    document = stored.document
+    row: dict[str, Any] = {name: getattr(document, name) for name in _PLAIN}
+    row |= {name: list(getattr(document, name)) for name in _LISTS}
+    row |= {name: _micros(document, name) for name in _TIMES}
+    failed = document.HasField("failure")
+    row |= {
+        "filename_folded": document.filename.casefold(),
+        "state": state_name(document.state),
+        "failure_reason": FailureReason.Name(document.failure.reason).removeprefix(_REASON) if failed else "",
+        "failure_message": document.failure.message,
+        "failure_hint": document.failure.hint,
+        "structure": MessageToDict(document.structure, preserving_proto_field_name=True),
+        "metadata": MessageToDict(document.metadata),
+        "version": stored.version,
+        "blob_key": stored.blob_key,
+        "parsed_key": stored.parsed_key,
+    }
+    return row
+
+
+def from_row(row: Mapping[str, Any] | RowMapping) -> Stored:
+    """Return the document of a row."""
+    document = Document(**{name: row[name] for name in (*_PLAIN, *_LISTS)})
+    document.state = DocumentState.Value(_STATE + row["state"])
+    document.etag = str(row["version"])
+    if row["structure"]:
+        document.structure.CopyFrom(ParseDict(row["structure"], Structure(), ignore_unknown_fields=True))
+    if row["metadata"]:
+        document.metadata.update(row["metadata"])
+    if row["failure_reason"]:
+        reason = FailureReason.Value(_REASON + row["failure_reason"])
+        document.failure.CopyFrom(Failure(reason=reason, message=row["failure_message"], hint=row["failure_hint"]))
+    for name in _TIMES:
+        if row[name] is not None:
+            getattr(document, name).CopyFrom(timestamp(row[name]))
+    return Stored(document, row["blob_key"], row["parsed_key"], row["version"])
+
+
+def timestamp(micros: int) -> Timestamp:
+    """Microseconds since 1970 as a protobuf timestamp."""
+    return Timestamp(seconds=micros // 1_000_000, nanos=micros % 1_000_000 * 1000)
+
+
+def micros(moment: Timestamp) -> int:
+    """Return a protobuf timestamp as microseconds since 1970."""
+    return moment.seconds * 1_000_000 + moment.nanos // 1000
+
+
+def _micros(document: Document, name: str) -> int | None:
+    return micros(getattr(document, name)) if document.HasField(name) else None  # type: ignore[arg-type]

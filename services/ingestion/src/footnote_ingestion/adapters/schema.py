@@ -1,0 +1,67 @@
+"""The tables, as SQLAlchemy sees them. Times are microseconds since 1970 in UTC; lists and structures are JSON."""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, BigInteger, Column, Index, Integer, MetaData, String, Table, Text
+
+metadata = MetaData()
+
+documents = Table(
+    "documents",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("collection_id", Text, nullable=False),
+    Column("owner_id", Text, nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("filename_folded", Text, nullable=False),
+    Column("mime_type", Text, nullable=False),
+    Column("document_type", String(16), nullable=False),
+    Column("source_type", Text, nullable=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("checksum", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("failure_reason", String(32), nullable=False, default=""),
+    Column("failure_message", Text, nullable=False, default=""),
+    Column("failure_hint", Text, nullable=False, default=""),
+    Column("waiting_reason", Text, nullable=False, default=""),
+    Column("revision", BigInteger, nullable=False),
+    Column("indexed_revision", BigInteger, nullable=False, default=0),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("title", Text, nullable=False, default=""),
+    Column("authors", JSON, nullable=False),
+    Column("language", String(16), nullable=False, default=""),
+    Column("keywords", JSON, nullable=False),
+    Column("page_count", Integer, nullable=False, default=0),
+    Column("word_count", BigInteger, nullable=False, default=0),
+    Column("char_count", BigInteger, nullable=False, default=0),
+    Column("structure", JSON, nullable=False),
+    Column("processing_strategy", Text, nullable=False, default=""),
+    Column("chunks_expected", BigInteger, nullable=False, default=0),
+    Column("chunks_stored", BigInteger, nullable=False, default=0),
+    Column("tags", JSON, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("create_time", BigInteger, nullable=False),
+    Column("update_time", BigInteger, nullable=False),
+    Column("index_time", BigInteger),
+    Column("file_time", BigInteger),
+    Column("expire_time", BigInteger),
+    Column("version", BigInteger, nullable=False),
+    Column("blob_key", Text, nullable=False),
+    Column("parsed_key", Text, nullable=False, default=""),
+    Index("documents_by_time", "tenant_id", "create_time", "id"),
+    Index("documents_by_collection", "tenant_id", "collection_id", "create_time", "id"),
+    Index("documents_by_checksum", "tenant_id", "collection_id", "checksum"),
+    Index("documents_by_state", "state", "create_time", "id"),
+    Index("documents_by_expiry", "expire_time"),
+)
+
+# Keys to delete when they are due: written before a file is stored, taken out with the row that refers to it. So a
+# crash at any moment leaves no file behind that nobody knows of.
+doomed_blobs = Table(
+    "doomed_blobs",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("due_time", BigInteger, nullable=False),
+    Index("doomed_blobs_by_time", "due_time"),
+)

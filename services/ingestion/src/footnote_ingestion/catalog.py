@@ -1,0 +1,247 @@
+"""What can be done with documents: upload, replace, get, list, download, delete, and moves in their life cycle."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import counter, span
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from footnote_ingestion import lifecycle, spool
+from footnote_ingestion.adapters.blobs import new_key
+from footnote_ingestion.adapters.records import Stored, now_micros
+from footnote_ingestion.failures import INTERNAL, ParseError
+from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.ports import Documents, Files, ListQuery, Readers
+from footnote_ingestion.sniff import FileType
+from footnote_ingestion.worker.wire import Job
+
+_log = get_logger("footnote.ingestion")
+# A file that is written but not yet referred to may be deleted after this time: by then its upload has ended or died.
+_GRACE_MICROS = 3600 * 1_000_000
+
+# FailureReason -> ErrorReason of the call that finds it out.
+_ERROR_REASONS = {
+    "PASSWORD_PROTECTED": "FILE_PASSWORD_PROTECTED",
+    "TOO_LARGE": "FILE_TOO_LARGE",
+    "TIMEOUT": "FILE_TOO_LARGE",
+    "OUT_OF_MEMORY": "FILE_TOO_LARGE",
+    "UNSUPPORTED": "FILE_UNSUPPORTED",
+    "NO_TEXT": "FILE_UNSUPPORTED",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """What an uploader says about a file; names are checked already."""
+
+    collection_id: str
+    filename: str
+    tags: tuple[str, ...]
+    metadata: Struct
+    source_type: str
+    expire_time: Timestamp | None
+    allow_duplicate: bool
+    max_documents: int
+
+
+def file_error(error: ParseError) -> FootnoteError:
+    """Return the error of a call for a file that cannot be read: `failure_reason` and `hint` are in its metadata."""
+    metadata = {"failure_reason": error.reason, "hint": error.hint}
+    if error.reason == INTERNAL:
+        return Internal(error.message, metadata=metadata)
+    reason = _ERROR_REASONS.get(error.reason, "FILE_CORRUPT")
+    return InvalidArgument(error.message, reason=reason, metadata=metadata)
+
+
+class Catalog:
+    """Documents with their files: no row refers to a file that is not there, no file outlives its row for long."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        files: Files,
+        inspectors: Readers,
+        scratch: Path,
+        max_file_bytes: int,
+        max_documents: int,
+        limits: Limits,
+    ) -> None:
+        self._documents = documents
+        self._files = files
+        self._inspectors = inspectors
+        self._scratch = scratch
+        self._max_file_bytes = max_file_bytes
+        self._max_documents = max_documents
+        self._limits = limits
+
+    async def upload(self, scope: Scope, new: NewFile, parts: AsyncIterator[bytes]) -> tuple[Document, bool]:
+        """Check and store a file; returns its document, and True when the collection had these bytes already."""
+        most = new.max_documents or self._max_documents
+        async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
+            same = await self._documents.precheck(
+                scope.tenant_id, new.collection_id, received.checksum, most, new.allow_duplicate
+            )
+            if same is not None:
+                return same.document, True
+            kind = await self._inspect(received.path, new.filename)
+            async with self._stored(scope, received.path) as key:
+                document = _new_document(scope, new, received, kind)
+                same = await self._documents.insert(Stored(document, key, "", 1), most, new.allow_duplicate)
+                if same is not None:
+                    await self._drop([key])
+                    return same.document, True
+        counter("footnote.ingestion.bytes").add(received.size)
+        _log.info("document_uploaded", document_id=document.id, bytes=received.size, document_type=kind.document_type)
+        return document, False
+
+    async def replace(
+        self, scope: Scope, document_id: str, filename: str, etag: str, parts: AsyncIterator[bytes]
+    ) -> tuple[Document, bool]:
+        """Put a new file in the place of a document's; returns it, and True when the bytes are the same as before."""
+        seen = await self.get(scope, document_id)
+        lifecycle.check_seen(seen, etag, 0)
+        async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
+            if received.checksum == seen.checksum:
+                return seen, True
+            kind = await self._inspect(received.path, filename or seen.filename)
+            old: list[str] = []
+            async with self._stored(scope, received.path) as key:
+
+                def how(before: Stored) -> Stored:
+                    document = Document()
+                    document.CopyFrom(before.document)
+                    lifecycle.check_seen(document, etag, 0)
+                    lifecycle.begin_revision(document)
+                    document.state = lifecycle.UPLOADED
+                    document.filename = filename or document.filename
+                    document.size_bytes, document.checksum = received.size, received.checksum
+                    document.mime_type, document.document_type = kind.mime_type, kind.document_type
+                    old.extend(before.blob_keys())
+                    return Stored(document, key, "", before.version)
+
+                stored = await self._documents.change(scope.tenant_id, document_id, how)
+        await self._drop(old)
+        _log.info("document_replaced", document_id=document_id, revision=stored.document.revision)
+        return stored.document, False
+
+    async def get(self, scope: Scope, document_id: str) -> Document:
+        """Return a document; raises `NotFound`."""
+        return (await self._documents.get(scope.tenant_id, document_id)).document
+
+    async def list(self, query: ListQuery) -> tuple[list[Document], str, int]:
+        """Return a page of documents, newest first; the token of the next page; how many there are on all pages."""
+        found, token, total = await self._documents.list(query)
+        return [stored.document for stored in found], token, total
+
+    async def download(self, scope: Scope, document_id: str) -> tuple[Document, AsyncGenerator[bytes, None]]:
+        """Yield a document and its file in parts of at most 256 KiB."""
+        stored = await self._documents.get(scope.tenant_id, document_id)
+        return stored.document, self._parts(stored)
+
+    async def _parts(self, stored: Stored) -> AsyncGenerator[bytes, None]:
+        try:
+            async for part in self._files.parts(stored.blob_key):
+                yield part
+        except FileNotFoundError:  # deleted or replaced in between
+            raise NotFound(
+                f"The file of document '{stored.document.id}' is gone", reason="DOCUMENT_NOT_FOUND"
+            ) from None
+
+    async def delete(self, scope: Scope, document_id: str) -> None:
+        """Delete a document and its files; one that is gone already is fine."""
+        keys = await self._documents.delete(scope.tenant_id, document_id)
+        await self._drop(keys, listed=True)
+        if keys:
+            _log.info("document_deleted", document_id=document_id)
+
+    async def move(self, scope: Scope, document_id: str, move: lifecycle.Move) -> Document:
+        """Move a document in its life cycle."""
+
+        def how(before: Stored) -> Stored:
+            document = Document()
+            document.CopyFrom(before.document)
+            lifecycle.apply(document, move)
+            return (
+                before
+                if document == before.document
+                else Stored(document, before.blob_key, before.parsed_key, before.version)
+            )
+
+        stored = await self._documents.change(scope.tenant_id, document_id, how)
+        document = stored.document
+        if move.state in (lifecycle.INDEXED, lifecycle.ERROR):
+            state = "INDEXED" if move.state == lifecycle.INDEXED else "ERROR"
+            counter("footnote.ingestion.documents").add(1, {"footnote.state": state})
+            _log.info("document_ended", document_id=document_id, revision=document.revision, state=state)
+        return document
+
+    async def _inspect(self, path: Path, filename: str) -> FileType:
+        """Return the type of the file, found in a worker process; raises the typed error of one that cannot be read."""
+        job = Job("inspect", str(path), "", filename, self._limits)
+        with span("ingestion.inspect"):
+            try:
+                return FileType(**json.loads(await self._inspectors.last(job)))
+            except ParseError as error:
+                raise file_error(error) from error
+
+    @asynccontextmanager
+    async def _stored(self, scope: Scope, path: Path) -> AsyncIterator[str]:
+        """Yield the key of the stored copy of a file; the copy is deleted when the block fails."""
+        key = new_key(scope.tenant_id, scope.user_id)
+        await self._documents.doom([key], now_micros() + _GRACE_MICROS)
+        try:
+            with span("ingestion.store"):
+                await self._files.put(key, path)
+            yield key
+        except BaseException:
+            await asyncio.shield(self._drop([key]))
+            raise
+
+    async def _drop(self, keys: Sequence[str], listed: bool = False) -> None:
+        """Delete files now; what the store does not delete now is deleted by the sweeper."""
+        try:
+            if not listed:
+                await self._documents.doom(keys, now_micros())
+            for key in keys:
+                await self._files.delete(key)
+            await self._documents.deleted(keys)
+        except FootnoteError as error:
+            _log.warning("files_left_for_later", count=len(keys), reason=error.reason)
+
+
+def _new_document(scope: Scope, new: NewFile, received: spool.Received, kind: FileType) -> Document:
+    document = Document(
+        id=uuid4().hex,
+        collection_id=new.collection_id,
+        tenant_id=scope.tenant_id,
+        owner_id=scope.user_id,
+        filename=new.filename,
+        mime_type=kind.mime_type,
+        document_type=kind.document_type,
+        source_type=new.source_type or "upload",
+        size_bytes=received.size,
+        checksum=received.checksum,
+        state=lifecycle.UPLOADED,
+        revision=1,
+        tags=new.tags,
+        etag="1",
+    )
+    if new.metadata.fields:
+        document.metadata.CopyFrom(new.metadata)
+    document.create_time.FromMicroseconds(now_micros())
+    document.update_time.CopyFrom(document.create_time)
+    if new.expire_time is not None:
+        document.expire_time.CopyFrom(new.expire_time)
+    return document

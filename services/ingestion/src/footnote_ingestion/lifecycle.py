@@ -1,0 +1,138 @@
+"""The life cycle of a document: which moves are legal and what each one records.
+
+UPLOADED -> PROCESSING -> INDEXED or ERROR; ERROR -> PROCESSING is a retry of the same revision; INDEXED and ERROR may
+begin a new revision of the same bytes (reindex). A repeated move into the state that the document is in already is no
+move: a workflow that is resumed after a crash may say again what it has said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, ParsedMetadata
+from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument
+
+UPLOADED = DocumentState.DOCUMENT_STATE_UPLOADED
+PROCESSING = DocumentState.DOCUMENT_STATE_PROCESSING
+INDEXED = DocumentState.DOCUMENT_STATE_INDEXED
+ERROR = DocumentState.DOCUMENT_STATE_ERROR
+UNSPECIFIED = DocumentState.DOCUMENT_STATE_UNSPECIFIED
+
+_MOVES = frozenset({(UPLOADED, PROCESSING), (PROCESSING, INDEXED), (PROCESSING, ERROR), (ERROR, PROCESSING)})
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a caller wants to change; the fields are those of UpdateDocumentStateRequest."""
+
+    state: DocumentState.ValueType = UNSPECIFIED
+    revision: int = 0
+    new_revision: bool = False
+    failure: Failure | None = None
+    waiting_reason: str = ""
+    parsed: ParsedMetadata | None = None
+    processing_strategy: str = ""
+    chunks_expected: int | None = None
+    chunks_stored: int | None = None
+    etag: str = ""
+
+
+def apply(document: Document, move: Move) -> None:
+    """Change `document` as `move` says; raises before changing anything when that is not allowed."""
+    _check_request(move)
+    check_seen(document, move.etag, move.revision)
+    _check_move(document, move)
+    if move.new_revision:
+        begin_revision(document)
+    before, after = document.state, move.state or document.state
+    document.state = after
+    document.waiting_reason = move.waiting_reason
+    if move.parsed is not None:
+        _record_parsed(document, move.parsed)
+    if move.processing_strategy:
+        document.processing_strategy = move.processing_strategy
+    if move.chunks_expected is not None:
+        document.chunks_expected = move.chunks_expected
+    if move.chunks_stored is not None:
+        document.chunks_stored = move.chunks_stored
+    if move.state == PROCESSING:
+        document.attempts += 1
+    if after == ERROR and move.failure is not None:
+        document.failure.CopyFrom(move.failure)
+    elif after != ERROR:
+        document.ClearField("failure")
+    if after == INDEXED and (before != INDEXED or document.indexed_revision != document.revision):
+        document.indexed_revision = document.revision
+        document.index_time.GetCurrentTime()
+
+
+def begin_revision(document: Document) -> None:
+    """Count the revision on and forget how far the one before had come; the searchable one stays searchable."""
+    document.revision += 1
+    document.attempts = 0
+    document.chunks_expected = 0
+    document.chunks_stored = 0
+    document.waiting_reason = ""
+    document.ClearField("failure")
+
+
+def check_seen(document: Document, etag: str, revision: int) -> None:
+    """Raise `Aborted` when the caller speaks about something older than what is there."""
+    if etag and etag != document.etag:
+        raise Aborted("The document has changed since it was read; read it again", metadata={"etag": document.etag})
+    if revision and revision != document.revision:
+        raise Aborted(
+            f"The document is at revision {document.revision}, not {revision}",
+            metadata={"revision": str(document.revision)},
+        )
+
+
+def _check_request(move: Move) -> None:
+    if move.state == ERROR and move.failure is None:
+        raise InvalidArgument.field("failure", "is required with state ERROR")
+    if move.failure is not None and move.state != ERROR:
+        raise InvalidArgument.field("failure", "goes with state ERROR only")
+    if move.new_revision and move.state not in (PROCESSING, UPLOADED):
+        raise InvalidArgument.field("new_revision", "goes with state PROCESSING or UPLOADED only")
+    for name in ("chunks_expected", "chunks_stored"):
+        value = getattr(move, name)
+        if value is not None and value < 0:
+            raise InvalidArgument.field(name, "must not be negative")
+
+
+def _check_move(document: Document, move: Move) -> None:
+    before, after = document.state, move.state
+    if move.new_revision:
+        if before not in (INDEXED, ERROR):
+            raise _illegal(before, after, "its newest revision is still being worked on")
+    elif after not in (UNSPECIFIED, before) and (before, after) not in _MOVES:
+        why = "pass new_revision to index it again" if before == INDEXED else ""
+        raise _illegal(before, after, why)
+    if after != INDEXED:
+        return
+    expected = document.chunks_expected if move.chunks_expected is None else move.chunks_expected
+    stored = document.chunks_stored if move.chunks_stored is None else move.chunks_stored
+    if expected != stored or not expected:
+        raise _illegal(before, after, f"{stored} of {expected} chunks are stored")
+
+
+def _illegal(before: DocumentState.ValueType, after: DocumentState.ValueType, why: str) -> FailedPrecondition:
+    names = [DocumentState.Name(state).removeprefix("DOCUMENT_STATE_") for state in (before, after)]
+    message = f"The document is {names[0]} and cannot become {names[1]}" + (f": {why}" if why else "")
+    return FailedPrecondition(message, metadata={"state": names[0], "requested": names[1]})
+
+
+def _record_parsed(document: Document, parsed: ParsedMetadata) -> None:
+    document.title = parsed.title
+    document.language = parsed.language
+    document.page_count = parsed.page_count
+    document.word_count = parsed.word_count
+    document.char_count = parsed.char_count
+    document.structure.CopyFrom(parsed.structure)
+    del document.authors[:]
+    document.authors.extend(parsed.authors)
+    del document.keywords[:]
+    document.keywords.extend(parsed.keywords)
+    document.ClearField("file_time")
+    if parsed.HasField("file_time"):
+        document.file_time.CopyFrom(parsed.file_time)

@@ -1,0 +1,161 @@
+"""Mail: eml by the standard library, msg (Outlook) by its OLE streams: subject, headers, body, attachments."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import email.utils
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from pathlib import Path
+
+import olefile  # type: ignore[import-untyped]
+
+from footnote_ingestion.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.encoding import decode
+from footnote_ingestion.parsers.html import write_html
+from footnote_ingestion.parsers.text import write_text
+
+_HEADERS = ("From", "To", "Cc", "Date")
+_MAX_PARTS = 200
+# Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
+_SUBJECT, _BODY, _HTML, _SENDER, _TO, _CC = "0037", "1000", "1013", "0C1A", "0E04", "0E03"
+_SECRET = (".pgp-encrypted", ".p7m")
+_MESSAGE_CLASS, _TRANSPORT_HEADERS, _ATTACHMENT_NAMES = "001A", "007D", ("3707", "3704")
+
+
+class EmlParser:
+    """Reads RFC 822 messages."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Any text can be read as a message."""
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Write subject, headers and body; attached texts follow, other attachments by name."""
+        message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+        assert isinstance(message, EmailMessage)
+        subject = _header(message, "Subject")
+        _write_head(out, subject, ((name, _header(message, name)) for name in _HEADERS))
+        bodies = _bodies(message)
+        for part in bodies:
+            _write_part(part, out)
+        for part in list(message.walk())[:_MAX_PARTS]:
+            if part in bodies or part.is_multipart():
+                continue
+            if name := inline(str(part.get_filename() or "")):
+                out.add(NOTE, f"Attachment: {name}")
+            if part.is_attachment() and part.get_content_maintype() == "text":
+                _write_part(part, out)
+        sender = email.utils.parseaddr(_header(message, "From"))
+        return Properties(
+            title=subject,
+            authors=[name for name in (sender[0] or sender[1],) if name],
+            file_time=_moment(_header(message, "Date")),
+        )
+
+
+class MsgParser:
+    """Reads Outlook messages."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Open the container."""
+        _ole(path).close()
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Write subject, headers, body and the names of attachments."""
+        with _ole(path) as ole:
+            subject, sender = inline(_text(ole, _SUBJECT)), inline(_text(ole, _SENDER))
+            headers = email.message_from_string(_text(ole, _TRANSPORT_HEADERS), policy=email.policy.default)
+            date = str(headers.get("Date", ""))
+            folders = sorted({entry[0] for entry in ole.listdir() if entry[0].startswith("__attach")})
+            attached = [
+                next((name for tag in _ATTACHMENT_NAMES if (name := _text(ole, tag, one))), "") for one in folders
+            ]
+            body, html = _text(ole, _BODY), _binary(ole, _HTML)
+            secret = "SMIME" in _text(ole, _MESSAGE_CLASS).upper() or any(one.endswith(_SECRET) for one in attached)
+            if secret and not body.strip():
+                raise ParseError(PASSWORD_PROTECTED, "The message is encrypted.", "Decrypt it, then upload it again.")
+            _write_head(
+                out, subject, (("From", sender), ("To", _text(ole, _TO)), ("Cc", _text(ole, _CC)), ("Date", date))
+            )
+            if body.strip():
+                write_text(body, out, with_lines=False)
+            elif html:
+                write_html(decode(html), out)
+            for name in filter(None, map(inline, attached)):
+                out.add(NOTE, f"Attachment: {name}")
+        return Properties(title=subject, authors=[sender] if sender else [], file_time=_moment(date))
+
+
+def _write_head(out: BlockWriter, subject: str, headers: Iterable[tuple[str, str]]) -> None:
+    out.heading(subject, 1)
+    for name, value in headers:
+        if value := inline(value):
+            out.add(NOTE, f"{name}: {value}")
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    """Return a header's text; one that is malformed as far as it can be read."""
+    try:
+        return inline(str(message.get(name, "")))
+    except (ValueError, IndexError, AttributeError, LookupError, TypeError):
+        raw = dict(message.raw_items()).get(name, "")
+        return inline(str(raw))
+
+
+def _bodies(message: EmailMessage) -> list[EmailMessage]:
+    """Return the parts to read as the body: the plain one where there is one, else the HTML one."""
+    try:
+        body = message.get_body(preferencelist=("plain", "html"))
+    except (AttributeError, KeyError, ValueError):
+        body = None
+    if body is not None:
+        return [body]  # type: ignore[list-item]
+    return [part for part in message.walk() if part.get_content_maintype() == "text"][:1]
+
+
+def _write_part(part: EmailMessage, out: BlockWriter) -> None:
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes):
+        return
+    try:
+        text = data.decode(part.get_content_charset() or "", errors="strict")
+    except (LookupError, UnicodeDecodeError):
+        text = decode(data)
+    if part.get_content_subtype() == "html":
+        write_html(text, out)
+    else:
+        write_text(text, out, with_lines=False)
+
+
+def _ole(path: Path) -> olefile.OleFileIO:
+    try:
+        return olefile.OleFileIO(str(path))
+    except (OSError, ValueError, IndexError) as error:
+        raise ParseError(CORRUPT, "The message is damaged and cannot be opened.") from error
+
+
+def _text(ole: olefile.OleFileIO, tag: str, folder: str = "") -> str:
+    prefix = f"{folder}/" if folder else ""
+    for kind, codec in (("001F", "utf-16-le"), ("001E", "")):
+        name = f"{prefix}__substg1.0_{tag}{kind}"
+        if ole.exists(name):
+            data: bytes = ole.openstream(name).read()
+            return data.decode(codec, errors="replace") if codec else decode(data)
+    return ""
+
+
+def _binary(ole: olefile.OleFileIO, tag: str) -> bytes:
+    name = f"__substg1.0_{tag}0102"
+    return bytes(ole.openstream(name).read()) if ole.exists(name) else _text(ole, tag).encode()
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        found = email.utils.parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError):
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,79 @@
+"""What the logic needs of the outside: a table of documents, a store of files, processes that read files."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Protocol
+
+from footnote_ingestion.adapters.documents import ListQuery
+from footnote_ingestion.adapters.records import Stored
+from footnote_ingestion.worker.wire import Job
+
+__all__ = ["Documents", "Files", "ListQuery", "Readers"]
+
+
+class Documents(Protocol):
+    """The table; see `adapters.documents.DocumentTable` for what each does."""
+
+    async def insert(self, stored: Stored, max_documents: int, allow_duplicate: bool) -> Stored | None:
+        """Add a document, or return the one with the same bytes."""
+
+    async def precheck(
+        self, tenant_id: str, collection_id: str, checksum: str, max_documents: int, allow_duplicate: bool
+    ) -> Stored | None:
+        """Return what `insert` would find."""
+
+    async def get(self, tenant_id: str, document_id: str) -> Stored:
+        """One document; raises `NotFound`."""
+
+    async def change(self, tenant_id: str, document_id: str, how: Callable[[Stored], Stored]) -> Stored:
+        """Change one document in one transaction."""
+
+    async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:
+        """Record where the parsed blocks of a file are kept."""
+
+    async def delete(self, tenant_id: str, document_id: str) -> list[str]:
+        """Delete one; returns the keys of its files."""
+
+    async def delete_expired(self, limit: int = 500) -> int:
+        """Delete those whose time has come."""
+
+    async def list(self, query: ListQuery) -> tuple[list[Stored], str, int]:
+        """Return a page of documents."""
+
+    async def doom(self, keys: Iterable[str], due_micros: int) -> None:
+        """Put files on the list to delete."""
+
+    async def doomed(self, limit: int = 500) -> Sequence[str]:
+        """Files due to be deleted."""
+
+    async def deleted(self, keys: Sequence[str]) -> None:
+        """Take files off the list."""
+
+
+class Files(Protocol):
+    """The store of files; see `adapters.blobs.Blobs`."""
+
+    async def put(self, key: str, path: Path) -> None:
+        """Store a file."""
+
+    def parts(self, key: str) -> AsyncGenerator[bytes, None]:
+        """Read it in parts."""
+
+    def as_file(self, key: str) -> AbstractAsyncContextManager[Path]:
+        """Read it as a local file."""
+
+    async def delete(self, key: str) -> None:
+        """Delete it."""
+
+
+class Readers(Protocol):
+    """Processes that read files; see `worker.pool.Pool`."""
+
+    def run(self, job: Job) -> AsyncGenerator[tuple[bytes, bytes], None]:
+        """Yield the frames of a job."""
+
+    async def last(self, job: Job) -> bytes:
+        """Yield the payload of a job's last frame."""

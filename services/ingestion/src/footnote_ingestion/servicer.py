@@ -1,0 +1,195 @@
+"""IngestionService over gRPC: messages to and from the logic, and the checks of their fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+from footnote.ingestion.v1 import ingestion_service_pb2 as pb
+from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceServicer
+from footnote.types.v1.document_pb2 import DocumentState, ParsedMetadata
+from footnote_kit.errors import InvalidArgument
+
+from footnote_ingestion.catalog import Catalog, NewFile
+from footnote_ingestion.extraction import Extraction
+from footnote_ingestion.lifecycle import Move
+from footnote_ingestion.ports import ListQuery
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_MAX_ID = 200
+_MAX_NAME = 255
+_MAX_TAGS = 100
+_MAX_METADATA_BYTES = 64 * 1024
+
+
+class IngestionServicer(IngestionServiceServicer):
+    """Translates; decides nothing."""
+
+    def __init__(self, catalog: Catalog, extraction: Extraction) -> None:
+        self._catalog = catalog
+        self._extraction = extraction
+
+    async def UploadDocument(
+        self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Any
+    ) -> pb.UploadDocumentResponse:
+        """Take a file."""
+        first = await _first(request_iterator, pb.UploadDocumentRequest())
+        given = first.metadata
+        new = NewFile(
+            collection_id=_id("metadata.collection_id", given.collection_id),
+            filename=_filename(given.filename, required=True),
+            tags=_tags(given.tags),
+            metadata=given.metadata,
+            source_type=_short("metadata.source_type", given.source_type),
+            expire_time=given.expire_time if given.HasField("expire_time") else None,
+            allow_duplicate=given.allow_duplicate,
+            max_documents=_not_negative("metadata.max_documents", given.max_documents),
+        )
+        if given.metadata.ByteSize() > _MAX_METADATA_BYTES:
+            raise InvalidArgument.field("metadata.metadata", f"is larger than {_MAX_METADATA_BYTES} bytes")
+        document, duplicate = await self._catalog.upload(first.scope, new, _parts(request_iterator))
+        return pb.UploadDocumentResponse(document=document, duplicate=duplicate)
+
+    async def GetDocument(self, request: pb.GetDocumentRequest, context: Any) -> pb.GetDocumentResponse:
+        """Give one document."""
+        document = await self._catalog.get(request.scope, _id("document_id", request.document_id))
+        return pb.GetDocumentResponse(document=document)
+
+    async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Any) -> pb.ListDocumentsResponse:
+        """Give a page of documents."""
+        if not 0 <= request.page_size <= 1000:
+            raise InvalidArgument.field("page_size", "must be between 0 and 1000")
+        for state in request.states:
+            if state not in DocumentState.values() or not state:
+                raise InvalidArgument.field("states", "holds an unknown state")
+        query = ListQuery(
+            tenant_id="" if request.all_tenants else request.scope.tenant_id,
+            collection_ids=tuple(request.collection_ids),
+            states=tuple(request.states),
+            filename_contains=request.filename_contains,
+            page_size=request.page_size or 100,
+            page_token=request.page_token,
+        )
+        documents, token, total = await self._catalog.list(query)
+        return pb.ListDocumentsResponse(documents=documents, next_page_token=token, total_size=total)
+
+    async def DownloadDocument(
+        self, request: pb.DownloadDocumentRequest, context: Any
+    ) -> AsyncIterator[pb.DownloadDocumentResponse]:
+        """Give a file back."""
+        document, parts = await self._catalog.download(request.scope, _id("document_id", request.document_id))
+        yield pb.DownloadDocumentResponse(document=document)
+        async with aclosing(parts) as opened:
+            async for part in opened:
+                yield pb.DownloadDocumentResponse(data=part)
+
+    async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Any) -> pb.DeleteDocumentResponse:
+        """Delete a document."""
+        await self._catalog.delete(request.scope, _id("document_id", request.document_id))
+        return pb.DeleteDocumentResponse()
+
+    async def ReplaceDocument(
+        self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Any
+    ) -> pb.ReplaceDocumentResponse:
+        """Take a new file for a document."""
+        first = await _first(request_iterator, pb.ReplaceDocumentRequest())
+        given = first.metadata
+        document, unchanged = await self._catalog.replace(
+            first.scope,
+            _id("metadata.document_id", given.document_id),
+            _filename(given.filename, required=False),
+            given.etag,
+            _parts(request_iterator),
+        )
+        return pb.ReplaceDocumentResponse(document=document, unchanged=unchanged)
+
+    async def ParseDocument(
+        self, request: pb.ParseDocumentRequest, context: Any
+    ) -> AsyncIterator[pb.ParseDocumentResponse]:
+        """Give a document's blocks, then its metadata."""
+        found = self._extraction.parse(request.scope, _id("document_id", request.document_id))
+        async with aclosing(found) as batches:
+            async for batch in batches:
+                if isinstance(batch, ParsedMetadata):
+                    yield pb.ParseDocumentResponse(metadata=batch)
+                else:
+                    yield pb.ParseDocumentResponse(blocks=batch)
+
+    async def UpdateDocumentState(
+        self, request: pb.UpdateDocumentStateRequest, context: Any
+    ) -> pb.UpdateDocumentStateResponse:
+        """Move a document in its life cycle."""
+        if request.state not in DocumentState.values():
+            raise InvalidArgument.field("state", "is unknown")
+        move = Move(
+            state=request.state,
+            revision=_not_negative("revision", request.revision),
+            new_revision=request.new_revision,
+            failure=request.failure if request.HasField("failure") else None,
+            waiting_reason=request.waiting_reason,
+            parsed=request.parsed if request.HasField("parsed") else None,
+            processing_strategy=request.processing_strategy,
+            chunks_expected=request.chunks_expected if request.HasField("chunks_expected") else None,
+            chunks_stored=request.chunks_stored if request.HasField("chunks_stored") else None,
+            etag=request.etag,
+        )
+        document = await self._catalog.move(request.scope, _id("document_id", request.document_id), move)
+        return pb.UpdateDocumentStateResponse(document=document)
+
+
+_Request = TypeVar("_Request", pb.UploadDocumentRequest, pb.ReplaceDocumentRequest)
+
+
+async def _first(requests: AsyncIterator[_Request], empty: _Request) -> _Request:
+    """Yield the first message, which must hold the metadata."""
+    first = await anext(aiter(requests), empty)
+    if first.WhichOneof("payload") != "metadata":
+        raise InvalidArgument.field("metadata", "is required on the first message")
+    return first
+
+
+async def _parts(requests: AsyncIterator[_Request]) -> AsyncIterator[bytes]:
+    """Yield the bytes of the messages after the first."""
+    async for request in requests:
+        if request.WhichOneof("payload") == "metadata":
+            raise InvalidArgument.field("metadata", "is allowed on the first message only")
+        yield request.data
+
+
+def _id(name: str, value: str) -> str:
+    if not value:
+        raise InvalidArgument.field(name, "is required")
+    return _short(name, value)
+
+
+def _short(name: str, value: str) -> str:
+    if len(value) > _MAX_ID or _CONTROL.search(value):
+        raise InvalidArgument.field(name, f"must be at most {_MAX_ID} characters without control characters")
+    return value
+
+
+def _filename(value: str, *, required: bool) -> str:
+    """Return the last path segment of a client's file name, without what a terminal or a header would trip over."""
+    name = _CONTROL.sub("", value.replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
+    if name in ("", ".", ".."):
+        if value or required:
+            raise InvalidArgument.field("metadata.filename", "must be the name of a file")
+        return ""
+    if len(name) > _MAX_NAME:  # keep the extension, which helps to tell kinds of text apart
+        stem, dot, extension = name.rpartition(".")
+        name = f"{stem[: _MAX_NAME - 16]}{dot}{extension[:15]}" if dot else name[:_MAX_NAME]
+    return name
+
+
+def _tags(tags: Sequence[str]) -> tuple[str, ...]:
+    if len(tags) > _MAX_TAGS:
+        raise InvalidArgument.field("metadata.tags", f"must be at most {_MAX_TAGS}")
+    return tuple(dict.fromkeys(_id("metadata.tags", tag.strip()) for tag in tags))
+
+
+def _not_negative(name: str, value: int) -> int:
+    if value < 0:
+        raise InvalidArgument.field(name, "must not be negative")
+    return value

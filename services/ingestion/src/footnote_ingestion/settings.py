@@ -1,0 +1,65 @@
+"""Settings of the ingestion service, read once from the environment (prefix FOOTNOTE_INGESTION_)."""
+
+from __future__ import annotations
+
+import os
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from footnote_ingestion.parsers.base import Limits
+
+MIB = 1024 * 1024
+
+
+class Settings(BaseSettings):
+    """What a deployment may set; every limit is per file."""
+
+    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_INGESTION_", extra="ignore")
+
+    database_url: str = ""
+    """SQLAlchemy URL: empty for SQLite under the data folder, `postgresql://…` for PostgreSQL."""
+    blob_url: str = ""
+    """Where files are kept: empty for the data folder, or `s3://bucket/prefix`, `gs://…`, `az://…`."""
+    blob_options: dict[str, str] = Field(default_factory=dict)
+    """Options of the object store by its own names, as in `{"endpoint": "http://minio:9000"}`; a JSON object."""
+    max_file_bytes: int = Field(default=10 * MIB, ge=1)
+    """Largest file accepted."""
+    max_documents: int = Field(default=100, ge=1)
+    """Documents a collection may hold unless the upload says otherwise."""
+    parse_seconds: float = Field(default=60.0, gt=0)
+    """Time that reading one file may take."""
+    parse_memory_bytes: int = Field(default=1024 * MIB, ge=64 * MIB)
+    """Memory that reading one file may take."""
+    inspect_seconds: float = Field(default=15.0, gt=0)
+    """Time that the check before storing may take."""
+    workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=64)
+    """Files read at the same time, each in a process of its own."""
+    files_per_worker: int = Field(default=200, ge=1)
+    """Files after which a worker is replaced by a fresh one."""
+    max_waiting: int = Field(default=256, ge=1)
+    """Files that may wait for a worker; more are told to come back."""
+    max_pages: int = Field(default=10_000, ge=1)
+    """Pages or slides of a file."""
+    max_rows: int = Field(default=1_000_000, ge=1)
+    """Rows of a sheet."""
+    max_characters: int = Field(default=50_000_000, ge=1)
+    """Characters of extracted text."""
+    max_decompressed_bytes: int = Field(default=512 * MIB, ge=1)
+    """Bytes that a zipped format may unpack to."""
+    max_compression_ratio: int = Field(default=250, ge=1)
+    """How many times its size a zipped format may unpack to."""
+    keep_parsed: bool = True
+    """Keep what was read beside the file, so that a retry or reindex need not read it again."""
+    sweep_seconds: float = Field(default=60.0, gt=0)
+    """How often left-over files and expired documents are looked for."""
+
+    def limits(self) -> Limits:
+        """Return the limits that parsers keep themselves."""
+        return Limits(
+            pages=self.max_pages,
+            rows=self.max_rows,
+            characters=self.max_characters,
+            decompressed_bytes=self.max_decompressed_bytes,
+            ratio=self.max_compression_ratio,
+        )

@@ -1,0 +1,84 @@
+"""Temporary files: what a client sends is written down as it comes, and gone when the call ends, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from footnote_kit.errors import InvalidArgument
+
+_BUFFER = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A file received in full: where it lies for now, its size in bytes, its SHA-256 in lower-case hexadecimal."""
+
+    path: Path
+    size: int
+    checksum: str
+
+
+def prepare(folder: Path) -> Path:
+    """Make the folder, empty: what a killed process has left there is of no use."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+@asynccontextmanager
+async def temporary(folder: Path) -> AsyncIterator[Path]:
+    """Yield a path for a file that is deleted at the end of the block."""
+    path = folder / uuid4().hex
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+@asynccontextmanager
+async def receive(parts: AsyncIterator[bytes], max_bytes: int, folder: Path) -> AsyncIterator[Received]:
+    """Yield the parts as one file for the time of the block; raises FILE_EMPTY or FILE_TOO_LARGE."""
+    async with temporary(folder) as path:
+        digest = hashlib.sha256()
+        size = 0
+        buffer = bytearray()
+        async for part in parts:
+            size += len(part)
+            if size > max_bytes:
+                raise too_large(max_bytes)
+            buffer += part
+            if len(buffer) >= _BUFFER:
+                await asyncio.to_thread(_append, path, bytes(buffer), digest)
+                buffer.clear()
+        if not size:
+            raise InvalidArgument(
+                "The file is empty", reason="FILE_EMPTY", metadata={"hint": "Check the file and upload it again."}
+            )
+        await asyncio.to_thread(_append, path, bytes(buffer), digest)
+        yield Received(path, size, digest.hexdigest())
+
+
+def too_large(max_bytes: int) -> InvalidArgument:
+    """Return the error for a file over the size limit."""
+    return InvalidArgument(
+        f"The file is larger than the {max_bytes} bytes allowed",
+        reason="FILE_TOO_LARGE",
+        metadata={
+            "max_bytes": str(max_bytes),
+            "failure_reason": "TOO_LARGE",
+            "hint": "Split the file into smaller ones, or ask the operator to raise the limit.",
+        },
+    )
+
+
+def _append(path: Path, data: bytes, digest: hashlib._Hash) -> None:
+    digest.update(data)
+    with path.open("ab") as file:
+        file.write(data)

@@ -1,0 +1,194 @@
+"""The ingestion service over gRPC: upload, life cycle, parsing, deletion."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.document_pb2 import DocumentState, Failure, FailureReason
+from footnote_ingestion.app import build
+from footnote_kit.errors import (
+    Aborted,
+    FailedPrecondition,
+    FootnoteError,
+    InvalidArgument,
+    NotFound,
+    ResourceExhausted,
+    Unauthenticated,
+)
+from footnote_kit.testing import serve_app
+from support.ingestion_client import Client, assert_spans_exact
+
+UPLOADED = DocumentState.DOCUMENT_STATE_UPLOADED
+PROCESSING = DocumentState.DOCUMENT_STATE_PROCESSING
+INDEXED = DocumentState.DOCUMENT_STATE_INDEXED
+ERROR = DocumentState.DOCUMENT_STATE_ERROR
+TEXT = b"Handbook\n========\n\nHolidays are 30 days a year.\n\nThe office opens at nine.\n"
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with serve_app(build, data_dir=tmp_path) as served:
+        yield Client(served)
+
+
+def files(folder: Path) -> list[Path]:
+    """Files of the service but the database's."""
+    return [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("documents.db")]
+
+
+async def test_upload_get_download_parse(client: Client, tmp_path: Path) -> None:
+    done = await client.upload(TEXT, "../../etc/handbook.txt", tags=["hr"], metadata={"year": 2024})
+    document = done.document
+    assert not done.duplicate
+    assert (document.filename, document.document_type, document.mime_type) == ("handbook.txt", "txt", "text/plain")
+    assert document.state == UPLOADED
+    assert document.metadata["year"] == 2024
+    assert await client.get(document.id) == document
+    assert (await client.download(document.id))[1] == TEXT
+    blocks, metadata = await client.parse(document.id)
+    assert [block.text for block in blocks] == ["Handbook", "Holidays are 30 days a year.", "The office opens at nine."]
+    assert_spans_exact(blocks)
+    assert list(blocks[1].locator.heading_path) == ["Handbook"]
+    assert blocks[1].locator.lines.first_line == 4
+    assert metadata.title == "Handbook"
+    assert metadata.language == "en"
+    assert metadata.block_count == 3
+    assert (await client.parse(document.id)) == (blocks, metadata)  # from what was kept
+    await client.delete(document.id)
+    await client.delete(document.id)
+    with pytest.raises(NotFound):
+        await client.get(document.id)
+    assert files(tmp_path) == []
+
+
+async def test_large_file_survives_unharmed(client: Client) -> None:
+    data = b"".join(b"Line number %d of a long file.\n\n" % number for number in range(120_000))
+    document = (await client.upload(data)).document
+    assert (await client.download(document.id))[1] == data
+    blocks, metadata = await client.parse(document.id)
+    assert len(blocks) == metadata.block_count == 120_000
+
+
+@pytest.mark.parametrize(
+    ("data", "filename", "reason"),
+    [
+        (b"", "a.txt", "FILE_EMPTY"),
+        (b"x" * (10 * 1024 * 1024 + 1), "a.txt", "FILE_TOO_LARGE"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "a.pdf", "FILE_UNSUPPORTED"),
+        (b"%PDF-1.7\n1 0 obj\n<<", "a.pdf", "FILE_CORRUPT"),
+        (b"PK\x03\x04" + bytes(200), "a.docx", "FILE_CORRUPT"),
+        (bytes(range(256)) * 40, "a.txt", "FILE_UNSUPPORTED"),
+    ],
+)
+async def test_bad_files_are_refused(client: Client, tmp_path: Path, data: bytes, filename: str, reason: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        await client.upload(data, filename)
+    assert caught.value.reason == reason
+    assert caught.value.metadata["hint"]
+    assert files(tmp_path) == []
+    assert (await client.list()).total_size == 0
+
+
+async def test_fields_are_checked(client: Client) -> None:
+    for collection, filename in (("", "a.txt"), ("c", ""), ("c", "x/.."), ("c\n", "a.txt")):
+        with pytest.raises(InvalidArgument) as caught:
+            await client.upload(TEXT, filename, collection)
+        assert caught.value.violations
+    with pytest.raises(InvalidArgument):
+        await client.list(page_size=1001)
+    with pytest.raises(InvalidArgument):
+        await client.list(page_token="nonsense")
+    client.scope.Clear()
+    with pytest.raises(Unauthenticated):
+        await client.list()
+
+
+async def test_duplicates_and_quota(client: Client) -> None:
+    first = await client.upload(TEXT, max_documents=2)
+    again = await client.upload(TEXT, "other-name.txt", max_documents=2)
+    assert again.duplicate
+    assert again.document.id == first.document.id
+    assert not (await client.upload(TEXT, collection="other")).duplicate
+    copy = await client.upload(TEXT, allow_duplicate=True, max_documents=2)
+    assert copy.document.id != first.document.id
+    with pytest.raises(ResourceExhausted) as caught:
+        await client.upload(b"One more.", max_documents=2)
+    assert caught.value.reason == "QUOTA_EXCEEDED"
+
+
+async def test_list_pages_and_filters(client: Client) -> None:
+    for number in range(7):
+        await client.upload(b"Text %d" % number, f"Ärger_{number}%.txt", collection="ab"[number % 2])
+    seen: list[str] = []
+    token = ""
+    while True:
+        page = await client.list(page_size=3, page_token=token)
+        assert page.total_size == 7
+        seen += [document.filename for document in page.documents]
+        if not (token := page.next_page_token):
+            break
+    assert seen == [f"Ärger_{number}%.txt" for number in reversed(range(7))]
+    assert (await client.list(collection_ids=["b"])).total_size == 3
+    assert (await client.list(filename_contains="äRGER_3%")).total_size == 1
+    assert (await client.list(filename_contains="_%_")).total_size == 0
+    assert (await client.list(states=[ERROR])).total_size == 0
+    client.scope.tenant_id = "someone-else"
+    assert (await client.list()).total_size == 0
+    assert (await client.list(all_tenants=True)).total_size == 7
+
+
+async def test_life_cycle(client: Client) -> None:
+    document = (await client.upload(TEXT)).document
+    with pytest.raises(FailedPrecondition) as caught:
+        await client.move(document.id, INDEXED, chunks_expected=1, chunks_stored=1)
+    assert caught.value.reason == "ILLEGAL_STATE"
+    moved = await client.move(document.id, PROCESSING, revision=1, waiting_reason="indexing unavailable")
+    assert (moved.attempts, moved.waiting_reason) == (1, "indexing unavailable")
+    with pytest.raises(Aborted):
+        await client.move(document.id, ERROR, etag=document.etag, failure=Failure(message="no"))
+    with pytest.raises(FailedPrecondition):
+        await client.move(document.id, INDEXED, chunks_expected=3, chunks_stored=2)
+    failure = Failure(reason=FailureReason.FAILURE_REASON_TIMEOUT, message="too slow", hint="split it")
+    failed = await client.move(document.id, ERROR, failure=failure)
+    assert failed.failure == failure
+    moved = await client.move(document.id, PROCESSING)
+    assert moved.attempts == 2
+    assert not moved.HasField("failure")
+    done = await client.move(document.id, INDEXED, chunks_expected=3, chunks_stored=3, processing_strategy="PARAGRAPH")
+    assert (done.indexed_revision, done.chunks_stored, done.waiting_reason) == (1, 3, "")
+    assert done.HasField("index_time")
+    assert await client.move(document.id, INDEXED, chunks_expected=3, chunks_stored=3) == done  # said again
+    with pytest.raises(FailedPrecondition):
+        await client.move(document.id, PROCESSING)
+    again = await client.move(document.id, PROCESSING, new_revision=True, revision=1)
+    assert (again.revision, again.indexed_revision, again.attempts, again.chunks_stored) == (2, 1, 1, 0)
+    with pytest.raises(Aborted):
+        await client.move(document.id, INDEXED, revision=1, chunks_expected=3, chunks_stored=3)
+
+
+async def test_replace(client: Client, tmp_path: Path) -> None:
+    document = (await client.upload(TEXT)).document
+    await client.parse(document.id)
+    assert (await client.replace(document.id, TEXT)).unchanged
+    assert await client.get(document.id) == document
+    with pytest.raises(Aborted):
+        await client.replace(document.id, b"Other text.", etag="stale")
+    done = await client.replace(document.id, b"# New\n\nOther text.", "new.md", document.etag)
+    assert (done.document.revision, done.document.state) == (2, UPLOADED)
+    assert (done.document.document_type, done.document.filename) == ("md", "new.md")
+    assert (await client.download(document.id))[1] == b"# New\n\nOther text."
+    assert [block.text for block in (await client.parse(document.id))[0]] == ["New", "Other text."]
+    assert len(files(tmp_path)) == 2  # the file and its blocks
+    with pytest.raises(FootnoteError):
+        await client.replace("unknown", b"x")
+
+
+async def test_state_survives_restart(tmp_path: Path) -> None:
+    async with serve_app(build, data_dir=tmp_path) as served:
+        document = (await Client(served).upload(TEXT)).document
+    async with serve_app(build, data_dir=tmp_path) as served:
+        client = Client(served)
+        assert await client.get(document.id) == document
+        assert len((await client.parse(document.id))[0]) == 3
