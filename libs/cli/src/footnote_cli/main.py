@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from footnote_cli.commands import ask, collections, documents, ingest, probe, search, serve, status
+from footnote_cli import eval as evaluate
+from footnote_cli.commands import ask, collections, conversations, documents, ingest, probe, search, serve, status
 
 app = typer.Typer(
     name="footnote",
@@ -22,10 +23,12 @@ app.command()(ask.ask)
 app.command()(search.search)
 app.add_typer(collections.app, name="collections")
 app.add_typer(documents.app, name="documents")
+app.add_typer(conversations.app, name="conversations")
 app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)
 app.command()(probe.probe)
+app.add_typer(evaluate.app, name="eval")
 
 
 def _version(wanted: bool) -> None:
