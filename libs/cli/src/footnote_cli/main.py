@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from footnote_cli import eval as evaluate
 from footnote_cli.commands import ask, collections, conversations, documents, ingest, probe, search, serve, status
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)
 app.command()(probe.probe)
+app.add_typer(evaluate.app, name="eval")
 
 
 def _version(wanted: bool) -> None:

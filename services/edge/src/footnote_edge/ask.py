@@ -354,7 +354,7 @@ class _Run:
                 completed.message_id = await self._asker.conversations.add_answer(
                     self._scope, self._conversation.id, message, topic
                 )
-                await self._asker.jobs.remember(self._scope, self._conversation.id, completed.message_id)
+                self._asker.jobs.remember(self._scope, self._conversation.id, completed.message_id)
         except Exception as error:
             # The caller has the answer already; that it was not kept must not take it away again.
             _log.error("answer_not_stored", conversation_id=self._conversation.id, error=type(error).__name__)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from footnote_text.lexical import terms
-
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.proximity import MOST, TOP, proximity
@@ -49,23 +47,23 @@ def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: flo
         candidate.adjust("recency", boosted - candidate.score, f"{days:.1f} days old")
 
 
-def _shingles(text: str) -> frozenset[tuple[str, ...]]:
-    words = terms(text, "")
+def _shingles(lexical_text: str) -> frozenset[tuple[str, ...]]:
+    words = lexical_text.split()
     if len(words) < _SHORT:
         return frozenset([tuple(words)])
     return frozenset(zip(words, words[1:], words[2:], strict=False))
 
 
 class Repetitions:
-    """Finds passages that say nearly the same words as one kept before (Jaccard index of three-word runs)."""
+    """Finds passages that say nearly the same as one kept before: Jaccard index of runs of three search terms."""
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
         self._kept: list[tuple[str, frozenset[tuple[str, ...]]]] = []
 
-    def original(self, chunk_id: str, text: str) -> str:
+    def original(self, chunk_id: str, lexical_text: str) -> str:
         """Return the id of the passage that this one repeats, or "" after keeping it as new."""
-        mine = _shingles(text)
+        mine = _shingles(lexical_text)
         for kept_id, theirs in self._kept:
             smaller, larger = sorted((len(mine), len(theirs)))
             if smaller < self._threshold * larger:
@@ -85,7 +83,7 @@ def without_repetitions(candidates: Sequence[Candidate], wanted: int, threshold:
     for candidate in candidates:
         if len(kept) >= wanted:
             break
-        original = repetitions.original(candidate.hit.chunk.id, candidate.hit.chunk.text)
+        original = repetitions.original(candidate.hit.chunk.id, candidate.hit.lexical_text)
         if original:
             by_id[original].adjust("near_duplicate", 0.0, f"stands also for {candidate.hit.chunk.id}")
             continue
