@@ -7,7 +7,7 @@ from pathlib import Path
 from footnote_kit import names
 
 ROOT = Path(__file__).resolve().parents[2]
-MAKERS = {"counter", "histogram", "gauge"}
+MAKERS = {"counter", "histogram", "gauge", "observe"}
 
 
 def used() -> Iterator[tuple[str, str]]:

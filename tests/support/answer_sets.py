@@ -1,4 +1,4 @@
-"""Public question sets with a small BM25 over their passages, to try the built-in answerer on without the other stages."""
+"""Public question sets with a small BM25, to try the built-in answerer on without the other stages."""
 
 import csv
 import json
@@ -119,7 +119,9 @@ def rejection(folder: Path) -> tuple[list[Asked], list[Asked]]:
         for texts, into in ((row["positive"], positive), (row["negative"], negative)):
             if texts:
                 sources = tuple(
-                    Source(number=rank, chunk_id=str(rank), document_id=str(rank), text=str(text), score=1.0 - 0.05 * rank)
+                    Source(
+                        number=rank, chunk_id=str(rank), document_id=str(rank), text=str(text), score=1.0 - 0.05 * rank
+                    )
                     for rank, text in enumerate(texts[:5], start=1)  # type: ignore[index]
                 )
                 into.append(Asked(str(row["query"]), answers, "1", sources))

@@ -199,6 +199,27 @@ class ScriptedEdge(edge_service_pb2_grpc.EdgeServiceServicer):
         completed.trace_id = self.traceparent.split("-")[1] if self.traceparent else "0" * 32
         return completed
 
+    async def ListConversations(self, request: Any, context: Any) -> edge.ListConversationsResponse:
+        self._note(request, context)
+        return edge.ListConversationsResponse(
+            conversations=[edge.Conversation(id="k1", title="Leave", message_count=2)]
+        )
+
+    async def GetConversation(self, request: Any, context: Any) -> edge.GetConversationResponse:
+        self._note(request, context)
+        return edge.GetConversationResponse(conversation=edge.Conversation(id="k1", title="Leave", message_count=2))
+
+    async def ListMessages(self, request: Any, context: Any) -> edge.ListMessagesResponse:
+        self._note(request, context)
+        question = edge.Message(id="m1", role=answer_pb2.MESSAGE_ROLE_USER, text="How many days?")
+        answer = edge.Message(id="m2", role=answer_pb2.MESSAGE_ROLE_ASSISTANT, text=ANSWER)
+        answer.answer.citations.add(number=1, label="handbook.pdf, page 3", quote=QUOTE, support=1)
+        return edge.ListMessagesResponse(messages=[question, answer])
+
+    async def DeleteConversation(self, request: Any, context: Any) -> edge.DeleteConversationResponse:
+        self._note(request, context)
+        return edge.DeleteConversationResponse()
+
     async def GetTrace(self, request: Any, context: Any) -> edge.GetTraceResponse:
         self._note(request, context)
         if not self.traceparent or request.trace_id != self.traceparent.split("-")[1]:

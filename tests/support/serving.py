@@ -60,11 +60,13 @@ def six_processes(folder: Path, **env: str) -> Iterator[Deployment]:
     ports = dict(zip((*STAGES, "store"), _free_ports(len(STAGES) + 1), strict=True))
     addresses = {stage: f"127.0.0.1:{ports[stage]}" for stage in STAGES}
     known = {f"FOOTNOTE_{stage.upper()}_ADDRESS": address for stage, address in addresses.items()} | env
+    known = {"FOOTNOTE_EDGE_HTTP_PORT": "0", **known}
     store = {"FOOTNOTE_VECTOR_STORE_URI": f"http://127.0.0.1:{ports['store']}"}
     with ExitStack() as stack:
         processes = {}
         for target in ("store", *STAGES):
-            command = ["serve", target, "--data-dir", str(folder), "--port", str(ports[target])]
+            # A folder of its own each, as in containers: nothing but the network is shared.
+            command = ["serve", target, "--data-dir", str(folder / target), "--port", str(ports[target])]
             variables = known if target == "store" else known | store
             processes[target] = stack.enter_context(_process(command, variables, "footnote is "))
         deployment = Deployment(addresses, processes)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a pair stands on one line
 """Statements and sources with what a careful reader says of each pair; written by us, English and French.
 
 Kinds: "true" (a paraphrase that the source bears out), and five ways of not being borne out: "number", "unit",
@@ -228,9 +229,106 @@ _FR = {
         ("negation", "Madame Petit ne rédige pas le compte rendu."),
     ],
 }
-PAIRS: tuple[Pair, ...] = tuple(
-    Pair(kind, language, statement, source)
-    for language, table in (("en", _EN), ("fr", _FR))
-    for source, statements in table.items()
-    for kind, statement in statements
-)
+_HELD_EN = {
+    "The Amber Bridge opened on 12 May 1998. It is 1,240 metres long and carries about 60,000 vehicles a day.": [
+        ("true", "The Amber Bridge was opened in May 1998."),
+        ("true", "Roughly 60,000 vehicles cross the bridge every day."),
+        ("true", "The Amber Bridge has a length of 1.24 km."),
+        ("number", "The Amber Bridge opened in 1989."),
+        ("number", "The bridge is 1,420 metres long."),
+        ("unit", "The bridge is 1,240 feet long."),
+        ("entity", "The Amber Tunnel opened on 12 May 1998."),
+        ("negation", "The Amber Bridge closed on 12 May 1998."),
+        ("unrelated", "The museum displays Roman coins."),
+    ],
+    "Travel expenses are reimbursed within 10 working days once the receipts have been submitted. Alcohol is not reimbursed. Hotel costs are capped at 150 euros a night.": [
+        ("true", "Once receipts are submitted, travel expenses are paid back within 10 working days."),
+        ("true", "The maximum for hotel costs is 150 euros per night."),
+        ("true", "Alcohol will not be reimbursed."),
+        ("number", "Hotel costs are capped at 180 euros a night."),
+        ("unit", "Hotel costs are capped at 150 euros a week."),
+        ("unit", "Hotel costs are capped at 150 dollars a night."),
+        ("entity", "Restaurant costs are capped at 150 euros a night."),
+        ("negation", "Alcohol is reimbursed."),
+        ("negation", "Travel expenses are not reimbursed."),
+        ("unrelated", "The newsletter appears every quarter."),
+    ],
+    "In the trial, 62% of patients given drug A improved, compared with 41% of those given placebo. No serious side effects were observed.": [
+        ("true", "62 percent of the patients who received drug A got better."),
+        ("true", "With placebo, 41% of patients improved."),
+        ("true", "Serious side effects were not observed."),
+        ("number", "41% of patients given drug A improved."),
+        ("number", "72% of patients given drug A improved."),
+        ("entity", "62% of patients given drug B improved."),
+        ("negation", "Serious side effects were observed."),
+        ("negation", "62% of patients given drug A worsened."),
+        ("unrelated", "The hospital was renovated last year."),
+    ],
+    "Oslo is the capital of Norway. The city had 709,000 inhabitants in 2023 and was founded by King Harald Hardrada around 1049.": [
+        ("true", "Norway's capital is Oslo."),
+        ("true", "Harald Hardrada founded Oslo around 1049."),
+        ("true", "In 2023 Oslo had 709 thousand inhabitants."),
+        ("number", "Oslo had 790,000 inhabitants in 2023."),
+        ("entity", "Bergen is the capital of Norway."),
+        ("entity", "Oslo is the capital of Sweden."),
+        ("entity", "Oslo was founded by King Olaf Tryggvason."),
+        ("negation", "Oslo is not the capital of Norway."),
+        ("unrelated", "The recipe calls for two eggs."),
+    ],
+    "The library lends books for 21 days. Loans can be renewed twice unless another reader has reserved the book. DVDs are lent for one week.": [
+        ("true", "Books are lent for three weeks."),
+        ("true", "A loan may be renewed twice if nobody has reserved the book."),
+        ("number", "The library lends books for 28 days."),
+        ("unit", "The library lends books for 21 hours."),
+        ("entity", "The library lends magazines for 21 days."),
+        ("negation", "Loans cannot be renewed."),
+        ("unrelated", "The chairman resigned in March."),
+    ],
+}
+_HELD_FR = {
+    "Le pont de Normandie a été inauguré le 20 janvier 1995. Il mesure 2 141 mètres et relie Le Havre à Honfleur.": [
+        ("true", "L'inauguration du pont de Normandie a eu lieu en janvier 1995."),
+        ("true", "La longueur du pont de Normandie est de 2141 m."),
+        ("true", "Le pont relie Le Havre et Honfleur."),
+        ("number", "Le pont de Normandie a été inauguré en 1996."),
+        ("unit", "Le pont mesure 2 141 kilomètres."),
+        ("entity", "Le pont de Normandie relie Le Havre à Deauville."),
+        ("entity", "Le pont de Tancarville a été inauguré le 20 janvier 1995."),
+        ("negation", "Le pont de Normandie ne relie pas Le Havre à Honfleur."),
+        ("unrelated", "Les abonnements sont résiliables en ligne."),
+    ],
+    "Les frais de déplacement sont remboursés sous 15 jours sur présentation des justificatifs. Les amendes ne sont pas remboursées.": [
+        ("true", "Le remboursement des frais de déplacement se fait sous 15 jours, sur justificatifs."),
+        ("true", "L'entreprise ne rembourse pas les amendes."),
+        ("number", "Les frais de déplacement sont remboursés sous 45 jours."),
+        ("unit", "Les frais de déplacement sont remboursés sous 15 mois."),
+        ("entity", "Les frais de garde sont remboursés sous 15 jours."),
+        ("negation", "Les amendes sont remboursées."),
+        ("negation", "Les frais de déplacement ne sont pas remboursés."),
+        ("unrelated", "Le jardin est ouvert au public."),
+    ],
+    "La piscine municipale ouvre à 9 heures en semaine. L'entrée coûte 4,50 euros et elle est gratuite pour les enfants de moins de six ans.": [
+        ("true", "En semaine, la piscine municipale est ouverte dès 9 h."),
+        ("true", "Le prix d'entrée est de 4,50 €."),
+        ("true", "Les enfants de moins de six ans entrent gratuitement."),
+        ("number", "L'entrée coûte 5,50 euros."),
+        ("unit", "L'entrée coûte 4,50 dollars."),
+        ("entity", "La bibliothèque municipale ouvre à 9 heures en semaine."),
+        ("negation", "L'entrée est payante pour les enfants de moins de six ans."),
+        ("unrelated", "Le serveur redémarre chaque nuit."),
+    ],
+}
+
+
+def _pairs(*tables: tuple[str, dict[str, list[tuple[str, str]]]]) -> tuple[Pair, ...]:
+    return tuple(
+        Pair(kind, language, statement, source)
+        for language, table in tables
+        for source, statements in table.items()
+        for kind, statement in statements
+    )
+
+
+# The checks were made with the first set in view; the second was written afterwards and never tuned on.
+PAIRS = _pairs(("en", _EN), ("fr", _FR))
+HELD_OUT = _pairs(("en", _HELD_EN), ("fr", _HELD_FR))

@@ -206,6 +206,20 @@ def test_reindex_waits_and_says_what_it_left_out(footnote: Footnote) -> None:
     assert footnote("documents", "reindex").exit_code == 2
 
 
+def test_a_conversation_is_shown_with_its_footnotes(footnote: Footnote, edge: ScriptedEdge) -> None:
+    assert lines(footnote("conversations", "list").stdout)[2].split() == ["Leave", "2", "k1"]
+    assert lines(footnote("conversations", "show", "k1").stdout) == [
+        "Leave",
+        "> How many days?",
+        "Every employee has 27 days of paid leave a year. [1] Some have more. [2]",
+        "[1] handbook.pdf, page 3 — “Every employee has 27 days of paid leave a year.” (supported)",
+    ]
+    edge.requests.clear()
+    assert footnote("conversations", "delete", "k1").exit_code == 2
+    assert edge.requests == []
+    assert footnote("conversations", "delete", "k1", "--yes").exit_code == 0
+
+
 def test_health_and_providers(footnote: Footnote, address: str) -> None:
     assert f"Everything is healthy: {address}, version 0.1.0." in footnote("health").stdout
     assert "embedding" in footnote("providers").stdout

@@ -62,6 +62,12 @@ def test_spans_without_their_parent_become_roots() -> None:
     assert [row.label for row in rows] == ["root", "orphan"]
 
 
+def test_the_callers_side_of_a_call_has_an_arrow() -> None:
+    name = "/footnote.retrieval.v1.RetrievalService/Retrieve"
+    rows = build_rows([span("a", "", name, "edge", 0, 9), span("b", "a", name, "retrieval", 1, 8)])
+    assert [row.label for row in rows] == ["→ RetrievalService/Retrieve", "└ RetrievalService/Retrieve"]
+
+
 def test_many_brothers_of_one_name_are_folded_into_a_line() -> None:
     children = [span(f"c{i}", "a", "embed", "indexing", i, i + 1) for i in range(20)]
     rows = build_rows([span("a", "", "index", "indexing", 0, 20), *children])

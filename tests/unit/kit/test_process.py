@@ -40,6 +40,7 @@ async def main():
     async with serve_app(Guinea(unary=fine).app()) as served:
         await GuineaStub(served.channel).unary(Ask(scope=SCOPE))
     telemetry.counter("footnote.edge.asks").add(3, {"finish_reason": "ANSWERED"})
+    telemetry.observe("footnote.edge.jobs.waiting", lambda: 7)
     print((await asyncio.to_thread(urllib.request.urlopen, f"http://{exported.metrics_address}/metrics")).read().decode())
     await exported.close()
 
@@ -81,6 +82,8 @@ def test_metrics_in_prometheus_form() -> None:
     assert any(line.startswith("rpc_client_call_duration_seconds_bucket") and 'le="0.0025"' in line for line in samples)
     (asks,) = [line for line in samples if line.startswith("footnote_edge_asks")]
     assert asks.endswith(" 3.0")
+    (waiting,) = [line for line in samples if line.startswith("footnote_edge_jobs_waiting")]
+    assert waiting.endswith(" 7.0")
     assert not [line for line in samples if "tenant" in line]  # unbounded labels stay out of metrics
 
 

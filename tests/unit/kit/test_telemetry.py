@@ -220,6 +220,22 @@ def test_a_span_carries_the_reason_of_our_errors() -> None:
     assert found.events == ()
 
 
+def test_contents_are_recorded_only_where_that_is_wanted() -> None:
+    context.bind_scope(SCOPE)
+    recorded = []
+    for wanted in (False, True):
+        telemetry.capture_content(wanted)
+        try:
+            with telemetry.span("chat"):
+                trace_id = telemetry.current_trace_id()
+                telemetry.record_content(names.GEN_AI_INPUT_MESSAGES, "x" * (telemetry.MAX_CONTENT + 1))
+        finally:
+            telemetry.capture_content(False)
+        (found,) = telemetry.ring.spans(int(trace_id, 16), "t")
+        recorded.append((found.attributes or {}).get(names.GEN_AI_INPUT_MESSAGES))
+    assert recorded == [None, "x" * telemetry.MAX_CONTENT]
+
+
 def test_metrics_are_registered_by_name() -> None:
     telemetry.counter("footnote.edge.asks").add(1)
     telemetry.histogram(names.RPC_SERVER_DURATION).record(0.1)

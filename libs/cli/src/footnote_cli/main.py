@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from footnote_cli import eval as evaluate
-from footnote_cli.commands import ask, collections, documents, ingest, probe, search, serve, status
+from footnote_cli.commands import ask, collections, conversations, documents, ingest, probe, search, serve, status
 
 app = typer.Typer(
     name="footnote",
@@ -23,6 +23,7 @@ app.command()(ask.ask)
 app.command()(search.search)
 app.add_typer(collections.app, name="collections")
 app.add_typer(documents.app, name="documents")
+app.add_typer(conversations.app, name="conversations")
 app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)

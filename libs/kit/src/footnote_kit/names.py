@@ -12,7 +12,6 @@ DOCUMENT_ID = "footnote.document_id"
 REVISION = "footnote.revision"
 CONVERSATION_ID = "footnote.conversation_id"
 CHUNKS = "footnote.chunks"
-BLOCKS = "footnote.blocks"
 BYTES = "footnote.bytes"
 STRATEGY = "footnote.strategy"
 SOURCES = "footnote.sources"
@@ -26,13 +25,14 @@ RPC_STATUS_CODE = "rpc.response.status_code"
 DB_SYSTEM = "db.system.name"
 DB_OPERATION = "db.operation.name"
 DB_COLLECTION = "db.collection.name"
-DB_RETURNED_ROWS = "db.response.returned_rows"
 GEN_AI_OPERATION = "gen_ai.operation.name"
 GEN_AI_PROVIDER = "gen_ai.provider.name"
 GEN_AI_REQUEST_MODEL = "gen_ai.request.model"
 GEN_AI_RESPONSE_MODEL = "gen_ai.response.model"
 GEN_AI_INPUT_TOKENS = "gen_ai.usage.input_tokens"
 GEN_AI_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+GEN_AI_INPUT_MESSAGES = "gen_ai.input.messages"  # content: by telemetry.record_content only
+GEN_AI_OUTPUT_MESSAGES = "gen_ai.output.messages"  # content: by telemetry.record_content only
 GEN_AI_FINISH_REASONS = "gen_ai.response.finish_reasons"
 
 # Metrics: name -> (unit, description). Attributes are named as above.
@@ -47,14 +47,11 @@ METRICS: dict[str, tuple[str, str]] = {
     "footnote.ingestion.bytes": ("By", "Bytes accepted"),
     "footnote.ingestion.parse.duration": ("s", "Time that parsing one document took, by type"),
     "footnote.indexing.chunks": ("{chunk}", "Chunks written, by level"),
-    "footnote.indexing.queue.depth": ("{document}", "Documents waiting to be indexed"),
-    "footnote.indexing.queue.age": ("s", "Age of the oldest document waiting"),
     "footnote.embedding.calls": ("{call}", "Calls of an embedding provider, by provider and outcome"),
     "footnote.embedding.texts": ("{text}", "Texts embedded, by provider"),
     "footnote.embedding.cache": ("{lookup}", "Lookups in the embedding cache, by outcome: hit or miss"),
     "footnote.retrieval.searches": ("{search}", "Searches, by strategy and outcome"),
     "footnote.retrieval.duration": ("s", "Time that searches took, by channel"),
-    "footnote.retrieval.scope_violations": ("{chunk}", "Chunks dropped because they were out of scope; never above 0"),
     "footnote.retrieval.misses": ("{search}", "Searches without a relevant chunk"),
     "footnote.store.duration": ("s", "Time that calls of the vector store took, by operation"),
     "footnote.generation.tokens": ("{token}", "Tokens, by direction and model"),
@@ -62,5 +59,7 @@ METRICS: dict[str, tuple[str, str]] = {
     "footnote.generation.citations": ("{citation}", "Citations, by verdict"),
     "footnote.edge.asks": ("{ask}", "Questions asked, by finish reason"),
     "footnote.edge.degradations": ("{degradation}", "Degradations reported, by stage and reason"),
+    "footnote.edge.jobs.waiting": ("{document}", "Documents accepted and not yet at an end"),
+    "footnote.edge.jobs.age": ("s", "Age of the oldest of them"),
     "footnote.edge.feedback": ("{feedback}", "Feedback given, by verdict"),
 }

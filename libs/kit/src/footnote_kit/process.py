@@ -58,6 +58,7 @@ class ProcessTelemetry:
         self._closers: list[Callable[[], object]] = []
         self.metrics_address = ""
         telemetry.ring.keep = settings.keep_traces
+        telemetry.capture_content(settings.capture_content)
         if protocol := _wanted("TRACES"):
             processor = BatchSpanProcessor(_span_exporter(protocol))
             telemetry.processors().add_span_processor(processor)

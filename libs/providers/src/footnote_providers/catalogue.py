@@ -17,8 +17,8 @@ from footnote_providers.settings import OnnxSettings, RemoteSettings
 def _builtin(model: str, dimensions: int, settings: BaseModel) -> EmbeddingProvider:
     if model != builtin.MODEL:
         raise InvalidArgument(f"builtin has one model, {builtin.MODEL!r}", reason="PROVIDER_INVALID")
-    if dimensions and not 64 <= dimensions <= 4096:
-        raise InvalidArgument("builtin makes vectors of 64 to 4096 dimensions", reason="PROVIDER_INVALID")
+    if dimensions and not 2 <= dimensions <= 4096:
+        raise InvalidArgument("builtin makes vectors of 2 to 4096 dimensions", reason="PROVIDER_INVALID")
     return builtin.BuiltinEmbeddings(model, dimensions or builtin.DIMENSIONS)
 
 

@@ -162,11 +162,12 @@ class EmbeddedEngine:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
         log = self._open_log()
         try:
+            # A session of its own: Ctrl-C goes to the whole process group, and the services must drain before it ends.
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()), str(folder),
                 str(folder / "milvus"), str(self._dir / "vectors.db"), f"127.0.0.1:{self._port}", "ERROR",
                 cwd=self._dir, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
-                pass_fds=(self._lock_fd,),
+                pass_fds=(self._lock_fd,), start_new_session=True,
             )  # fmt: skip
         finally:
             os.close(log)

@@ -17,13 +17,15 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, Span
+from footnote_text import language as languages
+from footnote_text import locators, tokens
+
 from footnote_augmentation import budget, prompt, select
 from footnote_augmentation import history as window
+from footnote_augmentation.cost import cost
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
 from footnote_augmentation.suspicion import assess
 from footnote_augmentation.templates import Template, choose
-from footnote_text import language as languages
-from footnote_text import locators, tokens
 
 DEFAULT_BUDGET = 3000
 
@@ -74,7 +76,7 @@ class _Plan:
 
 
 def build(assembly: Assembly) -> Assembled:
-    """Selects, budgets and assembles. CPU work of a few milliseconds; the same input gives the same sources and plan."""
+    """Select, budget and assemble: CPU work of some milliseconds. The same input gives the same sources and plan."""
     question = assembly.question.strip()
     template = choose(assembly.locale, languages.detect(question, ("en", "fr")))
     chosen = select.Selection([], [])
@@ -92,7 +94,7 @@ def build(assembly: Assembly) -> Assembled:
         )
         for index, item in enumerate(prepared)
     ]
-    placed = budget.fit(passages, _room(assembly.token_budget, template), tokens.count)
+    placed = budget.fit(passages, _room(assembly.token_budget, template), cost)
     plan = _Plan()
     sources: list[Source] = []
     block = ""
@@ -114,7 +116,7 @@ def build(assembly: Assembly) -> Assembled:
         sources.append(_source(item, place.number, place.text))
         block += prompt.render_source(template, place.number, item.label, place.text)
     for candidate, reason in [*chosen.dropped, *assembly.dropped]:
-        plan.dropped(candidate, reason, tokens.count(candidate.chunk.text))
+        plan.dropped(candidate, reason, cost(candidate.chunk.text))
     parts = prompt.Parts(
         question=question,
         block=block,
@@ -129,8 +131,8 @@ def build(assembly: Assembly) -> Assembled:
         sources=sources,
         plan=TokenPlan(
             budget=assembly.token_budget,
-            used=tokens.count(block) + _delimiter_cost(template) if block else 0,
-            prompt_tokens=sum(tokens.count(message.text) + 4 for message in plain),
+            used=cost(block) + _delimiter_cost(template) if block else 0,
+            prompt_tokens=sum(cost(message.text) + 4 for message in plain),
             entries=plan.entries,
             tokenizer=tokens.tokenizer_name(),
         ),
@@ -154,7 +156,7 @@ def _required(chosen: Sequence[ScoredChunk], named: Sequence[str]) -> set[int]:
 
 def _delimiter_cost(template: Template) -> int:
     marks = f"{prompt.open_block(template, prompt.PLACEHOLDER)}\n{prompt.close_block(template, prompt.PLACEHOLDER)}\n"
-    return tokens.count(marks)
+    return cost(marks)
 
 
 def _room(token_budget: int, template: Template) -> int:
@@ -163,7 +165,7 @@ def _room(token_budget: int, template: Template) -> int:
 
 def _source(item: _Prepared, number: int, text: str) -> Source:
     chunk = item.candidate.chunk
-    suspicion = assess(chunk.text)
+    suspicion = assess(f"{chunk.filename}\n{chunk.text}")
     anchors = []
     for anchor in item.neutral.anchors(chunk.anchors):
         if anchor.span.start < len(text):

@@ -62,6 +62,7 @@ def _upgrade(connection: Connection) -> None:
 
 def _tune_sqlite(connection: object, _record: object) -> None:
     cursor = connection.cursor()  # type: ignore[attr-defined]
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+    # NORMAL keeps every commit through a crash of the process; only a power cut may cost the last ones.
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

@@ -5,12 +5,14 @@ A dbos instance is one per process, so the workflows are module functions and fi
 
 import asyncio
 import base64
+import contextlib
 import logging
+import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetEnqueueOptions, SetWorkflowID
 from footnote.ingestion.v1.ingestion_service_pb2 import UpdateDocumentStateRequest
@@ -46,7 +48,7 @@ class Jobs:
         self.chores = chores
         self._settings = settings
         self._folder = folder
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
 
     async def launch(self) -> None:
@@ -54,11 +56,12 @@ class Jobs:
         global _active
         if _active is not None:
             raise RuntimeError("another edge service keeps jobs in this process")
-        await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+        url = self._settings.dbos_url(self._folder)
+        await asyncio.to_thread(_prepare, self._folder, url)
         _hush_dbos()
         config = DBOSConfig(
             name="footnote-edge",
-            system_database_url=self._settings.dbos_url(self._folder),
+            system_database_url=url,
             executor_id=self._settings.executor(),
             application_version=APPLICATION_VERSION,
             serializer=DBOSPortableJSONSerializer(),
@@ -138,12 +141,23 @@ class Jobs:
             )
         return True
 
-    async def remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
-        """Title a conversation and embed its new messages, later."""
-        with SetWorkflowID(f"remember:{message_id}"):
-            await DBOS.enqueue_workflow_async(
-                BACKGROUND, remember_messages, scope.tenant_id, scope.user_id, conversation_id
-            )
+    def remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
+        """Title a conversation and embed its new messages, later; noting that does not hold up the answer.
+
+        Were we to die before it is noted, the conversation's next answer makes up for it.
+        """
+        task = asyncio.create_task(self._remember(scope, conversation_id, message_id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
+        try:
+            with SetWorkflowID(f"remember:{message_id}"):
+                await DBOS.enqueue_workflow_async(
+                    BACKGROUND, remember_messages, scope.tenant_id, scope.user_id, conversation_id
+                )
+        except Exception as error:  # the answer is there; memory has to wait for the next one
+            _log.error("remember_not_noted", conversation_id=conversation_id, error=type(error).__name__)
 
     async def forget(self, scope: Scope, conversation_id: str) -> None:
         """Remove a deleted conversation from memory search, later."""
@@ -260,6 +274,14 @@ async def _begin(jobs: Jobs, scope: Scope, document_id: str, revision: int) -> s
 async def _index(jobs: Jobs, scope: Scope, document: Document) -> str:
     move = await jobs.processor.index(scope, document)
     return base64.b64encode(move.SerializeToString()).decode() if move else ""
+
+
+def _prepare(folder: Path, url: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    if url.startswith("sqlite:///"):
+        # Set once for the file's life: readers, which poll, and writers do not hold each other up.
+        with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
 
 
 def _hush_dbos() -> None:

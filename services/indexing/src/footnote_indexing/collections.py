@@ -242,6 +242,6 @@ def _encode(name: str) -> str:
 
 def _decode(token: str) -> str:
     try:
-        return base64.urlsafe_b64decode(token.encode()).decode()
+        return base64.b64decode(token, altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as error:
         raise InvalidArgument.field("page_token", "is not one that was given out") from error

@@ -17,8 +17,8 @@ from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, Sentence
 
 _LOOK_BLOCKS, _LOOK_CHARACTERS = 400, 100_000
 """How much of a document AUTO looks at before it chooses; whatever came until then is held back."""
-_LANGUAGE_EVERY = 4000
-"""Characters after which the language is looked at anew."""
+_LANGUAGE_FIRST, _LANGUAGE_LAST = 4000, 64_000
+"""Characters after which the language is looked at anew: twice as many each time that it has not changed."""
 _SEPARATOR = " › "
 
 
@@ -131,7 +131,8 @@ class _LanguageTracker:
     def __init__(self, hint: str) -> None:
         self._current = hint
         self._seen: dict[str, int] = {}
-        self._unlooked = _LANGUAGE_EVERY
+        self._interval = _LANGUAGE_FIRST
+        self._unlooked = _LANGUAGE_LAST
 
     def hint(self, code: str) -> None:
         """Take what parsing found as the language of what is too short to tell."""
@@ -140,9 +141,12 @@ class _LanguageTracker:
     def of(self, text: str) -> str:
         """Return the language of the next passage."""
         self._unlooked += len(text)
-        if self._unlooked >= _LANGUAGE_EVERY:
+        if self._unlooked >= self._interval:
             self._unlooked = 0
-            self._current = language.detect(text) or self._current
+            found = language.detect(text)
+            unchanged = found in ("", self._current)
+            self._interval = min(2 * self._interval, _LANGUAGE_LAST) if unchanged else _LANGUAGE_FIRST
+            self._current = found or self._current
         self._seen[self._current] = self._seen.get(self._current, 0) + len(text)
         return self._current
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from footnote.edge.v1.edge_service_pb2 import GetHealthResponse
+from footnote.edge.v1.edge_service_pb2 import Conversation, GetHealthResponse
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, provider_pb2
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.collection_pb2 import Collection
@@ -97,6 +97,14 @@ def place(chunk: Chunk) -> str:
     return label(chunk.filename, chunk.locator)
 
 
+def conversations(items: Iterable[Conversation]) -> Table:
+    """Return conversations with their length and when they were last used."""
+    result = table("Title", "Messages", "Last used", "Id", right=("Messages",))
+    for item in items:
+        result.add_row(Text(item.title), str(item.message_count), moment(item.update_time), item.id)
+    return result
+
+
 def search_results(items: Sequence[ScoredChunk]) -> Table:
     """Return search results, best first: score, place, the passage in short."""
     result = table("#", "Score", "Where", "Passage", right=("#", "Score"))
@@ -123,7 +131,7 @@ def explanation(items: Sequence[ScoredChunk]) -> Table:
         result.add_row(str(number), Text(place(item.chunk), style="bold"), "final", "", f"{item.score:.3f}", "", "", "")
         for channel in item.channels:
             name = enum_word(chunk_pb2.Channel, channel.channel, "CHANNEL_")
-            added = f"{channel.score * channel.weight:+.3f}"
+            added = _signed(channel.score * channel.weight)
             parts = (
                 name,
                 f"{channel.raw_score:.3f}",
@@ -135,8 +143,14 @@ def explanation(items: Sequence[ScoredChunk]) -> Table:
             result.add_row("", "", *parts)
         for adjustment in item.adjustments:
             words = adjustment.name + (f": {adjustment.detail}" if adjustment.detail else "")
-            result.add_row("", "", Text(words, style="dim"), "", "", "", "", f"{adjustment.delta:+.3f}")
+            result.add_row("", "", Text(words, style="dim"), "", "", "", "", _signed(adjustment.delta))
     return result
+
+
+def _signed(value: float) -> str:
+    """Return a number with its sign, unless it rounds to nothing."""
+    text = f"{value:+.3f}"
+    return "0.000" if float(text) == 0 else text
 
 
 def providers(items: Iterable[Provider]) -> Table:

@@ -98,13 +98,11 @@ def _tree(spans: Sequence[TraceSpan]) -> list[_Node]:
 
 def _lines(node: _Node, lead: str, branch: str, last: bool) -> Iterator[Row]:
     span = node.span
-    yield Row(
-        short_service(span.service),
-        lead + branch + short_name(span.name),
-        node.start,
-        node.end - node.start,
-        span.error,
-    )
+    name = short_name(span.name)
+    # A call is two spans of one name, the caller's and below it the callee's: the arrow tells them apart.
+    called = any(child.span.service != span.service and short_name(child.span.name) == name for child in node.children)
+    label = lead + branch + ("→ " if called else "") + name
+    yield Row(short_service(span.service), label, node.start, node.end - node.start, span.error)
     inner = lead if not branch else lead + ("  " if last else "│ ")
     alike = Counter(child.kind for child in node.children)
     shown: Counter[tuple[str, str]] = Counter()

@@ -1,14 +1,19 @@
 """From a cut to the chunk's text, locator and anchors."""
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
 
 from footnote.types.v1 import document_pb2, locator_pb2
 from footnote_kit.errors import InvalidArgument
 from footnote_text.locators import narrow
 
 from footnote_indexing.chunking.model import Cut, PlacedBlock
+
+_end = attrgetter("end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,12 @@ class TextWindow:
 
     def passage(self, cut: Cut) -> Passage:
         """Return what a cut holds."""
-        parts = [b.clip(cut.start, cut.end) for b in self._blocks if b.end > cut.start and b.start < cut.end]
+        parts = []
+        for block in islice(self._blocks, self._first(cut.start), None):
+            if block.start >= cut.end:
+                break
+            inside = block.start >= cut.start and block.end <= cut.end
+            parts.append(block if inside else block.clip(cut.start, cut.end))
         text = "\n".join(part.text for part in parts)
         anchors = [anchor for part in parts for anchor in _finest(part, cut.start)]
         locator = _locator(parts, cut)
@@ -55,6 +65,10 @@ class TextWindow:
         place = getattr(locator, whole) if whole else None
         kept = [a for a in anchors if whole is None or getattr(a.locator, whole) != place]
         return Passage(text, locator, kept)
+
+    def _first(self, start: int) -> int:
+        """Return the index of the first block that ends after a place."""
+        return bisect_right(self._blocks, start, key=_end)
 
     def forget(self, before: int) -> None:
         """Drop the blocks that end before a place: no later cut begins there."""

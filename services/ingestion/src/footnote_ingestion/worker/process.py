@@ -32,6 +32,8 @@ class Worker:
         self._memory_bytes = memory_bytes
         self._killed_for = ""
         self._peak = 0
+        # asyncio's own send_signal may reap the child under its watcher's feet; a pidfd can hit no other process.
+        self._handle = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else -1
         self.jobs = 0
         self.baseline = 0
 
@@ -146,21 +148,27 @@ class Worker:
         """End it in good order, or kill it after a moment."""
         if self._process.stdin is not None:
             self._process.stdin.close()
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_END_SECONDS):
                 await self._process.wait()
-        except TimeoutError:
-            await self.kill()
+        await self.kill()
 
     async def kill(self) -> None:
         """Kill it and wait until it is gone."""
         self._signal(signal.SIGKILL)
         await asyncio.shield(self._process.wait())
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
 
-    def _signal(self, number: int) -> None:
-        if self.alive:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(number)
+    def _signal(self, number: signal.Signals) -> None:
+        if not self.alive:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            if self._handle >= 0:
+                signal.pidfd_send_signal(self._handle, number)
+            else:
+                os.kill(self.pid, number)
 
 
 def resident_bytes(pid: int) -> int:

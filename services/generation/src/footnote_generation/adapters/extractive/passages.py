@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.words import Analysed, analyse
 from footnote_text import language as languages
 from footnote_text import sentences
+
+from footnote_generation.words import Analysed, analyse
 
 _MAX_SENTENCES = 120
 

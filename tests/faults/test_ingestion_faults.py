@@ -1,0 +1,223 @@
+"""The service goes on whatever a file, a worker, a client or the disk does."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import signal
+import zipfile
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from footnote.ingestion.v1 import ingestion_service_pb2 as pb
+from footnote_ingestion.app import build
+from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
+from footnote_kit.testing import serve_app
+from support.ingestion_client import Client
+
+# Takes a worker seconds to read.
+PARAGRAPHS = 200_000
+SLOW = b"".join(b"Paragraph %d has a few words of its own.\n\n" % number for number in range(PARAGRAPHS))
+SMALL = b"Just one paragraph."
+
+
+@pytest.fixture(params=["60"])
+async def client(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Client]:
+    monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_SECONDS", request.param)
+    monkeypatch.setenv("FOOTNOTE_INGESTION_WORKERS", "1")
+    monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "0.1")
+    before = psutil.Process().children(recursive=True)
+    async with serve_app(build, data_dir=tmp_path) as served:
+        yield Client(served)
+    assert psutil.Process().children(recursive=True) == before, "a worker was left behind"
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what no event of ours tells: the state of the disk."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+def workers() -> dict[psutil.Process, float]:
+    """The worker processes with the CPU time that each has used."""
+    children = psutil.Process().children()
+    ours = [child for child in children if "footnote_ingestion.worker.child" in child.cmdline()]
+    return {child: child.cpu_times().user for child in ours}
+
+
+async def parse_and_signal(client: Client, document_id: str, number: signal.Signals) -> None:
+    """Parse; send the worker that reads the file a signal as soon as blocks have come."""
+    before = workers()
+    stream = client.stub.ParseDocument(pb.ParseDocumentRequest(scope=client.scope, document_id=document_id))
+    signalled = False
+    async for part in stream:
+        if part.blocks and not signalled:
+            now = workers()
+            max(now, key=lambda one: now[one] - before.get(one, 0)).send_signal(number)
+            signalled = True
+
+
+@pytest.mark.parametrize(
+    ("client", "number", "reason"),
+    [
+        ("3", signal.SIGSTOP, "TIMEOUT"),
+        ("60", signal.SIGKILL, "PARSER_CRASHED"),
+        ("60", signal.SIGSEGV, "PARSER_CRASHED"),
+    ],
+    indirect=["client"],
+)
+async def test_a_worker_that_hangs_or_dies(client: Client, number: signal.Signals, reason: str) -> None:
+    document = (await client.upload(SLOW)).document
+    with pytest.raises(FootnoteError) as caught:
+        await parse_and_signal(client, document.id, number)
+    assert caught.value.metadata["failure_reason"] == reason
+    assert caught.value.metadata["hint"]
+    other = (await client.upload(SMALL)).document
+    assert len((await client.parse(other.id))[0]) == 1
+    if number == signal.SIGKILL:
+        assert len((await client.parse(document.id))[0]) == PARAGRAPHS
+
+
+async def test_a_file_that_takes_too_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_MEMORY_BYTES", str(200 * 1024 * 1024))
+    async with serve_app(build, data_dir=tmp_path) as served:
+        client = Client(served)
+        document = (await client.upload(sparse_workbook(), "sparse.xlsx")).document
+        with pytest.raises(InvalidArgument) as caught:
+            await client.parse(document.id)
+        assert caught.value.metadata["failure_reason"] in ("OUT_OF_MEMORY", "PARSER_CRASHED", "TOO_LARGE")
+        other = (await client.upload(SMALL)).document
+        assert len((await client.parse(other.id))[0]) == 1
+
+
+def sparse_workbook() -> bytes:
+    """A few hundred bytes that say: two cells, sixteen thousand columns and a million rows apart."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active["A1"] = "first"
+    book.active["XFD1048576"] = "last"
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+async def test_a_zip_bomb_is_refused(client: Client) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("[Content_Types].xml", "<Types/>")
+        package.writestr("word/document.xml", bytes(300 * 1024 * 1024))
+    assert len(buffer.getvalue()) < 1024 * 1024
+    with pytest.raises(InvalidArgument) as caught:
+        await client.upload(buffer.getvalue(), "bomb.docx")
+    assert caught.value.reason == "FILE_TOO_LARGE"
+
+
+async def test_a_client_that_goes_away_leaves_nothing(client: Client, tmp_path: Path) -> None:
+    started = asyncio.Event()
+
+    async def messages() -> AsyncIterator[pb.UploadDocumentRequest]:
+        metadata = pb.UploadMetadata(collection_id="c", filename="a.txt")
+        yield pb.UploadDocumentRequest(scope=client.scope, metadata=metadata)
+        for _ in range(8):
+            yield pb.UploadDocumentRequest(data=bytes(256 * 1024))
+        started.set()
+        await asyncio.Event().wait()
+
+    call = client.stub.UploadDocument(messages())
+    await started.wait()
+    call.cancel()
+    folder = tmp_path / "ingestion"
+    await until(lambda: not any(path.is_file() for name in ("spool", "blobs") for path in (folder / name).rglob("*")))
+    assert (await client.list()).total_size == 0
+
+
+async def test_a_cancelled_reading_frees_its_worker(client: Client, tmp_path: Path) -> None:
+    document = (await client.upload(SLOW)).document
+    stream = client.stub.ParseDocument(pb.ParseDocumentRequest(scope=client.scope, document_id=document.id))
+    async for part in stream:
+        assert part.blocks
+        break
+    stream.cancel()
+    other = (await client.upload(SMALL)).document
+    assert len((await client.parse(other.id))[0]) == 1  # with the only worker there is
+    await until(lambda: not any((tmp_path / "ingestion" / "spool").iterdir()))
+
+
+async def test_files_of_a_crash_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file stored by a process that died before its row was written is deleted later."""
+    from footnote_ingestion import catalog
+
+    monkeypatch.setattr(catalog, "_GRACE_MICROS", 0)
+    monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "3600")
+    async with serve_app(build, data_dir=tmp_path) as served:
+        client = Client(served)
+        document = (await client.upload(SMALL)).document
+        blobs = tmp_path / "ingestion" / "blobs"
+        (stored,) = [path for path in blobs.rglob("*") if path.is_file()]
+        from footnote_ingestion.adapters.database import Database
+        from footnote_ingestion.adapters.documents import DocumentTable
+
+        database = await Database.open("", tmp_path / "ingestion")
+        orphan = stored.with_name("orphan")
+        orphan.write_bytes(b"left over")
+        await DocumentTable(database).doom([str(orphan.relative_to(blobs))], 1)
+        await database.close()
+    monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "0.05")
+    async with serve_app(build, data_dir=tmp_path) as served:
+        await until(lambda: not orphan.exists())
+        assert (await Client(served).download(document.id))[1] == SMALL
+
+
+async def test_memory_is_given_back(client: Client) -> None:
+    service = psutil.Process()
+    text = SLOW[: len(SLOW) // 4]
+    document = (await client.upload(text)).document
+    await client.parse(document.id)
+    before = service.memory_info().rss
+    for number in range(3):
+        other = (await client.upload(text + b"%d" % number)).document
+        stream = client.stub.ParseDocument(pb.ParseDocumentRequest(scope=client.scope, document_id=other.id))
+        async for _ in stream:
+            pass
+    assert service.memory_info().rss < before + 60 * 1024 * 1024
+
+
+async def test_the_store_is_full(client: Client, tmp_path: Path) -> None:
+    blobs = tmp_path / "ingestion" / "blobs"
+    blobs.rmdir()
+    blobs.write_bytes(b"")  # not a folder any more: nothing can be stored
+    with pytest.raises(Unavailable):
+        await client.upload(SMALL)
+    blobs.unlink()
+    blobs.mkdir()
+    assert (await client.list()).total_size == 0
+    assert not (await client.upload(SMALL)).duplicate
+
+
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    """A killed service leaves no worker behind."""
+    import subprocess
+    import sys
+
+    code = (
+        "import asyncio\n"
+        "from footnote_ingestion.worker.process import Worker\n"
+        "async def main():\n"
+        "    worker = await Worker.start(2**28)\n"
+        "    print(worker.pid, flush=True)\n"
+        "    await asyncio.Event().wait()\n"
+        "asyncio.run(main())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout is not None
+        worker = psutil.Process(int(parent.stdout.readline()))
+        parent.kill()
+        worker.wait(timeout=10)
