@@ -65,7 +65,8 @@ def six_processes(folder: Path, **env: str) -> Iterator[Deployment]:
     with ExitStack() as stack:
         processes = {}
         for target in ("store", *STAGES):
-            command = ["serve", target, "--data-dir", str(folder), "--port", str(ports[target])]
+            # A folder of its own each, as in containers: nothing but the network is shared.
+            command = ["serve", target, "--data-dir", str(folder / target), "--port", str(ports[target])]
             variables = known if target == "store" else known | store
             processes[target] = stack.enter_context(_process(command, variables, "footnote is "))
         deployment = Deployment(addresses, processes)
