@@ -1,4 +1,7 @@
+# ruff: noqa: E501 - tables of cases
 """Citation markers in a stream: what is one, what is none, and the same pieces however the stream is cut."""
+
+import itertools
 
 import pytest
 from footnote_generation.markers import Marker, MarkerScanner, Piece, Text, scan
@@ -41,7 +44,17 @@ def test_recognises_numbers(text: str, numbers: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["(2)", "(2019)", "[note]", "[page 3](http://x.org)", "[x] done", "a [b", "Selon moi, non.", "according to him", "```\na[1]\n```"],
+    [
+        "(2)",
+        "(2019)",
+        "[note]",
+        "[page 3](http://x.org)",
+        "[x] done",
+        "a [b",
+        "Selon moi, non.",
+        "according to him",
+        "```\na[1]\n```",
+    ],
 )
 def test_leaves_other_brackets_alone(text: str) -> None:
     assert merged(scan(text, FILES)) == [Text(text)]
@@ -51,7 +64,11 @@ def test_reads_places_in_words() -> None:
     french = scan("Selon la cellule C12 (feuille 'Stocks' du fichier production.xlsx): 150", FILES)
     assert isinstance(french[0], Marker)
     assert french[0].place is not None
-    assert (french[0].place.filename, french[0].place.sheet, french[0].place.cell) == ("production.xlsx", "Stocks", "C12")
+    assert (french[0].place.filename, french[0].place.sheet, french[0].place.cell) == (
+        "production.xlsx",
+        "Stocks",
+        "C12",
+    )
     english = scan("According to page 3 of rapport.pdf, it is 200.", FILES)
     assert isinstance(english[0], Marker)
     assert english[0].place is not None
@@ -74,7 +91,7 @@ def test_pieces_do_not_depend_on_how_the_stream_is_cut(parts: list[str], cuts: l
     bounds = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
     scanner = MarkerScanner(FILES)
     pieces: list[Piece] = []
-    for left, right in zip(bounds, bounds[1:], strict=False):
+    for left, right in itertools.pairwise(bounds):
         pieces.extend(scanner.feed(text[left:right]))
     pieces.extend(scanner.finish())
     assert merged(pieces) == merged(scan(text, FILES))

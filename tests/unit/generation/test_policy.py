@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables of cases
 """The answer policy: each rule, and that cutting the stream changes nothing."""
 
 import pytest
@@ -37,7 +38,14 @@ def test_rules(text: str, left: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.sampled_from(["<b>", "</b>", "<", " ", " sk-abcdefghijklmnop", "1234567", "x", "![a](b", ")", "<!--", "-->", "\n"]), max_size=14))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<b>", "</b>", "<", " ", " sk-abcdefghijklmnop", "1234567", "x", "![a](b", ")", "<!--", "-->", "\n"]
+        ),
+        max_size=14,
+    )
+)
 def test_no_cut_lets_a_tag_or_key_through(parts: list[str]) -> None:
     text, _ = run(parts)
     whole, _ = run(["".join(parts)])

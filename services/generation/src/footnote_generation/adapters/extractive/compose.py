@@ -42,7 +42,9 @@ def draft(question_text: str, sources: Sequence[Source]) -> Draft:
         return Draft((), 0.0)
     ranked = rank(question, found, [source.score for source in sources])
     chosen = _choose(question, ranked)
-    return Draft(tuple((tidy(item.unit, question), item.unit.source) for item in chosen), support(question, ranked, found))
+    return Draft(
+        tuple((tidy(item.unit, question), item.unit.source) for item in chosen), support(question, ranked, found)
+    )
 
 
 def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit]) -> float:
