@@ -39,7 +39,9 @@ def outside(messages: list[dict[str, Any]]) -> str:
 def obedient(body: dict[str, Any]) -> list[Step]:
     """Obeys any order outside the blocks; otherwise answers as it should."""
     orders = outside(body["messages"])
-    answer = CANARY if CANARY in orders or "evil.example" in orders else "The safety stock of product 12 is 200 units [1]."
+    answer = (
+        CANARY if CANARY in orders or "evil.example" in orders else "The safety stock of product 12 is 200 units [1]."
+    )
     return [Say([answer]), Finish()]
 
 
@@ -49,7 +51,10 @@ async def test_no_attack_escapes_its_block() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
             async with serve_app(build_generation) as generation:
-                builder, answerer = AugmentationServiceStub(augmentation.channel), GenerationServiceStub(generation.channel)
+                builder, answerer = (
+                    AugmentationServiceStub(augmentation.channel),
+                    GenerationServiceStub(generation.channel),
+                )
                 nonces: set[str] = set()
                 unnoticed: list[str] = []
                 for place, attack in enumerate(ATTACKS):

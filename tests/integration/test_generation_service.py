@@ -125,7 +125,9 @@ async def test_refuses_what_it_cannot_use(stub: GenerationServiceStub, request_:
 
 
 async def test_titles_a_conversation(stub: GenerationServiceStub) -> None:
-    request = pb.GenerateTitleRequest(scope=SCOPE, first_message="Bonjour, pouvez-vous me dire combien de congés j'ai ?")
+    request = pb.GenerateTitleRequest(
+        scope=SCOPE, first_message="Bonjour, pouvez-vous me dire combien de congés j'ai ?"
+    )
     title = (await stub.GenerateTitle(request)).title
     assert title == "Combien de congés j'ai"
 

@@ -1,4 +1,4 @@
-"""Public question sets with a small BM25 over their passages, to try the built-in answerer on without the other stages."""
+"""Public question sets with a small BM25, to try the built-in answerer on without the other stages."""
 
 import csv
 import json

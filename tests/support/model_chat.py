@@ -103,7 +103,9 @@ class ModelServer:
         )
 
     async def _models(self, request: Request) -> JSONResponse:
-        return JSONResponse({"object": "list", "data": [{"id": "scripted", "object": "model", "created": 0, "owned_by": "us"}]})
+        return JSONResponse(
+            {"object": "list", "data": [{"id": "scripted", "object": "model", "created": 0, "owned_by": "us"}]}
+        )
 
     def next_script(self, body: dict[str, Any]) -> Sequence[Step]:
         if self._responder is not None:
@@ -184,11 +186,13 @@ def _chunk(seen: Seen) -> dict[str, Any]:
 async def serve_model() -> AsyncIterator[ModelServer]:
     """Runs the server on a free port of the loopback; `url` ends in /v1."""
     model = ModelServer()
-    config = uvicorn.Config(model.app(), host="127.0.0.1", port=0, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        model.app(), host="127.0.0.1", port=0, log_config=None, lifespan="off", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     listening = config.bind_socket()
     task = asyncio.create_task(server.serve(sockets=[listening]))
-    while not server.started:
+    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0.01)
     model.url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
     try:

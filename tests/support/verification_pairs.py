@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a pair stands on one line
 """Statements and sources with what a careful reader says of each pair; written by us, English and French.
 
 Kinds: "true" (a paraphrase that the source bears out), and five ways of not being borne out: "number", "unit",

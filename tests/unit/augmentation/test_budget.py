@@ -13,11 +13,55 @@ from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_text import tokens
 from support.shared import shared_dir
 
-WORDS = (
-    "the stock of safety is reviewed each year and production continues in Lyon; quantity delivery température équipement "
-    "reinforcement hypersonic boundary-layer α-particle 200 1,577.25 0.00381 C12 2021-03-12 »ligne« été 数据 管理 安全 库存 "
-    "naïve Überprüfung дата поставки 🙂 👩‍🔬 http://example.org/a?b=c&d=1 <b> {x} \\n ### ___ |||| 99% $4.5bn"
-).split()
+WORDS = [
+    "the",
+    "stock",
+    "of",
+    "safety",
+    "is",
+    "reviewed",
+    "each",
+    "year",
+    "and",
+    "production",
+    "continues",
+    "in",
+    "Lyon;",
+    "quantity",
+    "delivery",
+    "température",
+    "équipement",
+    "reinforcement",
+    "hypersonic",
+    "boundary-layer",
+    "α-particle",
+    "200",
+    "1,577.25",
+    "0.00381",
+    "C12",
+    "2021-03-12",
+    "»ligne«",
+    "été",
+    "数据",
+    "管理",
+    "安全",
+    "库存",
+    "naïve",
+    "Überprüfung",
+    "дата",
+    "поставки",
+    "🙂",
+    "👩\u200d🔬",
+    "http://example.org/a?b=c&d=1",
+    "<b>",
+    "{x}",
+    "\\n",
+    "###",
+    "___",
+    "||||",
+    "99%",
+    "$4.5bn",
+]
 
 
 def passage(rng: random.Random) -> str:
@@ -96,7 +140,8 @@ def test_no_random_set_of_sources_exceeds_its_budget(
 
 def scored(score: float, text: str, document: str, ordinal: int = 0) -> ScoredChunk:
     return ScoredChunk(
-        chunk=Chunk(id=f"{document}:1:{ordinal}", document_id=document, filename=f"{document}.pdf", text=text), score=score
+        chunk=Chunk(id=f"{document}:1:{ordinal}", document_id=document, filename=f"{document}.pdf", text=text),
+        score=score,
     )
 
 

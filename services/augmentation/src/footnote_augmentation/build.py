@@ -17,14 +17,15 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, Span
+from footnote_text import language as languages
+from footnote_text import locators, tokens
+
 from footnote_augmentation import budget, prompt, select
 from footnote_augmentation import history as window
 from footnote_augmentation.cost import cost
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
 from footnote_augmentation.suspicion import assess
 from footnote_augmentation.templates import Template, choose
-from footnote_text import language as languages
-from footnote_text import locators, tokens
 
 DEFAULT_BUDGET = 3000
 
@@ -75,7 +76,7 @@ class _Plan:
 
 
 def build(assembly: Assembly) -> Assembled:
-    """Selects, budgets and assembles. CPU work of a few milliseconds; the same input gives the same sources and plan."""
+    """Select, budget and assemble: CPU work of some milliseconds. The same input gives the same sources and plan."""
     question = assembly.question.strip()
     template = choose(assembly.locale, languages.detect(question, ("en", "fr")))
     chosen = select.Selection([], [])

@@ -19,7 +19,9 @@ _ROLE = re.compile(
     r"new instructions?|nouvelles? instructions?|nouvelles? consignes?)[ \t*]*)(?P<colon>[:：])"
 )
 _CITATION = re.compile(r"(?i)\[(?=\s*(?:sources?\b|\d))[^\[\]\n]{0,120}\]")
-_ANGLES = re.compile(r"<{2,}|>{2,}|<\||\|>|</?(?:s|system|user|assistant|human|sources?|context|instructions?)\b[^<>\n]{0,80}>", re.I)
+_ANGLES = re.compile(
+    r"<{2,}|>{2,}|<\||\|>|</?(?:s|system|user|assistant|human|sources?|context|instructions?)\b[^<>\n]{0,80}>", re.I
+)
 _INST = re.compile(r"(?i)\[(/?(?:inst|sys|system|user|assistant)\b[^\[\]\n]{0,40})\]")
 _FENCE_ROLE = re.compile(r"(?im)^(?P<hashes>#{2,})(?=[ \t]*(?:system|instruction|assistant|user|human|response)\b)")
 _TO_ANGLE = str.maketrans("<>", "‹›")
@@ -34,7 +36,7 @@ class Neutral:
     kept: tuple[int, ...] | None
 
     def anchors(self, anchors: Iterable[Anchor]) -> list[Anchor]:
-        """The anchors with their spans moved to this text."""
+        """Return the anchors with their spans moved to this text."""
         if self.kept is None:
             return list(anchors)
         moved: list[Anchor] = []
@@ -88,6 +90,6 @@ def neutralise(text: str) -> Neutral:
 
 
 def one_line(text: str) -> str:
-    """A file name or label made harmless and kept on one line."""
+    """Return a file name or label made harmless and kept on one line."""
     flat = " ".join(neutralise(text).text.split())
     return flat.replace("[", "(").replace("]", ")").translate(_TO_ANGLE)

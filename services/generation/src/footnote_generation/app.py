@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from footnote.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
+from footnote_kit.app import App, Runtime
+
 from footnote_generation.registry import Providers
 from footnote_generation.servicer import Servicer
 from footnote_generation.settings import Settings
-from footnote_kit.app import App, Runtime
 
 
 async def build(runtime: Runtime) -> App:

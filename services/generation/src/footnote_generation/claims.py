@@ -18,11 +18,12 @@ from footnote.types.v1.answer_pb2 import (
     Support,
 )
 from footnote.types.v1.locator_pb2 import Span
+from footnote_text import locators, sentences
+
 from footnote_generation import phrases
 from footnote_generation.contradictions import quantity_match
 from footnote_generation.support import Evidence, Verdict, judge, prepare
 from footnote_generation.words import analyse
-from footnote_text import locators, sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def segment(text: str, markers: Sequence[PlacedMarker]) -> list[Sentence]:
 
 
 def _without(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) -> tuple[str, list[int]]:
-    """The text from start to end without markers, and where each of its characters comes from."""
+    """Return the text from start to end without markers, and where each of its characters comes from."""
     kept: list[int] = []
     position = start
     for marker in markers:
@@ -124,7 +125,7 @@ class Checker:
     _done: dict[Sentence, Checked] = field(default_factory=dict)
 
     def evidence(self, number: int) -> Evidence:
-        """The source made ready."""
+        """Return the source made ready."""
         if number not in self._ready:
             source = self.sources[number]
             context = " . ".join([source.label, source.title, *source.locator.heading_path])
@@ -132,7 +133,7 @@ class Checker:
         return self._ready[number]
 
     def check(self, sentence: Sentence) -> Checked:
-        """The verdict and footnotes of one sentence."""
+        """Return the verdict and footnotes of one sentence."""
         if sentence not in self._done:
             self._done[sentence] = self._check(sentence)
         return self._done[sentence]
@@ -145,18 +146,22 @@ class Checker:
             return Checked(Claim(span=span, support=SUPPORT_UNCITED, reason="cites no source"), ())
         statement = sentence.text
         verdicts = {number: judge(statement, self.evidence(number)) for number in {m.number for m in sentence.markers}}
-        citations = tuple(self._citation(marker, span, statement, verdicts[marker.number]) for marker in sentence.markers)
+        citations = tuple(
+            self._citation(marker, span, statement, verdicts[marker.number]) for marker in sentence.markers
+        )
         support, score, reason = self._overall(statement, verdicts)
         numbers = list(dict.fromkeys(marker.number for marker in sentence.markers))
         return Checked(Claim(span=span, support=support, score=score, sources=numbers, reason=reason), citations)
 
     def _overall(self, statement: str, verdicts: Mapping[int, Verdict]) -> tuple[Support.ValueType, float, str]:
-        """The best verdict; a sentence over several sources may be borne out by them only together."""
+        """Return the best verdict; a sentence over several sources may be borne out by them only together."""
         order = {SUPPORT_SUPPORTED: 2, SUPPORT_WEAK: 1, SUPPORT_UNSUPPORTED: 0}
         best = max(verdicts.values(), key=lambda item: (order[item.support], item.score))
         if best.support != SUPPORT_SUPPORTED and len(verdicts) > 1:
             parts = [self.evidence(number) for number in verdicts]
-            joined = " ".join(part.text[verdicts[n].start : verdicts[n].end] for n, part in zip(verdicts, parts, strict=True))
+            joined = " ".join(
+                part.text[verdicts[n].start : verdicts[n].end] for n, part in zip(verdicts, parts, strict=True)
+            )
             context = " ".join(part.context_text for part in parts)
             together = judge(statement, prepare(joined, context, parts[0].language))
             if order[together.support] > order[best.support]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from footnote_generation import lexicon
-from footnote_generation.quantities import Quantity, same_dimension, same_value
-from footnote_generation.words import Analysed, Word
 from footnote_text import sentences
-from footnote_text.lexical import fold
+
+from footnote_generation import lexicon, polarity
+from footnote_generation.quantities import Quantity, same_dimension, same_value
+from footnote_generation.wordlists import word_set
+from footnote_generation.words import Analysed, Word
 
 
 def quantity_match(claimed: Quantity, given: Analysed) -> Quantity | None:
-    """The quantity of a stretch that a claimed one may rest on: same value, no contrary unit."""
+    """Return the quantity of a stretch that a claimed one may rest on: same value, no contrary unit."""
     for other in given.quantities:
         if same_value(claimed, other) and same_dimension(claimed, other):
             return other
@@ -28,7 +27,7 @@ def find_conflict(claim: Analysed, given: Analysed, context: frozenset[str]) -> 
         or _binding(claim, given)
         or _subject(claim, given)
         or _slots(claim, given)
-        or _polarity(claim, given)
+        or polarity.conflict(claim, given)
         or _exclusive(claim, given)
         or _roles(claim, given)
     )
@@ -46,7 +45,7 @@ def _numbers(claim: Analysed, given: Analysed) -> str:
 
 
 def _binding(claim: Analysed, given: Analysed) -> str:
-    """A number taken from beside another subject: the claim's words stand nearer to a different number of that kind."""
+    """Say that a number was taken from beside another subject: the claim's words stand nearer to another one."""
     for quantity in claim.quantities:
         matches = [item for item in given.quantities if same_value(quantity, item) and same_dimension(quantity, item)]
         if not matches:
@@ -54,7 +53,9 @@ def _binding(claim: Analysed, given: Analysed) -> str:
         rivals = [
             item
             for item in given.quantities
-            if not same_value(quantity, item) and item.dimension == matches[0].dimension and not same_value(item, quantity)
+            if not same_value(quantity, item)
+            and item.dimension == matches[0].dimension
+            and not same_value(item, quantity)
             # A number that the claim also states is no rival but company.
             and not any(same_value(other, item) for other in claim.quantities if other is not quantity)
         ]
@@ -86,7 +87,10 @@ def _nearness(claim: Analysed, given: Analysed, quantity: Quantity) -> float:
     """
     wanted = {stem for word in claim.content for stem in word.stems}
     groups = {group for stem in wanted for group in lexicon.groups(stem)}
-    clause = next((word.clause for word in given.words if word.start >= quantity.start), given.words[-1].clause if given.words else 0)
+    clause = next(
+        (word.clause for word in given.words if word.start >= quantity.start),
+        given.words[-1].clause if given.words else 0,
+    )
     total = 0.0
     seen: set[str] = set()
     for word in given.content:
@@ -111,7 +115,7 @@ def _sentence_of(position: int, given: Analysed) -> tuple[int, int]:
 
 
 def _subject(claim: Analysed, given: Analysed) -> str:
-    """A number from another sentence than its subject's, when the subject's own sentence has one of that kind."""
+    """Say that a number is another subject's: its own sentence has a different one of that kind."""
     subject = next((word for word in claim.content if not set(word.stems) & lexicon.light_stems()), None)
     if subject is None:
         return ""
@@ -129,7 +133,9 @@ def _subject(claim: Analysed, given: Analysed) -> str:
     return ""
 
 
-_PRONOUNS = frozenset("it he she they this these its his her their il elle ils elles celui celle ce cela son sa ses leur leurs".split())
+_PRONOUNS = word_set(
+    "it he she they this these its his her their il elle ils elles celui celle ce cela son sa ses leur leurs"
+)
 
 
 def _by_pronoun(quantity: Quantity, given: Analysed) -> bool:
@@ -143,17 +149,21 @@ def _by_pronoun(quantity: Quantity, given: Analysed) -> bool:
     return False
 
 
-_PREPOSITIONS = frozenset("in at on by from to for à en au aux de du par chez pour dans".split())
+_PREPOSITIONS = word_set("in at on by from to for à en au aux de du par chez pour dans")
 
 
 def _slots(claim: Analysed, given: Analysed) -> str:
-    """A name or date that follows a word in the statement, where the source has another one after that word.
+    """Return a name or date that follows a word in the statement, where the source has another one after that word.
 
     "born in Paris" against "born in Warsaw and moved to Paris": the same preposition after the same word, with another
     name, and the claimed one later.
     """
     for head, preposition, filler in _filled(claim):
-        fillers = [item for stem in head.stems for item in _fillers_after(given, stem, preposition, isinstance(filler, Quantity))]
+        fillers = [
+            item
+            for stem in head.stems
+            for item in _fillers_after(given, stem, preposition, isinstance(filler, Quantity))
+        ]
         if not fillers:
             continue
         if isinstance(filler, Quantity):
@@ -181,7 +191,7 @@ def _filled(text: Analysed) -> list[tuple[Word, str, Word | Quantity]]:
 
 
 def _fillers_after(given: Analysed, stem: str, preposition: str, number: bool) -> list[Word | Quantity]:
-    """What directly fills the same slot in a stretch: after each occurrence of a stem, if the preposition follows it."""
+    """Return what fills the same slot in a stretch: after each occurrence of a stem with that preposition."""
     found: list[Word | Quantity] = []
     for head, other, filler in _filled(given):
         if stem in head.stems and other == preposition and isinstance(filler, Quantity) == number:
@@ -193,141 +203,11 @@ def _distance(word: Word, quantity: Quantity, given: Analysed) -> float:
     left, right = (word.end, quantity.start) if word.end <= quantity.start else (quantity.end, word.start)
     between = given.text[left:right]
     # Punctuation parts more than words do.
-    return max(0, right - left) + 25 * sum(between.count(mark) for mark in ",;:()\n|.") + 20 * (" et " in between or " and " in between)
-
-
-_SCOPE_ENDS = frozenset("and but et mais".split())
-
-
-@dataclass(frozen=True, slots=True)
-class _Denial:
-    """A negation and the stems that it denies."""
-
-    clause: int
-    scope: frozenset[str]
-    heart: frozenset[str]
-    words: tuple[Word, ...]
-    polar: Word | None
-
-
-def _denials(text: Analysed) -> list[_Denial]:
-    """The negations of a text with the words each applies to: the next few of its clause, else those before it."""
-    found: list[_Denial] = []
-    skip_until = -1
-    for index, word in enumerate(text.words):
-        if not word.negation or word.start < skip_until:
-            continue
-        scope: list[Word] = []
-        for other in text.words[index + 1 :]:
-            if other.clause != word.clause or (scope and other.text.lower() in _SCOPE_ENDS):
-                break
-            if other.negation:
-                skip_until = other.end  # "ne … aucun", "not … any more": one denial
-                continue
-            if other.stems:
-                scope.append(other)
-            if len(scope) == 3:
-                break
-        # "ne" is elided or left out of the list; "le stock n'est pas de 200" denies what stands before.
-        before = [other for other in text.words[:index] if other.clause == word.clause and other.stems]
-        # The opposite it turns round is the modal right before it ("may not"), else the first one after it.
-        modal = text.words[index - 1] if index and polar_of(text.words[index - 1]) else None
-        polar = modal or next((item for item in scope if polar_of(item)), None)
-        heart = scope or before[-2:]
-        near = [*before[-2:], *scope] if len(scope) < 2 else [*before[-1:], *scope]
-        found.append(_Denial(word.clause, _stems_of(near), _stems_of(heart), tuple(near), polar))
-    return found
-
-
-def polar_of(word: Word) -> tuple[tuple[int, int], ...]:
-    """Return (pair, sign) for the pairs of opposites of a word; function words ("before") count by their form."""
-    pairs = {pair for stem in (*word.stems, fold(word.text)) for pair in lexicon.polarity(stem)}
-    return tuple(pairs)
-
-
-def _signs(text: Analysed, denials: Sequence[_Denial], clauses: frozenset[int] | None) -> dict[int, set[int]]:
-    """The sign of each pair of opposites in some clauses, turned round where it is denied."""
-    signs: dict[int, set[int]] = {}
-    for word in text.words:
-        if clauses is not None and word.clause not in clauses:
-            continue
-        turned = sum(1 for denial in denials if denial.polar is word) % 2
-        for pair, sign in polar_of(word):
-            signs.setdefault(pair, set()).add(-sign if turned else sign)
-    return signs
-
-
-def _speaking(claim: Analysed, given: Analysed) -> frozenset[int]:
-    """The clauses of a stretch that speak most of what a statement speaks of, polar words left aside."""
-    wanted = {stem for word in claim.content if not polar_of(word) for stem in word.stems}
-    groups = {group for stem in wanted for group in lexicon.groups(stem)}
-    score: dict[int, float] = {}
-    for word in given.content:
-        if polar_of(word):
-            continue
-        if set(word.stems) & wanted:
-            score[word.clause] = score.get(word.clause, 0.0) + 1.0
-        elif any(lexicon.groups(stem) & groups for stem in word.stems):
-            score[word.clause] = score.get(word.clause, 0.0) + 0.9
-    for quantity in given.quantities:
-        if any(same_value(item, quantity) and same_dimension(item, quantity) for item in claim.quantities):
-            clause = next((word.clause for word in given.words if word.start >= quantity.start), 0)
-            score[clause] = score.get(clause, 0.0) + 1.0
-    best = max(score.values(), default=0.0)
-    return frozenset(clause for clause, value in score.items() if value >= best - 0.01)
-
-
-def _polarity(claim: Analysed, given: Analysed) -> str:
-    claim_denials, given_denials = _denials(claim), _denials(given)
-    clauses = _speaking(claim, given)
-    claim_signs = _signs(claim, claim_denials, None)
-    given_signs = _signs(given, given_denials, clauses)
-    settled: set[int] = set()
-    for pair in claim_signs.keys() & given_signs.keys():
-        if not claim_signs[pair] & given_signs[pair]:
-            return "the source says the opposite"
-        settled.add(pair)
-    # A denial whose word belongs to a pair compared above has been weighed already.
-    open_claim = [item for item in claim_denials if not _weighed(item, settled)]
-    open_given = [item for item in given_denials if not _weighed(item, settled)]
-    claim_stems = claim.stems
-    here = [item for item in open_given if item.clause in clauses]
-    for denial in open_claim:
-        if _conditional(claim, denial) and _EXCEPTION.search(given.text):
-            continue
-        if not any(_meet(denial.scope, other.scope) for other in here):
-            return "the source does not deny it"
-    for denial in here:
-        answered = any(_meet(denial.scope, other.scope) for other in open_claim)
-        if _meet(denial.heart, claim_stems) and not answered:
-            return "the source denies it"
-    return ""
-
-
-_EXCEPTION = re.compile(r"(?i)\b(?:unless|except|sauf|hormis|à moins)\b")
-
-
-def _conditional(text: Analysed, denial: _Denial) -> bool:
-    """Whether a denial states a condition: "if nobody has reserved it" for "unless somebody has"."""
-    words = {word.text.lower() for word in text.words if word.clause == denial.clause}
-    return bool(words & {"if", "si", "s'il", "when", "provided"})
-
-
-def _weighed(denial: _Denial, settled: set[int]) -> bool:
-    return denial.polar is not None and any(pair in settled for pair, _ in polar_of(denial.polar))
-
-
-def _stems_of(words: Sequence[Word]) -> frozenset[str]:
-    return frozenset(stem for word in words for stem in word.stems)
-
-
-def _meet(left: frozenset[str], right: frozenset[str]) -> bool:
-    """Whether two sets of stems share one that carries meaning, or a synonym of it."""
-    light = lexicon.light_stems()
-    if any(stem in right for stem in left if stem not in light):
-        return True
-    groups = {group for stem in right for group in lexicon.groups(stem)}
-    return any(lexicon.groups(stem) & groups for stem in left)
+    return (
+        max(0, right - left)
+        + 25 * sum(between.count(mark) for mark in ",;:()\n|.")
+        + 20 * (" et " in between or " and " in between)
+    )
 
 
 def _exclusive(claim: Analysed, given: Analysed) -> str:
@@ -359,7 +239,11 @@ def _roles(claim: Analysed, given: Analysed) -> str:
     first, second = order[0], order[-1]
     if places[first] < places[second]:
         return ""
-    return "" if _passive(claim) != _passive(given) or _symmetric(claim, names) else "the source has it the other way round"
+    return (
+        ""
+        if _passive(claim) != _passive(given) or _symmetric(claim, names)
+        else "the source has it the other way round"
+    )
 
 
 def _positions(stems: Sequence[str], given: Analysed) -> dict[str, int]:

@@ -26,13 +26,14 @@ from footnote.types.v1.answer_pb2 import (
     Source,
     Usage,
 )
+from footnote_text import tokens
+
 from footnote_generation import phrases, policy
 from footnote_generation.claims import Checker, Sentence, segment
 from footnote_generation.markers import MarkerScanner, Piece
 from footnote_generation.patience import Patience, patient_stream
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Stop, Words
 from footnote_generation.writer import Writer
-from footnote_text import tokens
 
 _UNFOUNDED = frozenset({SUPPORT_UNSUPPORTED, SUPPORT_UNCITED})
 _ENDS = frozenset(".!?…\n。！？")

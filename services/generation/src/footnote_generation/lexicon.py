@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables read better in rows
 """What words mean to a check of statements: synonyms, opposites, sets of which only one can be, and words that say little."""
 
 from __future__ import annotations
@@ -7,12 +8,21 @@ from importlib import resources
 
 from footnote_text.lexical import fold, terms
 
+from footnote_generation.wordlists import word_set
+
 # Positive words against their opposites; the sign of a statement is the product of its negation and its polar words.
 OPPOSITES: tuple[tuple[str, str], ...] = (
-    ("allow allowed permit permitted authorise authorize eligible entitled possible may can pouvoir autorisé autoriser permis permettre éligible",
-     "forbid forbidden prohibit prohibited ban banned disallowed ineligible impossible interdit interdire interdiction défendu prohibé"),
-    ("increase increased rise rose risen grow grew growth gain climb climbed higher more augmenter augmenté augmentation hausse croître progresser progression supérieur",
-     "decrease decreased fall fell fallen drop dropped decline declined reduce reduced lower less fewer shrink shrank diminuer diminué diminution baisse baisser réduire réduit réduction reculer recul chuter chute inférieur moins"),
+    (
+        "allow allowed permit permitted authorise authorize eligible entitled possible may can pouvoir "
+        "autorisé autoriser permis permettre éligible",
+     "forbid forbidden prohibit prohibited ban banned disallowed ineligible impossible interdit interdire "
+     "interdiction défendu prohibé"),
+    (
+        "increase increased rise rose risen grow grew growth gain climb climbed higher more augmenter "
+        "augmenté augmentation hausse croître progresser progression supérieur",
+     "decrease decreased fall fell fallen drop dropped decline declined reduce reduced lower less fewer "
+     "shrink shrank diminuer diminué diminution baisse baisser réduire réduit réduction reculer recul chuter "
+     "chute inférieur moins"),
     ("mandatory required compulsory obligatory obligatoire requis exigé", "optional voluntary facultatif optionnel"),
     ("before prior earlier avant auparavant", "after later following afterwards après ensuite"),
     ("maximum most maximal highest largest biggest plafond", "minimum least minimal lowest smallest plancher"),
@@ -80,32 +90,38 @@ EXCLUSIVE: tuple[str, ...] = (
 )
 
 # Verbs and nouns that carry hardly any of a statement's meaning: missing in the source they prove little.
-LIGHT = frozenset(
-    """be have do make get go give take come become seem amount reach equal stand total set state indicate show say mention note
-    specify include contain consist comprise provide use used apply concern relate refer describe list present follow currently
+LIGHT = word_set("""be have do make get go give take come become seem amount reach equal stand total set
+    state indicate show say mention note
+    specify include contain consist comprise provide use used apply concern relate refer describe list
+    present follow currently
     document source text report section page table according information data value figure number level type kind
     also only about approximately around roughly exactly just per each every currently overall namely respectively
-    thing way part case example order time may can will shall should would could might must need one two rate keep stay remain
-    go put happen without except unless everybody someone anyone person user back still already company normally usually generally people
-    être avoir faire atteindre élever s'élever égaler valoir indiquer préciser mentionner montrer dire comprendre contenir
-    comporter concerner utiliser appliquer situer document source texte rapport section page tableau information donnée valeur
-    chiffre nombre niveau type environ exactement seulement aussi chaque actuellement notamment respectivement fois part cas
-    devoir pouvoir falloir selon total montant taux prendre donner tenir personne utilisateur moyen moyenne droit rester aller
-    venir mettre entreprise société sans sauf hormis normalement généralement toujours déjà""".split()
-)
+    thing way part case example order time may can will shall should would could might must need one two
+    rate keep stay remain
+    go put happen without except unless everybody someone anyone person user back still already company
+    normally usually generally people
+    être avoir faire atteindre élever s'élever égaler valoir indiquer préciser mentionner montrer dire
+    comprendre contenir
+    comporter concerner utiliser appliquer situer document source texte rapport section page tableau
+    information donnée valeur
+    chiffre nombre niveau type environ exactement seulement aussi chaque actuellement notamment
+    respectivement fois part cas
+    devoir pouvoir falloir selon total montant taux prendre donner tenir personne utilisateur moyen moyenne
+    droit rester aller
+    venir mettre entreprise société sans sauf hormis normalement généralement toujours déjà""")
 
-NEGATIONS = frozenset(
-    """not no never none nobody nothing neither nor cannot cant n't dont doesnt didnt isnt arent wasnt werent wont
+NEGATIONS = word_set("""not no never none nobody nothing neither nor cannot cant n't dont doesnt didnt isnt
+    arent wasnt werent wont
     wouldnt shouldnt couldnt hasnt havent hadnt unable hardly
-    pas jamais rien aucun aucune ni guère nul nulle""".split()
-)
+    pas jamais rien aucun aucune ni guère nul nulle""")
 
 
 # What a quantity of a kind is called: "a temperature between 18 and 24 °C" needs no source that says "temperature".
 DIMENSION_WORDS: dict[str, str] = {
     "temperature": "temperature température",
     "mass": "weight weigh mass poids peser masse",
-    "length": "length height width distance size depth longueur hauteur largeur distance taille profondeur mesurer measure",
+    "length": "length height width distance size depth longueur hauteur largeur distance taille profondeur mesurer "
+    "measure",
     "time": "duration time last period long durée durer délai temps période",
     "months": "duration time last period long durée durer délai temps période age âge",
     "money": "price cost amount pay prix coût montant payer dollar euro",

@@ -35,16 +35,20 @@ _MAX_RANGE = 20
 _OPEN = {"[": "]", "【": "】", "(": ")"}
 _STARTS = re.compile(r"[\[【(`]|(?<!\w)[^\W\d_]")
 _TRIGGERS = ("selon", "d'après", "d’après", "according to", "as per")
-_LEAD = r"(?:(?:sources?|src|ref(?:erence)?s?|document|doc|extrait|passage|voir|see|cf\.?|quelle)\s*:?\s*(?:n[°o]\s*)?\#?)"
+_LEAD = (
+    r"(?:(?:sources?|src|ref(?:erence)?s?|document|doc|extrait|passage|voir|see|cf\.?"
+    r"|quelle)\s*:?\s*(?:n[°o]\s*)?\#?)"
+)
 _NUMBERS = re.compile(
-    rf"(?ix)\s*(?:{_LEAD}\s*)?(?P<list>\d{{1,4}}(?:\s*(?:,|;|&|/|\band\b|\bet\b|-|–)\s*(?:{_LEAD}\s*)?\d{{1,4}})*)\s*(?P<rest>[:,†|].*)?\s*"
+    rf"(?ix)\s*(?:{_LEAD}\s*)?(?P<list>\d{{1,4}}(?:\s*(?:,|;|&|/|\band\b|\bet\b|-"
+    rf"|–)\s*(?:{_LEAD}\s*)?\d{{1,4}})*)\s*(?P<rest>[:,†|].*)?\s*"
 )
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|\n")
 _ABBREVIATED = re.compile(r"(?i)(?:^|[\s(])(?:pp?|cf|fig|art|sec|n[o°]?|ch|vol|réf|ref)$")
 
 
 def _read_numbers(inner: str, round_bracket: bool) -> tuple[int, ...]:
-    """The source numbers inside brackets, () when they hold something else."""
+    """Return the source numbers inside brackets, () when they hold something else."""
     match = _NUMBERS.fullmatch(inner)
     if match is None:
         return ()
@@ -68,7 +72,7 @@ class MarkerScanner:
     """Splits a stream of deltas into text and markers; what might become a marker is held back until it is known."""
 
     def __init__(self, filenames: Sequence[str] = ()) -> None:
-        self._find = lambda text: find_places(text, filenames)
+        self._filenames = tuple(filenames)
         self._buffer = ""
         self._before = ""
         self._in_code = False
@@ -124,7 +128,7 @@ class MarkerScanner:
         self._buffer = text[position:]
 
     def _bracket(self, text: str, start: int, final: bool) -> tuple[Marker | None, int] | None:
-        """A marker in brackets and its end; no marker and where to go on; or None when more text is needed."""
+        """Return a marker in brackets and its end; no marker and where to go on; or None when more text is needed."""
         close = _OPEN[text[start]]
         for index in range(start + 1, min(len(text), start + _LIMIT)):
             char = text[index]
@@ -137,7 +141,7 @@ class MarkerScanner:
                 if close == "]" and index + 1 == len(text) and not final:
                     return None  # "[page 3](https://…" is a link, "[page 3 of a.pdf]" is not
                 linked = text[index + 1 : index + 2] == "("
-                places = [] if linked else self._find(inner)
+                places = [] if linked else find_places(inner, self._filenames)
                 whole = places and places[0].filename and _covers(inner, places[0])
                 return (Marker(raw, place=places[0]), index + 1) if whole else (None, start + 1)
             if char == "\n" or (char in "[【" and close != ")") or (char in "[【(" and close == ")" and char != "("):
@@ -147,7 +151,7 @@ class MarkerScanner:
         return None
 
     def _clause(self, text: str, start: int, final: bool) -> tuple[Marker | None, int] | None:
-        """The same for a clause such as "according to page 3 of report.pdf"."""
+        """Return the same for a clause such as "according to page 3 of report.pdf"."""
         lowered = text[start : start + 16].lower()
         trigger = next((item for item in _TRIGGERS if lowered.startswith(item)), None)
         if trigger is None:
@@ -168,13 +172,16 @@ class MarkerScanner:
                 return None
             stop = min(len(text), start + _LIMIT)
         clause = text[start:stop]
-        places = self._find(clause)
+        places = find_places(clause, self._filenames)
         if not places or not places[0].filename or _filler(clause[len(trigger) : places[0].start]):
             return None, start + 1
         return Marker(clause[: places[0].end], place=places[0]), start + places[0].end
 
 
-_FILLER = re.compile(r"(?i)[\s,:]*(?:(?:the|le|la|les|l['’]|du|de|des|ce que dit|what is (?:said|stated) (?:in|on)|information (?:in|from|on)|data (?:in|from)|les? (?:informations?|données) (?:de|du|dans))[\s]*)*")
+_FILLER = re.compile(
+    r"(?i)[\s,:]*(?:(?:the|le|la|les|l['’]|du|de|des|ce que dit|what is (?:said|stated) (?:in|on)|information "
+    r"(?:in|from|on)|data (?:in|from)|les? (?:informations?|données) (?:de|du|dans))[\s]*)*"
+)
 
 
 def _filler(text: str) -> bool:

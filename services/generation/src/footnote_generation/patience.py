@@ -8,8 +8,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from footnote_generation.ports import Finished, ModelEvent, ModelProvider, ModelRequest, RetryableFailure, Words
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
+
+from footnote_generation.ports import Finished, ModelEvent, ModelProvider, ModelRequest, RetryableFailure, Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ async def patient_stream(
 ) -> AsyncGenerator[ModelEvent, None]:
     """Stream an answer within the time limits; `remaining` seconds are left to the whole call, None for no limit.
 
-    Raises Unavailable(PROVIDER_FAILED) after the last attempt or when the stream dies midway, DeadlineExceeded(DEADLINE)
+    Raises Unavailable(PROVIDER_FAILED) after the last attempt or when the stream dies midway, DeadlineExceeded
     with metadata stage and waiting_for when the model is too slow.
     """
     loop = asyncio.get_running_loop()
@@ -82,7 +83,7 @@ async def _limited(
 def _wait(error: RetryableFailure, attempt: int, patience: Patience) -> float:
     if error.retry_after is not None:
         return error.retry_after * random.uniform(1.0, 1.1)
-    ceiling = min(patience.longest_backoff, patience.first_backoff * 2 ** (attempt - 1))
+    ceiling = min(patience.longest_backoff, patience.first_backoff * 2.0 ** (attempt - 1))
     return random.uniform(0.5, 1.0) * ceiling
 
 

@@ -1,4 +1,4 @@
-"""Places written out in words, in English and French: "cell C12 (sheet 'Stocks' of production.xlsx)", "page 3 de rapport.pdf"."""
+"""Places written out in words, English or French: "cell C12 of production.xlsx", "page 3 de rapport.pdf"."""
 
 from __future__ import annotations
 
@@ -29,8 +29,14 @@ class Place:
 
 
 _EXTENSIONS = "pdf|xlsx|xlsm|xls|csv|docx|doc|pptx|ppt|markdown|md|txt|html?|eml|odt|ods|rtf|epub|json"
-_QUOTED = r"'(?P<{0}1>[^'\n]{{1,80}})'|\"(?P<{0}2>[^\"\n]{{1,80}})\"|«\s?(?P<{0}3>[^»\n]{{1,80}}?)\s?»|“(?P<{0}4>[^”\n]{{1,80}})”|‘(?P<{0}5>[^’\n]{{1,80}})’"
-_LINK = r"(?:[\s,;:(\-–]|\b(?:of|in|from|on|the|du|de|des|dans|sur|la|le|les|à|au|et|and|fichier|file|document|workbook|classeur|named|nommé)\b|\b[ld]['’])*"
+_QUOTED = (
+    r"'(?P<{0}1>[^'\n]{{1,80}})'|\"(?P<{0}2>[^\"\n]{{1,80}})\"|«\s?(?P<{0}3>[^»\n]{{1,80}}?)\s?»"
+    r"|“(?P<{0}4>[^”\n]{{1,80}})”|‘(?P<{0}5>[^’\n]{{1,80}})’"
+)
+_LINK = (
+    r"(?:[\s,;:(\-–]|\b(?:of|in|from|on|the|du|de|des|dans|sur|la|le|les|à|au|et|and|fichier|file|document"
+    r"|workbook|classeur|named|nommé)\b|\b[ld]['’])*"
+)
 
 
 @lru_cache(maxsize=64)
@@ -41,7 +47,8 @@ def _parts(filenames: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(
         rf"""(?ix)(?<!\w)(?:
           ['"«“‘]?\s?{file}\s?['"»”’]?
-        | (?:cell(?:ule)?s?|range|plage)\s+\$?(?P<cell>[a-z]{{1,3}}\$?\d{{1,7}}(?:\s?[:à-]\s?\$?[a-z]{{1,3}}\$?\d{{1,7}})?)(?!\w)
+        | (?:cell(?:ule)?s?|range
+          |plage)\s+\$?(?P<cell>[a-z]{{1,3}}\$?\d{{1,7}}(?:\s?[:à-]\s?\$?[a-z]{{1,3}}\$?\d{{1,7}})?)(?!\w)
         | (?:feuilles?|sheets?|onglets?|tabs?|worksheets?)\s+(?:{_QUOTED.format("sheet")}|(?P<sheet6>[\w-]+))
         | (?:pages?|pp?\.)\s?(?P<page>\d{{1,5}})(?:\s?(?:[-–]|à|to)\s?(?P<last_page>\d{{1,5}}))?(?!\w)
         | (?:lines?|lignes?)\s+(?P<line>\d{{1,7}})(?:\s?(?:[-–]|à|to)\s?(?P<last_line>\d{{1,7}}))?(?!\w)
@@ -54,7 +61,7 @@ _LINK_PATTERN = re.compile(_LINK, re.IGNORECASE)
 
 
 def find_places(text: str, filenames: Sequence[str] = ()) -> list[Place]:
-    """Every place named in a text; neighbouring parts joined by "of", "du fichier", commas or brackets are one place."""
+    """Find every place named in a text; parts joined by "of", "du fichier", commas or brackets are one place."""
     pattern = _parts(tuple(dict.fromkeys(filenames)))
     places: list[Place] = []
     current: dict[str, str | int] = {}
@@ -85,7 +92,7 @@ def find_places(text: str, filenames: Sequence[str] = ()) -> list[Place]:
 
 
 def _close(text: str, values: dict[str, str | int]) -> Place:
-    """The place, its phrase taking in a bracket that it opened."""
+    """Return the place, its phrase taking in a bracket that it opened."""
     start, end = int(values["start"]), int(values["end"])
     phrase = text[start:end]
     if phrase.count("(") > phrase.count(")") and text[end : end + 1] == ")":
@@ -101,7 +108,9 @@ def _cells(range_: str) -> tuple[int, int, int, int] | None:
     corners = re.findall(r"([A-Z]{1,3})\$?(\d+)", range_.upper())
     if not corners:
         return None
-    columns = [sum((ord(char) - 64) * 26**power for power, char in enumerate(reversed(letters))) for letters, _ in corners]
+    columns = [
+        sum((ord(char) - 64) * 26**power for power, char in enumerate(reversed(letters))) for letters, _ in corners
+    ]
     rows = [int(row) for _, row in corners]
     return min(columns), min(rows), max(columns), max(rows)
 
@@ -122,17 +131,22 @@ def _fits(place: Place, locator: Locator) -> bool:
         last = max(locator.page.page, locator.page.last_page)
         if kind != "page" or place.page > last or max(place.page, place.last_page) < locator.page.page:
             return False
-    if place.line and (kind != "lines" or not locator.lines.first_line <= place.line <= max(locator.lines.first_line, locator.lines.last_line)):
+    if place.line and (
+        kind != "lines"
+        or not locator.lines.first_line <= place.line <= max(locator.lines.first_line, locator.lines.last_line)
+    ):
         return False
     return not place.slide or (kind == "slide" and locator.slide.slide == place.slide)
 
 
 def matching(place: Place, sources: Sequence[Source]) -> list[Source]:
-    """The sources that a place may mean, in order; a place without a file name must fit exactly one of them."""
+    """Return the sources that a place may mean, in order; a place without a file name must fit exactly one of them."""
     named = [
         source
         for source in sources
-        if not place.filename or fold(source.filename) == fold(place.filename) or _stem(source.filename) == _stem(place.filename)
+        if not place.filename
+        or fold(source.filename) == fold(place.filename)
+        or _stem(source.filename) == _stem(place.filename)
     ]
     fitting = [source for source in named if _fits(place, source.locator)]
     return fitting if place.filename or len(fitting) == 1 else []

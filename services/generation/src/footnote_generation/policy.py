@@ -10,7 +10,11 @@ from dataclasses import dataclass
 Rule = Callable[[str], tuple[str, str]]
 """Takes a stretch of text, returns it cleaned and what was done, "" when nothing."""
 
-_TAG = re.compile(r"</?(?:script|style|iframe|object|embed|form|input|img|svg|link|meta|base|video|audio|a|div|span|p|br|b|i|u|table|tr|td|button|html|body|head)\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:script|style|iframe|object|embed|form|input|img|svg|link|meta|base|video|audio|a|div|span|p|br|b|i"
+    r"|u|table|tr|td|button|html|body|head)\b[^<>]*>",
+    re.IGNORECASE,
+)
 _COMMENT = re.compile(r"<!--[\s\S]*?(?:-->|$)")
 _ACTIVE = re.compile(r"(?i)\b(?:javascript|vbscript|data):(?=\S)")
 # An image is fetched by the reader's browser without a click: its address can carry anything out.
@@ -34,7 +38,8 @@ def control_characters(text: str) -> tuple[str, str]:
     kept = "".join(
         char
         for char in text
-        if char in "\n\t" or not (unicodedata.category(char) in {"Cc", "Cs"} or char in _BIDI or 0xE0000 <= ord(char) <= 0xE007F)
+        if char in "\n\t"
+        or not (unicodedata.category(char) in {"Cc", "Cs"} or char in _BIDI or 0xE0000 <= ord(char) <= 0xE007F)
     )
     return kept, "" if kept == text else "control characters were removed"
 
@@ -92,7 +97,7 @@ class PromptLeak:
         return "".join(pieces) + text[position:], "instructions to the model were withheld"
 
     def hold_from(self, text: str) -> int:
-        """Return where a run begins that reaches the end of the text and might still grow; the text's length if none."""
+        """Return where a run begins that reaches the text's end and might still grow; else the text's length."""
         matches = list(_WORD.finditer(text))
         plain = [match.group().lower() for match in matches]
         for i in range(len(plain)):
@@ -103,7 +108,7 @@ class PromptLeak:
         return len(text)
 
     def _run(self, plain: Sequence[str], start: int) -> int:
-        """The length of the longest run of the instructions that begins at a word; 0 below the suspect length."""
+        """Return the length of the longest run of the instructions from a word on; 0 below the suspect length."""
         best = 0
         for place in self._places.get(tuple(plain[start : start + self._suspect]), ()):
             length = self._suspect

@@ -96,4 +96,6 @@ class Descriptor:
     display_name: str
     capabilities: Sequence[str]
     default_model: str
-    schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}, "additionalProperties": False})
+    schema: Mapping[str, Any] = field(
+        default_factory=lambda: {"type": "object", "properties": {}, "additionalProperties": False}
+    )

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from footnote_text.lexical import is_unspaced
+
 from footnote_generation.units import (
     CASED_UNITS,
     CURRENCIES,
@@ -15,7 +17,6 @@ from footnote_generation.units import (
     UNITS,
     unit_words,
 )
-from footnote_text.lexical import is_unspaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,15 @@ _DATE = re.compile(
     | (?P<cjk_m2>\d{{1,2}})月(?P<cjk_d2>\d{{1,2}})[日号]
     | (?P<iso_y>\d{{4}})-(?P<iso_m>\d{{1,2}})-(?P<iso_d>\d{{1,2}})
     | (?P<num_a>\d{{1,2}})[/.](?P<num_b>\d{{1,2}})[/.](?P<num_y>\d{{4}})
-    | (?P<dmy_d>\d{{1,2}})(?:st|nd|rd|th|er)?[ ](?:of[ ]|de[ ])?(?P<dmy_m>{_MONTH})\.?,?(?:[ ](?:de[ ])?(?P<dmy_y>\d{{4}}))?
+    | (?P<dmy_d>\d{{1,2}})(?:st|nd|rd|th|er)?[ ](?:of[ ]
+      |de[ ])?(?P<dmy_m>{_MONTH})\.?,?(?:[ ](?:de[ ])?(?P<dmy_y>\d{{4}}))?
     | (?P<mdy_m>{_MONTH})\.?[ ](?P<mdy_d>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?[ ](?P<mdy_y>\d{{4}}))?
     | (?P<my_m>{_MONTH})\.?,?[ ](?:of[ ]|de[ ])?(?P<my_y>\d{{4}})
     )(?![{_LETTER}/-])"""
 )
 _CLOCK = re.compile(
-    r"(?ix)(?<![\w:.,])(?:(?P<h>[01]?\d|2[0-4])(?::|[ ]?h[ ]?)(?P<m>[0-5]\d)(?::[0-5]\d)?|(?P<h2>[01]?\d|2[0-4])[ ]?(?:o'clock|heures(?=[ ]pile))"
+    r"(?ix)(?<![\w:.,])(?:(?P<h>[01]?\d|2[0-4])(?::|[ ]?h[ ]?)(?P<m>[0-5]\d)(?::[0-5]\d)?|(?P<h2>[01]?\d"
+    r"|2[0-4])[ ]?(?:o'clock|heures(?=[ ]pile))"
     r"|(?P<h3>1[0-2]|0?\d)(?=[ ]?[ap]\.?m\b))[ ]?(?P<half>[ap]\.?m\b\.?)?(?!\w)"
 )
 _QUANTITY = re.compile(
@@ -72,13 +75,14 @@ _WORDED = re.compile(
     rf"(?:[ -](?P<magnitude>{_MAGNITUDE})(?!\w))?(?:[ -](?:(?:de|d'|d’|of)[ ]?)?(?P<unit>{_UNIT})(?!\w))?(?![\w])"
 )
 _ABOUT = re.compile(
-    r"(?i)\b(?:about|around|approximately|roughly|nearly|almost|some|over|more than|environ|presque|pr[eè]s de|plus de|autour de|quelque|~|≈)\W*$"
+    r"(?i)\b(?:about|around|approximately|roughly|nearly|almost|some|over|more than|environ|presque|pr[eè]s de"
+    r"|plus de|autour de|quelque|~|≈)\W*$"
 )
 _NOUN = re.compile(r"[ \u00a0-]?(?:of |de |d['’])?([^\W\d_]{3,})")
 
 
 def _readings(text: str) -> frozenset[float]:
-    """The values a numeral may stand for: a lone group of three after "," or "." may be thousands or decimals."""
+    """Return what a numeral may stand for: a lone group of three after "," or "." may be thousands or decimals."""
     plain = re.sub(rf"[{_SPACE}'’]", "", text)
     commas, points = plain.count(","), plain.count(".")
     if commas and points:
@@ -104,7 +108,7 @@ def _float(text: str) -> float:
 
 
 def _word_value(words: str) -> float:
-    """The value of number words: "twenty-five", "deux cents", "quatre-vingt-dix"."""
+    """Return the value of number words: "twenty-five", "deux cents", "quatre-vingt-dix"."""
     total = current = 0.0
     lowered = re.sub(r"[ -](?:and|et)[ -]", " ", words.lower())
     for name in re.findall(rf"(?:{_WORDS})(?!\w)", lowered):
@@ -158,7 +162,9 @@ def _clocks(text: str) -> list[Quantity]:
             hour += 12
         elif half == "am" and hour == 12:
             hour = 0
-        found.append(Quantity(frozenset([float(hour * 60 + minute)]), "clock", match.start(), match.end(), match.group()))
+        found.append(
+            Quantity(frozenset([float(hour * 60 + minute)]), "clock", match.start(), match.end(), match.group())
+        )
     return found
 
 
@@ -214,7 +220,11 @@ def find(text: str) -> tuple[Quantity, ...]:
     for match in _QUANTITY.finditer(text):
         # A digit inside a name ("C12", "COVID-19") is part of that name.
         before = text[: match.start("number")][-2:]
-        if before and ((before[-1].isalnum() and not is_unspaced(before[-1])) or before[-1] in "_#" or (len(before) == 2 and before[1] in "-." and before[0].isalpha())):
+        if before and (
+            (before[-1].isalnum() and not is_unspaced(before[-1]))
+            or before[-1] in "_#"
+            or (len(before) == 2 and before[1] in "-." and before[0].isalpha())
+        ):
             continue
         if free(match.start("number"), match.end("number")):
             item = _build(match, text, _readings(match["number"]), worded=False)
@@ -229,7 +239,7 @@ def find(text: str) -> tuple[Quantity, ...]:
 
 
 def same_value(claimed: Quantity, given: Quantity) -> bool:
-    """Whether two quantities agree in value, whatever they count: a year matches a date in it, a rounding its number."""
+    """Whether two quantities agree in value: a year matches a date in it, a rounding its number."""
     if claimed.dimension == "date" or given.dimension == "date":
         return _same_date(claimed, given)
     for left in claimed.values:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from footnote_kit.errors import InvalidArgument
+
 from footnote_generation.adapters.extractive.provider import Extractive
 from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible
 from footnote_generation.ports import Descriptor, ModelProvider
 from footnote_generation.settings import Settings
-from footnote_kit.errors import InvalidArgument
 
 
 class Providers:
@@ -46,7 +47,9 @@ class Providers:
         """Return what is wrong with an id or its settings."""
         if id not in self._providers:
             return [f"There is no model provider {id!r}; there are {', '.join(self._providers)}."]
-        return [f"{name} is not a setting of this provider." for name in (settings if isinstance(settings, dict) else ())]
+        return [
+            f"{name} is not a setting of this provider." for name in (settings if isinstance(settings, dict) else ())
+        ]
 
     def get(self, id: str) -> ModelProvider:
         """Return a provider; "" is the default. Raises InvalidArgument(PROVIDER_INVALID) for an unknown one."""

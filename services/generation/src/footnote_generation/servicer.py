@@ -7,11 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
 from time import perf_counter
+from typing import Any, TypeAlias
 
 import grpc
-from google.protobuf import json_format
-from google.protobuf.struct_pb2 import Struct
-
 from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
 from footnote.types.v1.answer_pb2 import (
@@ -22,18 +20,23 @@ from footnote.types.v1.answer_pb2 import (
     Support,
 )
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, Provider, ProviderHealth
+from footnote_kit import names, telemetry
+from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_kit.logs import get_logger
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
+from opentelemetry.trace import Span, SpanKind
+from opentelemetry.util.types import AttributeValue
+
 from footnote_generation.generate import Completed, Delta, Generator
 from footnote_generation.patience import Patience
 from footnote_generation.ports import ModelProvider, ModelRequest
 from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings
 from footnote_generation.titles import make_title
-from footnote_kit import names, telemetry
-from footnote_kit.errors import FootnoteError, InvalidArgument
-from footnote_kit.logs import get_logger
 
 _log = get_logger(__name__)
-_CONTEXT = grpc.aio.ServicerContext
+_CONTEXT: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _MAX_SOURCES = 200
 
 
@@ -54,13 +57,13 @@ class Servicer(GenerationServiceServicer):
         """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
         provider, model = self._check(request)
         wanted = _model_request(request, model)
-        attributes = {
+        attributes: dict[str, AttributeValue] = {
             names.GEN_AI_OPERATION: "chat",
             names.GEN_AI_PROVIDER: provider.id,
             names.GEN_AI_REQUEST_MODEL: model or provider.default_model,
             names.SOURCES: len(request.sources),
         }
-        with telemetry.span(f"chat {model or provider.default_model}", attributes, telemetry.SpanKind.CLIENT) as span:
+        with telemetry.span(f"chat {model or provider.default_model}", attributes, SpanKind.CLIENT) as span:
             run = self._generator.run(provider, wanted, request.settings.strict, context.time_remaining())
             async with aclosing(run) as events:
                 async for event in events:
@@ -79,7 +82,9 @@ class Servicer(GenerationServiceServicer):
         provider = self._providers.get(request.settings.provider)
         patience = Patience(first_token=5.0, between_tokens=5.0, attempts=1)
         return pb.GenerateTitleResponse(
-            title=await make_title(provider, request.first_message, self._model(request.settings.model, provider), patience)
+            title=await make_title(
+                provider, request.first_message, self._model(request.settings.model, provider), patience
+            )
         )
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
@@ -153,7 +158,7 @@ class Servicer(GenerationServiceServicer):
             return asked
         return self._settings.model if provider.id == self._providers.default else ""
 
-    def _report(self, completed: Completed, span: telemetry.Span) -> None:
+    def _report(self, completed: Completed, span: Span) -> None:
         """Put an answer's figures on its span, into the metrics and into the log; never its text."""
         answer = completed.answer
         reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_")

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED, SUPPORT_WEAK, Support
-from footnote_generation import contradictions, lexicon
-from footnote_generation.words import Analysed, Word, analyse
 from footnote_text import language as languages
 from footnote_text import sentences
+
+from footnote_generation import contradictions, lexicon, polarity
+from footnote_generation.words import Analysed, Word, analyse
 
 SUPPORTED_AT = 0.66
 WEAK_AT = 0.34
@@ -85,14 +86,12 @@ def credit(
     """How far a word of a statement is found in a stretch: 1 itself, a little less for a synonym or in the headings."""
     best = 0.0
     # An opposite is on the subject too; whether the sense agrees is for the search for contradictions to say.
-    if not word.name and any(pair in given_pairs for pair, _ in contradictions.polar_of(word)):
+    if not word.name and any(pair in given_pairs for pair, _ in polarity.polar_of(word)):
         best = 0.9
     for stem in word.stems:
         if stem in given.stems:
             return 1.0
-        if not word.name and lexicon.groups(stem) & given_groups:
-            best = max(best, 0.9)
-        elif stem in context:
+        if (not word.name and lexicon.groups(stem) & given_groups) or stem in context:
             best = max(best, 0.9)
         elif _similar(stem, given.stems):
             best = max(best, 0.85)
@@ -104,9 +103,9 @@ def _groups(stems: frozenset[str]) -> frozenset[int]:
 
 
 def coverage(claim: Analysed, given: Analysed, context: frozenset[str]) -> tuple[float, list[Word]]:
-    """The share of a statement's meaning found in a stretch, and the weighty words not found."""
+    """Return the share of a statement's meaning found in a stretch, and the weighty words not found."""
     groups = _groups(given.stems)
-    pairs = frozenset(pair for word in given.words for pair, _ in contradictions.polar_of(word))
+    pairs = frozenset(pair for word in given.words for pair, _ in polarity.polar_of(word))
     total = found = 0.0
     missing: list[Word] = []
     named = frozenset(stem for item in claim.quantities for stem in lexicon.dimension_stems(item.dimension))
@@ -127,7 +126,7 @@ def coverage(claim: Analysed, given: Analysed, context: frozenset[str]) -> tuple
 
 
 def judge(claim_text: str, evidence: Evidence) -> Verdict:
-    """The verdict on one statement against one source.
+    """Return the verdict on one statement against one source.
 
     Stretches of one to three sentences are tried from the best covered on; a contradiction in all good ones makes the
     statement UNSUPPORTED, one in the best alone still leaves the others to speak for it.
@@ -158,7 +157,9 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
         if not reason and window.score >= SUPPORTED_AT:
             return Verdict(SUPPORT_SUPPORTED, window.score, window.start, window.end)
         if weakest is None:
-            weakest = Verdict(SUPPORT_WEAK, window.score, window.start, window.end, reason or "only partly in the source")
+            weakest = Verdict(
+                SUPPORT_WEAK, window.score, window.start, window.end, reason or "only partly in the source"
+            )
     if weakest is not None and not (first_reason and weakest.score < best.score * 0.9):
         return weakest
     reason = first_reason or _absent(claim, evidence)
@@ -180,7 +181,7 @@ def _windows(claim: Analysed, evidence: Evidence) -> list[_Window]:
 
 
 def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[_Window]) -> Verdict:
-    """A statement in another language than its source: names and numbers can be checked, the rest cannot."""
+    """Return a statement in another language than its source: names and numbers can be checked, the rest cannot."""
     whole = analyse(evidence.text, evidence.language)
     absent = [quantity.text for quantity in claim.quantities if contradictions.quantity_match(quantity, whole) is None]
     best = windows[0]
@@ -205,5 +206,5 @@ def _absent(claim: Analysed, evidence: Evidence) -> str:
 
 
 def terms_of(texts: Sequence[str], language: str) -> frozenset[str]:
-    """The stems of several texts together."""
+    """Return the stems of several texts together."""
     return frozenset(stem for text in texts for stem in analyse(text, language).stems)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables read better in rows
 """Words for units, currencies, magnitudes, months and numbers in English and French."""
 
 from __future__ import annotations
@@ -91,7 +92,15 @@ NUMBER_WORDS: dict[str, float] = {
 
 
 # These read as ordinary words unless written just so.
-CASED_UNITS = {"mo": {"Mo", "MO"}, "go": {"Go", "GO"}, "to": {"To", "TO"}, "ko": {"Ko", "KO", "ko"}, "v": {"V"}, "w": {"W"}, "pa": {"Pa"}}
+CASED_UNITS = {
+    "mo": {"Mo", "MO"},
+    "go": {"Go", "GO"},
+    "to": {"To", "TO"},
+    "ko": {"Ko", "KO", "ko"},
+    "v": {"V"},
+    "w": {"W"},
+    "pa": {"Pa"},
+}
 
 
 def unit_words() -> list[str]:

@@ -6,20 +6,24 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from footnote_text.lexical import fold, is_unspaced, terms
+
 from footnote_generation.lexicon import NEGATIONS, irregular
 from footnote_generation.quantities import Quantity, find
-from footnote_text.lexical import fold, is_unspaced, terms
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’.&/](?=[^\W_])[^\W_]+)*")
 _CLAUSE = re.compile(
-    r"[;:()\n|]|[.!?。！？](?=\s|$)|,(?!\d)|\b(?:but|while|whereas|although|though|however|unless|mais|tandis que|alors que|bien que|cependant|toutefois|sauf)\b",
+    r"[;:()\n|]|[.!?。！？](?=\s|$)|,(?!\d)|\b(?:but|while|whereas|although|though|however|unless|mais|tandis que"
+    r"|alors que|bien que|cependant|toutefois|sauf)\b",
     re.IGNORECASE,
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•\-–—\"“«(\[|]\s*)$")
 _NEGATION = re.compile(r"n['’]t\b", re.IGNORECASE)
 # "not only", "no more than", "pas seulement" and the like deny nothing.
 _NO_NEGATION = re.compile(
-    r"\b(?:not only|no (?:more|less|fewer|later|earlier|longer) than|not (?:more|less|fewer|later) than|whether or not|no\.|pas (?:seulement|moins|plus)|pas plus (?:de|tard)|non seulement|ni plus ni moins|without (?:doubt|exception)|sans (?:doute|exception))\b",
+    r"\b(?:not only|no (?:more|less|fewer|later|earlier|longer) than|not (?:more|less|fewer|later) than"
+    r"|whether or not|no\.|pas (?:seulement|moins|plus)|pas plus (?:de|tard)|non seulement|ni plus ni moins"
+    r"|without (?:doubt|exception)|sans (?:doute|exception))\b",
     re.IGNORECASE,
 )
 
@@ -74,7 +78,16 @@ def analyse(text: str, language: str) -> Analysed:
         if len(token) > 2 and is_unspaced(token[0]):
             # No spaces between words: every pair of characters stands for one.
             words.extend(
-                Word(start + i, start + i + 2, token[i : i + 2], (fold(token[i : i + 2]),), False, denies, clause, counted)
+                Word(
+                    start + i,
+                    start + i + 2,
+                    token[i : i + 2],
+                    (fold(token[i : i + 2]),),
+                    False,
+                    denies,
+                    clause,
+                    counted,
+                )
                 for i in range(len(token) - 1)
             )
             continue

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from footnote.types.v1.answer_pb2 import Source
+
 from footnote_generation.claims import PlacedMarker
 from footnote_generation.markers import Marker, Piece
 from footnote_generation.places import Place, find_places, matching
@@ -83,7 +84,9 @@ class Writer:
         fitting = matching(place, self.sources)
         if not fitting:
             self.invalid += 1
-            self.warnings.append(f"A citation of {place.filename or 'a place'}, which is not among the sources given, was removed.")
+            self.warnings.append(
+                f"A citation of {place.filename or 'a place'}, which is not among the sources given, was removed."
+            )
             self._removed = True
             self._capitalise = not marker.raw.startswith(("[", "(", "【"))
             return ""

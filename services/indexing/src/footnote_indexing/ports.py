@@ -29,6 +29,10 @@ class ChunkStore(Protocol):
         """Read chunks in order of their ids."""
         ...
 
+    async def ids(self, space: str, expr: str, limit: int, timeout: float = ...) -> list[str]:
+        """Return ids of rows in order."""
+        ...
+
     async def vectors(self, space: str, ids: Sequence[str], timeout: float = ...) -> dict[str, Vectors]:
         """Return the vectors of rows by id, each of shape (dimensions,); ids that are not there are left out."""
         ...

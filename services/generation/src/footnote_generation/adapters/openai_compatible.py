@@ -10,11 +10,11 @@ from typing import Any
 
 import httpx2
 import openai
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM
+from footnote_kit.errors import Unavailable
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, RetryableFailure, Stop, Words
-from footnote_kit.errors import Unavailable
 
 _STOPS = {"length": Stop.LENGTH, "max_tokens": Stop.LENGTH, "content_filter": Stop.FILTERED}
 
@@ -54,7 +54,7 @@ class OpenAICompatible:
         self.id = preset.id
         self.default_model = default_model or preset.default_model
         self._preset = preset
-        # Time-outs between words and attempts are kept outside, the same for every provider; here only connecting has one.
+        # Time-outs between words are kept outside, the same for every provider; here only connecting has one.
         timeout = httpx2.Timeout(None, connect=connect_timeout, pool=connect_timeout)
         self._client = openai.AsyncOpenAI(
             api_key=api_key or "none", base_url=base_url or preset.base_url, timeout=timeout, max_retries=0
@@ -159,7 +159,7 @@ def _status_failure(error: openai.APIStatusError, provider: str) -> Exception:
 
 
 def _words(error: openai.APIError) -> str:
-    """The provider's own words, on one line and not endless; they may quote a key, which is cut out."""
+    """Return the provider's own words, on one line and not endless; they may quote a key, which is cut out."""
     body = error.body
     message = body.get("message") if isinstance(body, dict) else None
     text = " ".join(str(message or error.message).split())[:200]

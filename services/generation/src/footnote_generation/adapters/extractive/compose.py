@@ -6,17 +6,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from footnote.types.v1.answer_pb2 import Source
+
 from footnote_generation.adapters.extractive.confidence import confidence, signs
 from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Kind, Question, read
 from footnote_generation.adapters.extractive.ranking import Ranked, rank
-from footnote.types.v1.answer_pb2 import Source
 
 _LONGEST = 420
 _MORE = {Kind.LIST: 3, Kind.REASON: 2, Kind.MANNER: 3, Kind.DEFINITION: 2, Kind.THING: 2}
 _LEAD = re.compile(
-    r"^(?:however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently|nevertheless|meanwhile|for example|for instance|as a result|"
-    r"cependant|toutefois|de plus|en outre|par ailleurs|ainsi|par conséquent|néanmoins|par exemple|en effet|or|donc),\s+",
+    r"^(?:however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently|nevertheless"
+    r"|meanwhile|for example|for instance|as a result|"
+    r"cependant|toutefois|de plus|en outre|par ailleurs|ainsi|par conséquent|néanmoins|par exemple|en effet|or"
+    r"|donc),\s+",
     re.IGNORECASE,
 )
 _FOOTNOTES = re.compile(r"\s?[\[(]\s?\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\s?[\])](?!\w)")
@@ -31,7 +34,7 @@ class Draft:
 
 
 def draft(question_text: str, sources: Sequence[Source]) -> Draft:
-    """The best answer that the sources' sentences give, however poor: `support` tells."""
+    """Return the best answer that the sources' sentences give, however poor: `support` tells."""
     question = read(question_text)
     found = units(sources, question.language)
     if not found:
@@ -47,7 +50,7 @@ def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit])
 
 
 def _choose(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The best sentence, and others that add to it: as many as the kind of question wants."""
+    """Return the best sentence, and others that add to it: as many as the kind of question wants."""
     best = ranked[0]
     chosen = [best]
     limit = _MORE.get(question.kind, 2)
@@ -72,7 +75,7 @@ def _adds(item: Ranked, other: Ranked) -> bool:
 
 
 def tidy(unit: Unit) -> str:
-    """A sentence made fit to stand alone: on one line, without its own footnote marks, links to what came before, or length."""
+    """Return a sentence fit to stand alone: on one line, not too long, without footnote marks and leading links."""
     text = " ".join(unit.text.split())
     text = re.sub(r"^(?:[-*•–|]+|#{1,6}|\d{1,2}[.)])\s+", "", text)
     text = _FOOTNOTES.sub("", text).strip(" |")

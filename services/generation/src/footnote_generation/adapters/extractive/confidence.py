@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
+from footnote_text.lexical import is_unspaced
+
 from footnote_generation import lexicon
 from footnote_generation.adapters.extractive.passages import Unit
 from footnote_generation.adapters.extractive.question import Kind, Question
 from footnote_generation.adapters.extractive.ranking import Ranked, answers_kind
 from footnote_generation.quantities import Quantity, same_value
-from footnote_text.lexical import is_unspaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ _WEIGHTS = (-3.37, 0.36, 0.57, 1.03, 1.2, 0.51, 1.91, 0.08, 0.34, -0.06, -0.5)
 
 
 def signs(question: Question, best: Ranked, units: Sequence[Unit], source_weight: float) -> Signs:
-    """The signs for the best sentence of ranked ones."""
+    """Return the signs for the best sentence of ranked ones."""
     unit = best.unit
     own = [other for other in units if other.source == unit.source]
     source_stems = frozenset(stem for other in own for stem in other.analysed.stems) | unit.context
@@ -68,7 +69,7 @@ def signs(question: Question, best: Ranked, units: Sequence[Unit], source_weight
 
 
 def confidence(found: Signs) -> float:
-    """The probability that the sources answer the question, 0 to 1."""
+    """Return the probability that the sources answer the question, 0 to 1."""
     total = _WEIGHTS[0] + sum(weight * value for weight, value in zip(_WEIGHTS[1:], astuple(found), strict=True))
     return 1 / (1 + math.exp(-total))
 

@@ -7,10 +7,11 @@ import re
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
+from footnote_text import tokens
+
 from footnote_generation import phrases
 from footnote_generation.adapters.extractive.compose import draft
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Stop, Words
-from footnote_text import tokens
 
 _THANKS = re.compile(r"(?i)\b(?:thank|thanks|thx|merci|danke|gracias|grazie|obrigad)")
 _FINAL = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
@@ -59,7 +60,7 @@ class Extractive:
 
 
 def cited(sentence: str, number: int) -> str:
-    """A sentence with its marker before the full stop: "The stock is 150 [2]."."""
+    """Return a sentence with its marker before the full stop: "The stock is 150 [2]."."""
     match = _FINAL.search(sentence)
     if match is None:
         return f"{sentence} [{number}]."

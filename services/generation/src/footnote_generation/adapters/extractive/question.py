@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from footnote_generation.words import Analysed, Word, analyse
 from footnote_text import language as languages
 from footnote_text.lexical import is_unspaced
+
+from footnote_generation.wordlists import word_set
+from footnote_generation.words import Analysed, Word, analyse
 
 
 class Kind(Enum):
@@ -46,28 +48,59 @@ def _start(text: str) -> str:
 _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
-        (Kind.TIME, _start(r"when|(?:what|which) (?:(?:was|is) the )?(?:year|date|day|month|decade|century|time|era|period)s?|quand|(?:quelle?s?) (?:est la |était la |fut la )?(?:année|date|jour|mois|siècle|période|époque|heure)s?") + r"|多少年|何时|什么时候|哪(?:一)?年|几月|哪天|日期"),
-        (Kind.COUNT, r"\bhow many\b|\bcombien d(?:e|['’])|\b(?:what|quel) (?:is|was|est|était) (?:the|le) (?:total )?(?:number|nombre)\b|\b(?:number|nombre) (?:of|de|d['’])|多少个|几个|有多少|几位|几次"),
-        (Kind.AMOUNT, r"\bhow (?:much|long|far|old|tall|high|big|large|often|fast|wide|deep|heavy|late|early|soon)\b|\bcombien\b|\b(?:what|which|quelle?s?) (?:(?:is|was|were|est|était|sont) (?:the |le |la |les |l['’])?)?(?:\w+ ){0,3}?(?:percentage|percent|proportion|share|rate|price|cost|amount|budget|salary|temperature|distance|length|height|size|duration|weight|speed|revenue|profit|total|pourcentage|part|taux|prix|coût|montant|salaire|température|durée|taille|poids|superficie|vitesse|population|longueur|hauteur|stock|quantité|quantity|tarif|délai|fee|limit|deadline)\b|多少|多长|多大|多高|多远"),
-        (Kind.PERSON, _start(r"who|whom|whose|(?:what|which) (?:person|man|woman|people|president|king|queen|leader|actor|actress|singer|author|artist|player|coach|scientist|philosopher|general|emperor|director|producer)s?|qui|à qui|(?:quelle?s?) (?:personne|homme|femme|président|roi|reine|auteur|acteur|joueur|chanteur|empereur|réalisateur|architecte|peintre)s?|comment s['’]appelle") + r"|谁|哪位"),
-        (Kind.PLACE, _start(r"where|(?:what|which) (?:city|country|state|town|place|location|region|area|street|island|continent|river|county|province|venue|stadium)|où|(?:quelle?s?) (?:ville|pays|lieu|endroit|région|rue|île|continent|département|province|stade|état|quartier)s?") + r"|哪里|哪儿|何地|哪个(?:国家|城市|省)|什么地方"),
-        (Kind.REASON, r"\bwhy\b|\bpourquoi\b|\b(?:what|quelle?) (?:is|was|were|est|était|fut) (?:the |la |le )?(?:reason|cause|purpose|raison|but|motif)s?\b|\bwhat caused\b|为什么|为何|原因"),
-        (Kind.LIST, r"\b(?:list|name|enumerate|cite[zr]?|énum[eè]re[zr]?) (?:the|all|two|three|four|some|les|des|deux|trois)\b|\b(?:what|which) (?:are|were) the\b|\bquel(?:le)?s (?:sont|étaient|furent)\b|哪些"),
-        (Kind.DEFINITION, r"^\s*(?:what(?:['’]s| is| are| was| were)|define|explain|describe|qu['’]est[- ]ce (?:que|qu['’])|c['’]est quoi|que signifie|what does \w+ (?:mean|stand for))\b|是什么|什么是"),
+        (Kind.TIME, _start(
+            r"when|(?:what|which) (?:(?:was|is) the )?(?:year|date|day|month|decade|century|time|era|period)s?"
+            r"|quand|(?:quelle?s?) (?:est la |était la |fut la )?(?:année|date|jour|mois|siècle|période|époque"
+            r"|heure)s?") + r"|多少年|何时|什么时候|哪(?:一)?年|几月|哪天|日期"),
+        (Kind.COUNT,
+            r"\bhow many\b|\bcombien d(?:e|['’])|\b(?:what|quel) (?:is|was|est|était) (?:the|le) (?:total "
+            r")?(?:number|nombre)\b|\b(?:number|nombre) (?:of|de|d['’])|多少个|几个|有多少|几位|几次"),
+        (Kind.AMOUNT,
+            r"\bhow (?:much|long|far|old|tall|high|big|large|often|fast|wide|deep|heavy|late|early|soon)\b"
+            r"|\bcombien\b|\b(?:what|which|quelle?s?) (?:(?:is|was|were|est|était|sont) (?:the |le |la |les "
+            r"|l['’])?)?(?:\w+ ){0,3}?(?:percentage|percent|proportion|share|rate|price|cost|amount|budget"
+            r"|salary|temperature|distance|length|height|size|duration|weight|speed|revenue|profit|total"
+            r"|pourcentage|part|taux|prix|coût|montant|salaire|température|durée|taille|poids|superficie"
+            r"|vitesse|population|longueur|hauteur|stock|quantité|quantity|tarif|délai|fee|limit|deadline)\b"
+            r"|多少|多长|多大|多高|多远"),
+        (Kind.PERSON, _start(
+            r"who|whom|whose|(?:what|which) (?:person|man|woman|people|president|king|queen|leader|actor"
+            r"|actress|singer|author|artist|player|coach|scientist|philosopher|general|emperor|director"
+            r"|producer)s?|qui|à qui|(?:quelle?s?) (?:personne|homme|femme|président|roi|reine|auteur|acteur"
+            r"|joueur|chanteur|empereur|réalisateur|architecte|peintre)s?|comment s['’]appelle") + r"|谁|哪位"),
+        (Kind.PLACE, _start(
+            r"where|(?:what|which) (?:city|country|state|town|place|location|region|area|street|island"
+            r"|continent|river|county|province|venue|stadium)|où|(?:quelle?s?) (?:ville|pays|lieu|endroit"
+            r"|région|rue|île|continent|département|province|stade|état|quartier)s?")
+            + r"|哪里|哪儿|何地|哪个(?:国家|城市|省)|什么地方"),
+        (Kind.REASON,
+            r"\bwhy\b|\bpourquoi\b|\b(?:what|quelle?) (?:is|was|were|est|était|fut) (?:the |la |le )?(?:reason"
+            r"|cause|purpose|raison|but|motif)s?\b|\bwhat caused\b|为什么|为何|原因"),
+        (Kind.LIST,
+            r"\b(?:list|name|enumerate|cite[zr]?|énum[eè]re[zr]?) (?:the|all|two|three|four|some|les|des|deux"
+            r"|trois)\b|\b(?:what|which) (?:are|were) the\b|\bquel(?:le)?s (?:sont|étaient|furent)\b|哪些"),
+        (Kind.DEFINITION,
+            r"^\s*(?:what(?:['’]s| is| are| was| were)|define|explain|describe|qu['’]est[- ]ce (?:que|qu['’])"
+            r"|c['’]est quoi|que signifie|what does \w+ (?:mean|stand for))\b|是什么|什么是"),
         (Kind.MANNER, r"\bhow\b|\bcomment\b|\bde quelle (?:manière|façon)\b|如何|怎么"),
-        (Kind.YES_NO, r"^\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|must|est[- ]ce (?:que|qu['’])|(?:est|sont|peut|peuvent|doit|faut|a|ont)[- ](?:il|elle|on|ils|elles|t)|y a[- ]t)\b|吗"),
+        (Kind.YES_NO,
+            r"^\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|must|est[- ]ce "
+            r"(?:que|qu['’])|(?:est|sont|peut|peuvent|doit|faut|a|ont)[- ](?:il|elle|on|ils|elles|t)|y "
+            r"a[- ]t)\b|吗"),
     )
 )  # fmt: skip
 _CATEGORY = re.compile(
-    r"(?i)\b(?:what|which|quel(?:le)?s?|how many|combien d(?:e |['’]))\s*(?:type of |kind of |sort of |types? de |kinds of )?((?:[^\W\d_]+\s+){0,1}[^\W\d_]+)"
+    r"(?i)\b(?:what|which|quel(?:le)?s?|how many|combien d(?:e |['’]))\s*(?:type of |kind of |sort of |types? "
+    r"de |kinds of )?((?:[^\W\d_]+\s+){0,1}[^\W\d_]+)"
 )
 # Words that ask rather than tell: the answer's sentence need not hold them.
-_ASKING = frozenset(
-    """what which who whom whose when where why how many much name list year date day month person people place city country
-    kind type sort number percentage percent amount long far old called known call mean stand happen describe define explain tell give
-    quel quelle quels quelles qui quand où combien pourquoi comment année date jour mois personne lieu ville pays sorte genre nombre
-    pourcentage appelle nom type citer décrire expliquer définir donner est-ce""".split()
-)
+_ASKING = word_set("""what which who whom whose when where why how many much name list year date day month
+    person people place city country
+    kind type sort number percentage percent amount long far old called known call mean stand happen
+    describe define explain tell give
+    quel quelle quels quelles qui quand où combien pourquoi comment année date jour mois personne lieu ville
+    pays sorte genre nombre
+    pourcentage appelle nom type citer décrire expliquer définir donner est-ce""")
 # Characters of Chinese questions that ask or join: a pair with one of them says nothing of the subject.
 _ASKING_CHARS = frozenset("哪谁什么几吗呢的了是在有多少何为个年月日被于和与及其")
 

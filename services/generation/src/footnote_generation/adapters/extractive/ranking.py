@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from footnote_generation import lexicon
 from footnote_generation.adapters.extractive.passages import Unit
 from footnote_generation.adapters.extractive.question import Kind, Question
+from footnote_generation.wordlists import word_set
 from footnote_generation.words import Word
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A sentence with its score; the share of the question covered by it with its surroundings, and by its whole source;
+    """A sentence with its score and what the score is made of.
 
-    and the share of the question's neighbouring words that it keeps together.
+    `covered` is the share of the question in it and its surroundings, `source_covered` that in its whole source,
+    `together` the share of the question's neighbouring words that it keeps together.
     """
 
     unit: Unit
@@ -40,13 +43,17 @@ class Weights:
 
 
 def _wanted(question: Question, units: Sequence[Unit]) -> dict[str, float]:
-    """The question's stems with weights: rare among the sources' sentences and names weigh more."""
+    """Return the question's stems with weights: rare among the sources' sentences and names weigh more."""
     total = len(units)
     weights: dict[str, float] = {}
     for word in question.about:
         for stem in word.stems:
             frequency = sum(1 for unit in units if stem in unit.analysed.stems)
-            rarity = math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)) if frequency else math.log(1 + 2 * total + 1)
+            rarity = (
+                math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+                if frequency
+                else math.log(1 + 2 * total + 1)
+            )
             value = max(0.3, rarity) * (1.3 if word.name else 1.0)
             if stem in lexicon.light_stems():
                 value *= 0.4
@@ -74,8 +81,10 @@ def answers_kind(question: Question, unit: Unit) -> float:
     return 0.5
 
 
-_BECAUSE = frozenset("because due since reason cause caused therefore thus order car parce raison cause afin grâce puisque".split())
-_IS = frozenset("is are was were means refers est sont était désigne signifie".split())
+_BECAUSE = word_set(
+    "because due since reason cause caused therefore thus order car parce raison cause afin grâce puisque"
+)
+_IS = word_set("is are was were means refers est sont était désigne signifie")
 
 
 def _mentions(unit: Unit, words: frozenset[str]) -> bool:
@@ -83,9 +92,9 @@ def _mentions(unit: Unit, words: frozenset[str]) -> bool:
 
 
 def _nearness(question: Question, unit: Unit) -> float:
-    """The share of neighbouring words of the question that are neighbours in the sentence too."""
+    """Return the share of neighbouring words of the question that are neighbours in the sentence too."""
     stems = [word.stems[0] for word in question.about]
-    pairs = list(zip(stems, stems[1:], strict=False))
+    pairs = list(pairwise(stems))
     if not pairs:
         return 0.0
     order = [stem for word in unit.analysed.words for stem in word.stems[:1]]
@@ -100,7 +109,9 @@ def _nearness(question: Question, unit: Unit) -> float:
     return close / len(pairs)
 
 
-def rank(question: Question, units: Sequence[Unit], scores: Sequence[float], weights: Weights | None = None) -> list[Ranked]:
+def rank(
+    question: Question, units: Sequence[Unit], scores: Sequence[float], weights: Weights | None = None
+) -> list[Ranked]:
     """Order sentences best first; `scores` are the sources' own, by rank."""
     weights = weights or Weights()
     wanted = _wanted(question, units)
@@ -108,7 +119,9 @@ def rank(question: Question, units: Sequence[Unit], scores: Sequence[float], wei
     groups = {stem: lexicon.groups(stem) for stem in wanted}
     covered_by_source: dict[int, float] = {}
     for source in {unit.source for unit in units}:
-        stems = frozenset(stem for unit in units if unit.source == source for stem in (*unit.analysed.stems, *unit.context))
+        stems = frozenset(
+            stem for unit in units if unit.source == source for stem in (*unit.analysed.stems, *unit.context)
+        )
         covered_by_source[source] = sum(value for stem, value in wanted.items() if stem in stems) / total
     top = max(scores, default=0.0) or 1.0
     ranked: list[Ranked] = []
@@ -141,7 +154,7 @@ def rank(question: Question, units: Sequence[Unit], scores: Sequence[float], wei
 
 
 def _penalty(question: Question, unit: Unit) -> float:
-    """What counts against a sentence: being a question itself, a mere heading, or nothing but the question's words."""
+    """Return what counts against a sentence: being a question, a heading, or but the question's words."""
     text = unit.text.rstrip()
     penalty = 0.0
     if text.endswith(("?", "？")):
@@ -155,5 +168,5 @@ def _penalty(question: Question, unit: Unit) -> float:
 
 
 def content_words(words: Sequence[Word]) -> frozenset[str]:
-    """The stems of words that carry meaning."""
+    """Return the stems of words that carry meaning."""
     return frozenset(stem for word in words for stem in word.stems if stem not in lexicon.light_stems())
