@@ -13,6 +13,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py libs/contracts
 
 setup: $(VENV)/.installed
 
+demo: setup
+	$(BIN)/python deploy/demo.py
+
 test: setup
 	$(BIN)/python -m pytest tests -m "not bench"
 

@@ -37,7 +37,7 @@ class App:
 
 @dataclass
 class Runtime:
-    """What the kit gives to every `build`: where state lives, and how to reach the other stages and the vector store."""
+    """What the kit gives to every `build`: where state lives, how to reach the other stages and the vector store."""
 
     settings: KitSettings
     data_dir: Path

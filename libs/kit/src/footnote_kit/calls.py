@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Generator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,11 @@ from opentelemetry.trace import Span, SpanKind
 from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry
 from footnote_kit.errors import DeadlineExceeded
-from footnote_kit.interceptor import REQUEST_ID_KEY
+from footnote_kit.interceptor import REQUEST_ID_KEY, UNTRACED
 
-_FOREIGN = "/grpc."
+_UNTRACED = ("/grpc.", UNTRACED)
+# What grpc.aio makes of a write to a call that the peer has ended already, until the real status arrives.
+_WRITE_FAILED = "Internal error from Core"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class _Call:
         self._wiring, self._method = wiring, method
         self._started = time.perf_counter()
         self._source_error: BaseException | None = None
-        self._ended = False
+        self._ended = True  # until there is a span to end
         remaining = call_context.time_remaining()
         if remaining == 0:
             raise DeadlineExceeded("The time given to the call ran out")
@@ -54,17 +57,17 @@ class _Call:
         if streams_requests and request is not None:
             request = self._watched(request)
         arguments = (request,) if request is not None or not streams_requests else ()
+        self._ended = False
         self._rpc = start(*arguments, timeout=min(limits), metadata=metadata, **options)
 
     def _start_span(self, metadata: list[tuple[str, str | bytes]]) -> Span | None:
-        """Start the client span and put its context into the metadata; none for health and reflection."""
-        if self._method.startswith(_FOREIGN):
+        """Start the client span and put its context into the metadata; none where the caller sees to it."""
+        if self._method.startswith(_UNTRACED) or any(key == "traceparent" for key, _ in metadata):
             return None
-        rpc_service, _, rpc_method = self._method[1:].rpartition("/")
         span = telemetry.tracer().start_span(
             self._method[1:],
             kind=SpanKind.CLIENT,
-            attributes={names.RPC_SYSTEM: "grpc", names.RPC_SERVICE: rpc_service, names.RPC_METHOD: rpc_method},
+            attributes={names.RPC_SYSTEM: "grpc", names.RPC_METHOD: self._method[1:]},
         )
         metadata.append(("traceparent", telemetry.traceparent(span)))
         return span
@@ -82,8 +85,10 @@ class _Call:
             self._source_error = error
             raise
 
-    def _failure(self, error: BaseException) -> BaseException:
+    async def _failure(self, error: BaseException) -> BaseException:
         """Return the exception to raise for one that came out of grpc.aio, and end the span."""
+        if isinstance(error, grpc.aio.AioRpcError) and error.details() == _WRITE_FAILED:
+            error = await self._real_status(error)
         shown = error
         if isinstance(error, asyncio.CancelledError) and self._source_error is not None:
             shown = self._source_error
@@ -93,25 +98,44 @@ class _Call:
         self._end(code, shown)
         return shown
 
+    async def _real_status(self, error: grpc.aio.AioRpcError) -> grpc.aio.AioRpcError:
+        """Return what the peer said where grpc.aio only knows that a write failed: the status is on its way."""
+        for attempt in range(10):
+            await asyncio.sleep(0.001 * 2**attempt)
+            if await self._rpc.details() != _WRITE_FAILED:
+                return await self._status()
+        return error
+
+    async def _status(self) -> grpc.aio.AioRpcError:
+        """Return the error of a call that has ended."""
+        rpc = self._rpc
+        return grpc.aio.AioRpcError(
+            await rpc.code(), await rpc.initial_metadata(), await rpc.trailing_metadata(), await rpc.details()
+        )
+
     def _end(self, code: grpc.StatusCode, error: BaseException | None = None) -> None:
-        if self._ended or self._span is None:
+        if self._ended:
             return
         self._ended = True
-        self._span.set_attribute(names.RPC_STATUS_CODE, code.value[0])
+        if self._span is None:
+            return
+        self._span.set_attribute(names.RPC_STATUS_CODE, code.name)
         if isinstance(error, asyncio.CancelledError):
             self._span.set_attribute(names.CANCELLED, True)
         elif error is not None:
             telemetry.mark_failed(self._span, error)
         self._span.end()
-        rpc_service, _, rpc_method = self._method[1:].rpartition("/")
         telemetry.histogram(names.RPC_CLIENT_DURATION).record(
             time.perf_counter() - self._started,
-            {names.RPC_SERVICE: rpc_service, names.RPC_METHOD: rpc_method, names.RPC_STATUS_CODE: code.value[0]},
+            {names.RPC_METHOD: self._method[1:], names.RPC_STATUS_CODE: code.name},
         )
 
     def __del__(self) -> None:
-        # A stream left before its end, or a call nobody waited for: grpc.aio cancels it, the span must end too.
-        if not getattr(self, "_ended", True):
+        # A stream left before its end, or a call nobody waited for. grpc.aio would cancel it only when the garbage
+        # collector finds the cycle that it forms with its iterator.
+        if not self._ended:
+            with suppress(RuntimeError):  # the event loop is closed: so is the connection
+                self._rpc.cancel()
             self._end(grpc.StatusCode.CANCELLED, asyncio.CancelledError())
 
     def cancel(self) -> bool:
@@ -159,22 +183,19 @@ class _Call:
         try:
             await self._rpc.wait_for_connection()
         except BaseException as error:
-            raise self._failure(error) from None
+            raise await self._failure(error) from None
 
     async def write(self, request: Any) -> None:
         """Send a request; raises what ended the call when it has ended."""
         try:
             await self._rpc.write(request)
         except asyncio.InvalidStateError:
-            code = await self._rpc.code()
-            if code is grpc.StatusCode.OK:
+            ended = await self._status()
+            if ended.code() is grpc.StatusCode.OK:
                 raise
-            error = grpc.aio.AioRpcError(
-                code, await self._rpc.initial_metadata(), await self._rpc.trailing_metadata(), await self._rpc.details()
-            )
-            raise self._failure(error) from None
+            raise await self._failure(ended) from None
         except BaseException as error:
-            raise self._failure(error) from None
+            raise await self._failure(error) from None
 
     async def done_writing(self) -> None:
         """Say that no more requests come."""
@@ -203,7 +224,7 @@ class UnaryCall(_Call):
         try:
             response = await self._rpc
         except BaseException as error:
-            raise self._failure(error) from None
+            raise await self._failure(error) from None
         self._end(grpc.StatusCode.OK)
         return response
 
@@ -235,14 +256,14 @@ class StreamCall(_Call):
             self._end(grpc.StatusCode.OK)
             raise
         except BaseException as error:
-            raise self._failure(error) from None
+            raise await self._failure(error) from None
 
     async def read(self) -> Any:
         """Return the next response, or grpc.aio.EOF."""
         try:
             response = await self._rpc.read()
         except BaseException as error:
-            raise self._failure(error) from None
+            raise await self._failure(error) from None
         if response is grpc.aio.EOF:
             self._end(grpc.StatusCode.OK)
         return response

@@ -14,6 +14,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from footnote_kit import tls
 from footnote_kit.calls import StreamCall, UnaryCall, Wiring
 from footnote_kit.errors import FootnoteError
+from footnote_kit.net import is_loopback
 from footnote_kit.settings import KitSettings
 
 # Calls with these verbs change nothing and may be repeated.
@@ -31,7 +32,14 @@ def service_config(peer: str) -> str:
     """Return the service config of the channel to a stage: round robin, retries of safe calls, never a timeout."""
     safe = _safe_methods(peer)
     methods = [{"name": safe, "retryPolicy": _RETRY}] if safe else []
-    return json.dumps({"loadBalancingConfig": [{"round_robin": {}}], "methodConfig": methods})
+    return json.dumps(
+        {
+            "loadBalancingConfig": [{"round_robin": {}}],
+            "methodConfig": methods,
+            # When most calls fail, repeating them all would only keep the peer down.
+            "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
+        }
+    )
 
 
 def _safe_methods(peer: str) -> list[dict[str, str]]:
@@ -64,6 +72,9 @@ def open_channel(address: str, peer: str = "", settings: KitSettings | None = No
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.min_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 2_000),
+        ("grpc.dns_min_time_between_resolutions_ms", 5_000),
+        # A company's proxy for the web must not stand between two processes of one machine.
+        ("grpc.enable_http_proxy", int(not is_loopback(address.rpartition(":")[0]))),
     ]
     credentials = tls.channel_credentials(settings)
     if credentials is None:

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from uuid import uuid4
 
 from footnote.types.v1.scope_pb2 import Scope
+from opentelemetry import context as otel_context
 from opentelemetry import trace
 
 from footnote_kit.names import TENANT_ID
@@ -66,7 +67,8 @@ def bind_deadline(seconds: float | None) -> None:
 
 @contextmanager
 def detached(service: str, scope: Scope | None = None) -> Iterator[None]:
-    """Run background work of a service under its own request id and without the deadline of what started it."""
+    """Run background work of a service: own request id, own trace, and no deadline of what started it."""
+    token = otel_context.attach(otel_context.Context())
     before = _service.get(), _scope.get(), _deadline.get(), _request_id.get()
     _service.set(service)
     _scope.set(scope)
@@ -75,6 +77,7 @@ def detached(service: str, scope: Scope | None = None) -> Iterator[None]:
     try:
         yield
     finally:
+        otel_context.detach(token)
         _service.set(before[0])
         _scope.set(before[1])
         _deadline.set(before[2])

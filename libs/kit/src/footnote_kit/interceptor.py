@@ -7,24 +7,28 @@ import asyncio
 import inspect
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Any, NoReturn
 
 import grpc
+from google.protobuf import descriptor_pool
 from opentelemetry import context as otel_context
 from opentelemetry import trace
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import Span, SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry
-from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, Unauthenticated
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, Unauthenticated, Unavailable
 from footnote_kit.logs import get_logger
 
 REQUEST_ID_KEY = "x-request-id"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _FOREIGN = "/grpc."
+UNTRACED = "/footnote.telemetry."  # looking at traces must not push them out of memory
+_WATCH = "Watch"
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
 _log = get_logger("footnote.rpc")
 _propagator = TraceContextTextMapPropagator()
 
@@ -52,19 +56,16 @@ class _Call:
         given = metadata.get(REQUEST_ID_KEY, "")
         request_id = call_context.bind_request_id(given if _REQUEST_ID.fullmatch(given) else "")
         call_context.bind_deadline(context.time_remaining())
-        rpc_service, _, rpc_method = method[1:].rpartition("/")
         parent = _propagator.extract(metadata, otel_context.Context())
-        self._span = telemetry.tracer(service).start_span(
-            method[1:],
-            context=parent,
-            kind=SpanKind.SERVER,
-            attributes={
+        if method.startswith(UNTRACED):
+            self._span: Span = trace.INVALID_SPAN
+        else:
+            attributes = {
                 names.RPC_SYSTEM: "grpc",
-                names.RPC_SERVICE: rpc_service,
-                names.RPC_METHOD: rpc_method,
+                names.RPC_METHOD: method[1:],
                 names.REQUEST_ID: request_id,
-            },
-        )
+            }
+            self._span = telemetry.tracer(service).start_span(method[1:], parent, SpanKind.SERVER, attributes)
         # Never detached: this task serves this call only, and a stream's generator may be closed in another context.
         otel_context.attach(trace.set_span_in_context(self._span, parent))
         context.set_trailing_metadata(((REQUEST_ID_KEY, request_id),))
@@ -73,8 +74,7 @@ class _Call:
     def end(self, code: grpc.StatusCode, error: BaseException | None = None) -> None:
         """Close the span and count the call."""
         seconds = time.perf_counter() - self._started
-        rpc_service, _, rpc_method = self._method[1:].rpartition("/")
-        self._span.set_attribute(names.RPC_STATUS_CODE, code.value[0])
+        self._span.set_attribute(names.RPC_STATUS_CODE, code.name)
         if isinstance(error, asyncio.CancelledError):
             self._span.set_attribute(names.CANCELLED, True)
         elif error is not None:
@@ -83,18 +83,18 @@ class _Call:
         telemetry.gauge(names.RPC_SERVER_ACTIVE).add(-1, {"footnote.service": self._service})
         telemetry.histogram(names.RPC_SERVER_DURATION).record(
             seconds,
-            {names.RPC_SERVICE: rpc_service, names.RPC_METHOD: rpc_method, names.RPC_STATUS_CODE: code.value[0]},
+            {names.RPC_METHOD: self._method[1:], names.RPC_STATUS_CODE: code.name},
         )
         _log.debug("rpc_served", method=self._method, code=code.name, ms=round(seconds * 1000, 2))
 
     async def fail(self, error: Exception) -> NoReturn:
         """End the call with an exception's status; one that is not ours tells the caller nothing but the request id."""
         if isinstance(error, grpc.aio.AbortError):
-            self.end(grpc.StatusCode(self._context.code()), error)
+            self.end(_CODES.get(self._context.code(), grpc.StatusCode.UNKNOWN), error)
             raise error
         known = self._known(error)
         code = getattr(grpc.StatusCode, known.code)
-        if known.code == "INTERNAL" and known is not error:
+        if known.code == "INTERNAL" and not isinstance(error, FootnoteError):
             _log.error("rpc_failed", method=self._method, exc_info=error)
         else:
             _log.info("rpc_refused", method=self._method, code=known.code, reason=known.reason, message=known.message)
@@ -105,6 +105,8 @@ class _Call:
 
     def _known(self, error: Exception) -> FootnoteError:
         """Return the error to show."""
+        while isinstance(error, ExceptionGroup):  # what a TaskGroup makes of the failure of one of its tasks
+            error = next((one for one in error.exceptions if not isinstance(one, FootnoteError)), error.exceptions[0])
         if isinstance(error, FootnoteError):
             return error
         if isinstance(error, grpc.aio.AioRpcError):
@@ -115,14 +117,50 @@ class _Call:
         return Internal(f"Internal error; request id {request_id}", metadata={"request_id": request_id})
 
 
-async def _first_checked(requests: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
-    """Yield the requests of a client stream after checking the scope of the first."""
-    first = True
-    async for request in requests:
-        if first:
-            require_scope(request)
-            first = False
-        yield request
+class _Requests:
+    """The requests of a client stream whose first one has been read already."""
+
+    __slots__ = ("_first", "_rest")
+
+    def __init__(self, first: Any, rest: AsyncIterator[Any]) -> None:
+        self._first, self._rest = first, rest
+
+    def __aiter__(self) -> "_Requests":
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._first is None:
+            return await anext(self._rest)
+        first, self._first = self._first, None
+        return first
+
+
+def _carries_scope(method: str) -> bool:
+    """Return whether a method's requests have a scope; also true for methods outside of our contracts."""
+    try:
+        found = descriptor_pool.Default().FindMethodByName(method[1:].replace("/", "."))
+    except KeyError:
+        return True
+    return "scope" in found.input_type.fields_by_name
+
+
+async def checked(method: str, request: Any, streams_requests: bool) -> Any:
+    """Return the request, or the stream of them, after checking the scope; of a stream the first one carries it.
+
+    The first one is read here and not when the handler comes to it, so that the scope is known to the handler's own
+    task even if it reads the stream in another.
+    """
+    if not streams_requests:
+        require_scope(request)
+        return request
+    rest = aiter(request)
+    first = await anext(rest, None)
+    if first is None and not _carries_scope(method):
+        raise InvalidArgument("The stream ended before its first message")
+    if first is None:
+        raise Unauthenticated("The stream ended before a message said on whose behalf", reason="SCOPE_MISSING")
+    require_scope(first)
+    return _Requests(first, rest)
 
 
 class KitInterceptor(grpc.aio.ServerInterceptor):
@@ -131,6 +169,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
     def __init__(self, service: str) -> None:
         self._service = service
         self._wrapped: dict[str, Any] = {}
+        self._watches: set[asyncio.Task[Any]] = set()
+        self._draining = False
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: grpc.HandlerCallDetails
@@ -164,12 +204,9 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         async def handle(request: Any, context: Any) -> Any:
             call = _Call(self._service, method, context)
             try:
-                if streams_requests:
-                    async with aclosing(_first_checked(request)) as requests:
-                        response = await behaviour(requests, context)
-                else:
-                    require_scope(request)
-                    response = await behaviour(request, context)
+                response = await behaviour(await checked(method, request, streams_requests), context)
+                if response is None:
+                    raise TypeError(f"{method} answered nothing")
             except Exception as error:
                 await call.fail(error)
             except BaseException as error:
@@ -187,15 +224,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         async def handle(request: Any, context: Any) -> AsyncIterator[Any]:
             call = _Call(self._service, method, context)
             try:
-                if streams_requests:
-                    async with (
-                        aclosing(_first_checked(request)) as requests,
-                        aclosing(behaviour(requests, context)) as responses,
-                    ):
-                        async for response in responses:
-                            yield response
-                else:
-                    require_scope(request)
+                with self._ended_by_draining(method):
+                    request = await checked(method, request, streams_requests)
                     async with aclosing(behaviour(request, context)) as responses:
                         async for response in responses:
                             yield response
@@ -207,3 +237,31 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             call.end(grpc.StatusCode.OK)
 
         return handle
+
+    @contextmanager
+    def _ended_by_draining(self, method: str) -> Iterator[None]:
+        """Turn the cancellation of a watch by `end_watches` into an error that sends the caller elsewhere."""
+        task = asyncio.current_task()
+        if task is None or not method.rpartition("/")[2].startswith(_WATCH):
+            yield
+            return
+        stopping = Unavailable("The service is shutting down; watch again", reason="SHUTTING_DOWN")
+        if self._draining:
+            raise stopping
+        self._watches.add(task)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self._draining or task in self._watches:
+                raise
+            task.uncancel()
+            raise stopping from None
+        finally:
+            self._watches.discard(task)
+
+    def end_watches(self) -> None:
+        """End the calls that would go on for ever (Watch…), and refuse new ones: they must not hold up a shutdown."""
+        self._draining = True
+        for task in list(self._watches):
+            self._watches.discard(task)  # which tells this cancellation from the caller's
+            task.cancel()

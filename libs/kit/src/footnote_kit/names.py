@@ -12,7 +12,6 @@ DOCUMENT_ID = "footnote.document_id"
 REVISION = "footnote.revision"
 CONVERSATION_ID = "footnote.conversation_id"
 CHUNKS = "footnote.chunks"
-BLOCKS = "footnote.blocks"
 BYTES = "footnote.bytes"
 STRATEGY = "footnote.strategy"
 SOURCES = "footnote.sources"
@@ -20,36 +19,34 @@ CITATIONS = "footnote.citations"
 DEGRADATIONS = "footnote.degradations"
 
 # Semantic conventions of rpc, db and gen_ai.
-RPC_SYSTEM = "rpc.system"
-RPC_SERVICE = "rpc.service"
-RPC_METHOD = "rpc.method"
-RPC_STATUS_CODE = "rpc.grpc.status_code"
+RPC_SYSTEM = "rpc.system.name"
+RPC_METHOD = "rpc.method"  # in full: package.Service/Method
+RPC_STATUS_CODE = "rpc.response.status_code"
 DB_SYSTEM = "db.system.name"
 DB_OPERATION = "db.operation.name"
 DB_COLLECTION = "db.collection.name"
-DB_RETURNED_ROWS = "db.response.returned_rows"
 GEN_AI_OPERATION = "gen_ai.operation.name"
 GEN_AI_PROVIDER = "gen_ai.provider.name"
 GEN_AI_REQUEST_MODEL = "gen_ai.request.model"
 GEN_AI_RESPONSE_MODEL = "gen_ai.response.model"
 GEN_AI_INPUT_TOKENS = "gen_ai.usage.input_tokens"
 GEN_AI_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+GEN_AI_INPUT_MESSAGES = "gen_ai.input.messages"  # content: by telemetry.record_content only
+GEN_AI_OUTPUT_MESSAGES = "gen_ai.output.messages"  # content: by telemetry.record_content only
 GEN_AI_FINISH_REASONS = "gen_ai.response.finish_reasons"
 
 # Metrics: name -> (unit, description). Attributes are named as above.
-RPC_SERVER_DURATION = "rpc.server.duration"
-RPC_CLIENT_DURATION = "rpc.client.duration"
+RPC_SERVER_DURATION = "rpc.server.call.duration"
+RPC_CLIENT_DURATION = "rpc.client.call.duration"
 RPC_SERVER_ACTIVE = "footnote.rpc.server.active"
 METRICS: dict[str, tuple[str, str]] = {
-    RPC_SERVER_DURATION: ("s", "Time that calls served took, by service, method and status"),
-    RPC_CLIENT_DURATION: ("s", "Time that calls made took, by service, method and status"),
+    RPC_SERVER_DURATION: ("s", "Time that calls served took, by method and status"),
+    RPC_CLIENT_DURATION: ("s", "Time that calls made took, by method and status"),
     RPC_SERVER_ACTIVE: ("{call}", "Calls being served"),
     "footnote.ingestion.documents": ("{document}", "Documents that reached an end, by state and reason"),
     "footnote.ingestion.bytes": ("By", "Bytes accepted"),
     "footnote.ingestion.parse.duration": ("s", "Time that parsing one document took, by type"),
     "footnote.indexing.chunks": ("{chunk}", "Chunks written, by level"),
-    "footnote.indexing.queue.depth": ("{document}", "Documents waiting to be indexed"),
-    "footnote.indexing.queue.age": ("s", "Age of the oldest document waiting"),
     "footnote.embedding.calls": ("{call}", "Calls of an embedding provider, by provider and outcome"),
     "footnote.embedding.texts": ("{text}", "Texts embedded, by provider"),
     "footnote.embedding.cache": ("{lookup}", "Lookups in the embedding cache, by outcome: hit or miss"),
@@ -62,5 +59,7 @@ METRICS: dict[str, tuple[str, str]] = {
     "footnote.generation.citations": ("{citation}", "Citations, by verdict"),
     "footnote.edge.asks": ("{ask}", "Questions asked, by finish reason"),
     "footnote.edge.degradations": ("{degradation}", "Degradations reported, by stage and reason"),
+    "footnote.edge.jobs.waiting": ("{document}", "Documents accepted and not yet at an end"),
+    "footnote.edge.jobs.age": ("s", "Age of the oldest of them"),
     "footnote.edge.feedback": ("{feedback}", "Feedback given, by verdict"),
 }

@@ -1,7 +1,6 @@
 """The server of one service: ports, interceptor, health, reflection, telemetry, and an orderly end."""
 
 import asyncio
-import ipaddress
 from contextlib import suppress
 
 import grpc
@@ -14,25 +13,19 @@ from footnote_kit import tls
 from footnote_kit.app import App
 from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
+from footnote_kit.net import is_loopback
 from footnote_kit.settings import KitSettings
 from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
 from footnote_kit.telemetry_service import TelemetryServicer
 
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+_CLOSE_SECONDS = 5.0
 _log = get_logger("footnote.server")
 
 
 class ListenError(Exception):
     """The server cannot, or must not, listen on the address; the message says why and what to do."""
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether an address can only be reached from this machine."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost" or host.startswith("unix:")
 
 
 def _options(settings: KitSettings) -> list[tuple[str, int]]:
@@ -61,14 +54,15 @@ class ServiceHost:
         self._app: App | None = None
         self._health = health.aio.HealthServicer()
         self._poller: asyncio.Task[None] | None = None
+        self._interceptor = KitInterceptor(name)
         self._server = grpc.aio.server(
-            interceptors=[KitInterceptor(name)],
+            interceptors=[self._interceptor],
             options=_options(settings),
             maximum_concurrent_rpcs=settings.max_concurrent_calls,
         )
 
     def bind(self, host: str, port: int) -> str:
-        """Take a port, 0 for any free one; return the address for peers on this machine. ListenError when it is taken."""
+        """Take a port, 0 for any free one; return the address for peers on this machine. ListenError if taken."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         credentials = tls.server_credentials(self._settings)
         try:
@@ -142,12 +136,13 @@ class ServiceHost:
             )
 
     async def drain(self) -> None:
-        """Tell load balancers to send no more calls."""
+        """Tell load balancers to send no more calls, and end those that would go on for ever."""
         if self._poller is not None:
             self._poller.cancel()
             with suppress(asyncio.CancelledError):
                 await self._poller
         await self._health.enter_graceful_shutdown()
+        self._interceptor.end_watches()
 
     async def stop(self, grace: float) -> None:
         """Refuse new calls, give those in flight `grace` seconds, then run the app's close hooks."""
@@ -158,7 +153,8 @@ class ServiceHost:
         call_context.bind_service(self.name)
         for hook in self._app.close:
             try:
-                await hook()
+                async with asyncio.timeout(max(grace, _CLOSE_SECONDS)):
+                    await hook()
             except Exception as error:  # the others must be closed nevertheless
                 _log.error("close_failed", stage=self.name, exc_info=error)
         call_context.bind_service("")

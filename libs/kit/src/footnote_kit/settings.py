@@ -27,7 +27,7 @@ class KitSettings(BaseSettings):
     data_dir: Path = Field(default=Path("footnote-data"), description="Folder of all state of this deployment")
     listen_host: str = Field(default="127.0.0.1", description="Address to listen on")
     insecure_listen: bool = Field(
-        False,
+        default=False,
         description="Listen beyond loopback without knowing callers: in networks that you trust",
     )
 

@@ -1,11 +1,11 @@
 """Spans and metrics: one tracer per service, sharing processors, so that one process still shows six services."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from opentelemetry import context as otel_context
 from opentelemetry import metrics, trace
-from opentelemetry.metrics import Counter, Histogram, UpDownCounter
+from opentelemetry.metrics import Counter, Histogram, Observation, UpDownCounter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SynchronousMultiSpanProcessor, TracerProvider
 from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, Tracer
@@ -17,7 +17,9 @@ from footnote_kit.context import current_service
 from footnote_kit.errors import FootnoteError
 from footnote_kit.ring import TraceRing
 
+MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
+_capture = False
 _processors = SynchronousMultiSpanProcessor()  # type: ignore[no-untyped-call]
 _tracers: dict[str, Tracer] = {}
 _instruments: dict[str, Counter | Histogram | UpDownCounter] = {}
@@ -63,6 +65,18 @@ def span(
     finally:
         otel_context.detach(token)
         current.end()
+
+
+def capture_content(wanted: bool) -> None:
+    """Switch the recording of contents on or off for this process; off unless the settings say so."""
+    global _capture
+    _capture = wanted
+
+
+def record_content(attribute: str, text: str) -> None:
+    """Put the text of a document, prompt or answer on the current span where the deployment wants that."""
+    if _capture:
+        trace.get_current_span().set_attribute(attribute, text[:MAX_CONTENT])
 
 
 def mark_failed(current: Span, error: BaseException) -> None:
@@ -129,6 +143,7 @@ def gauge(name: str) -> UpDownCounter:
     return found
 
 
-def flush(timeout: float = 5.0) -> None:
-    """Send what has not been sent; at most `timeout` seconds. Blocks: call it in a thread."""
-    _processors.force_flush(int(timeout * 1000))
+def observe(name: str, read: Callable[[], float]) -> None:
+    """Report what `read` returns each time metrics are collected; from another thread, so that it must not block."""
+    unit, description = names.METRICS[name]
+    metrics.get_meter(_SCOPE_NAME).create_observable_gauge(name, [lambda _: [Observation(read())]], unit, description)

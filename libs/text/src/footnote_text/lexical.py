@@ -48,7 +48,7 @@ _local = threading.local()
 
 @lru_cache(maxsize=4096)
 def _fold_char(char: str) -> str:
-    """Return one lower-case character without its accent; scripts in which marks make other letters stay as they are."""
+    """Return a lower-case character without its accent; where marks make other letters, as in kana, it stays."""
     if char in _LONE:
         return _LONE[char]
     decomposed = unicodedata.normalize("NFD", char)

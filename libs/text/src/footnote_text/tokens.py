@@ -87,7 +87,7 @@ def estimate(text: str) -> int:
 
 
 def count(text: str) -> int:
-    """Count the tokens of a text in the cl100k_base vocabulary, or `estimate` where that is not at hand. Safe for any string."""
+    """Count tokens in the cl100k_base vocabulary, or by `estimate` where that is not at hand; safe for any string."""
     if not text:
         return 0
     encoding = _encoding()

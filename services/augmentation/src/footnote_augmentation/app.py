@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import add_AugmentationServiceServicer_to_server
+from footnote_kit.app import App, Runtime
+
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.servicer import Servicer
 from footnote_augmentation.settings import Settings
-from footnote_kit.app import App, Runtime
 
 
 async def build(runtime: Runtime) -> App:

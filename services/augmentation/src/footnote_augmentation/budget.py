@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from footnote_text import sentences
 
@@ -41,9 +42,9 @@ class Placed:
 
 
 def cut_at_sentence(text: str, language: str, fits: Callable[[str], bool]) -> str:
-    """The longest run of whole sentences from the start that fits; of a first sentence too long, whole words; or ""."""
+    """Return the longest run of whole sentences that fits, else of the first one's words, else ""."""
     spans = sentences.split(text, language)
-    best = _longest([text[: end] for _, end in spans], fits)
+    best = _longest([text[:end] for _, end in spans], fits)
     if best:
         return best
     first = text[: spans[0][1]] if spans else text
@@ -53,7 +54,7 @@ def cut_at_sentence(text: str, language: str, fits: Callable[[str], bool]) -> st
 
 
 def _longest(options: Sequence[str], fits: Callable[[str], bool]) -> str:
-    """The last of growing options that fits, by bisection."""
+    """Return the last of growing options that fits, by bisection."""
     low, high = 0, len(options)
     while low < high:
         middle = (low + high + 1) // 2
@@ -62,6 +63,12 @@ def _longest(options: Sequence[str], fits: Callable[[str], bool]) -> str:
         else:
             high = middle - 1
     return options[low - 1] if low else ""
+
+
+def _fits_block(
+    block: Callable[[tuple[int, str] | None], str], count: Count, limit: int, index: int, text: str
+) -> bool:
+    return count(block((index, text))) <= limit
 
 
 def fit(passages: Sequence[Passage], budget: int, count: Count) -> list[Placed]:
@@ -94,7 +101,8 @@ def fit(passages: Sequence[Passage], budget: int, count: Count) -> list[Placed]:
             continue
         used = count(block()) if texts else 0
         if limit - used >= _MIN_CUT_TOKENS:
-            piece = cut_at_sentence(passage.text, passage.language, lambda part, i=index, top=limit: count(block((i, part))) <= top)  # type: ignore[misc]
+            fits = partial(_fits_block, block, count, limit, index)
+            piece = cut_at_sentence(passage.text, passage.language, fits)
             if piece:
                 texts[index] = piece
         full = full or not passage.must_keep
@@ -108,5 +116,7 @@ def fit(passages: Sequence[Passage], budget: int, count: Count) -> list[Placed]:
         text = texts[index]
         whole = text == passage.text
         tokens = costs[index] if whole else count(passage.render(number, text))
-        placed.append(Placed(passage, number, text, costs[index], tokens, "" if whole else "cut at a sentence to fit the budget"))
+        placed.append(
+            Placed(passage, number, text, costs[index], tokens, "" if whole else "cut at a sentence to fit the budget")
+        )
     return placed

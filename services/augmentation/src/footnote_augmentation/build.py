@@ -17,12 +17,15 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, Span
-from footnote_augmentation import budget, history, prompt, select
+from footnote_text import language as languages
+from footnote_text import locators, tokens
+
+from footnote_augmentation import budget, prompt, select
+from footnote_augmentation import history as window
+from footnote_augmentation.cost import cost
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
 from footnote_augmentation.suspicion import assess
 from footnote_augmentation.templates import Template, choose
-from footnote_text import language as languages
-from footnote_text import locators, tokens
 
 DEFAULT_BUDGET = 3000
 
@@ -38,8 +41,8 @@ class Assembly:
     system_prompt: str = ""
     locale: str = ""
     token_budget: int = DEFAULT_BUDGET
-    history_messages: int = history.MAX_MESSAGES
-    history_characters: int = history.MAX_CHARACTERS
+    history_messages: int = window.MAX_MESSAGES
+    history_characters: int = window.MAX_CHARACTERS
     named_document_ids: Sequence[str] = ()
     without_sources: bool = False
     # Decisions made before, by the reranker's limit.
@@ -73,7 +76,7 @@ class _Plan:
 
 
 def build(assembly: Assembly) -> Assembled:
-    """Selects, budgets and assembles. CPU work of a few milliseconds; the same input gives the same sources and plan."""
+    """Select, budget and assemble: CPU work of some milliseconds. The same input gives the same sources and plan."""
     question = assembly.question.strip()
     template = choose(assembly.locale, languages.detect(question, ("en", "fr")))
     chosen = select.Selection([], [])
@@ -91,7 +94,7 @@ def build(assembly: Assembly) -> Assembled:
         )
         for index, item in enumerate(prepared)
     ]
-    placed = budget.fit(passages, _room(assembly.token_budget, template), tokens.count)
+    placed = budget.fit(passages, _room(assembly.token_budget, template), cost)
     plan = _Plan()
     sources: list[Source] = []
     block = ""
@@ -113,11 +116,11 @@ def build(assembly: Assembly) -> Assembled:
         sources.append(_source(item, place.number, place.text))
         block += prompt.render_source(template, place.number, item.label, place.text)
     for candidate, reason in [*chosen.dropped, *assembly.dropped]:
-        plan.dropped(candidate, reason, tokens.count(candidate.chunk.text))
+        plan.dropped(candidate, reason, cost(candidate.chunk.text))
     parts = prompt.Parts(
         question=question,
         block=block,
-        history=history.window(assembly.history, assembly.history_messages, assembly.history_characters),
+        history=window.window(assembly.history, assembly.history_messages, assembly.history_characters),
         memory=assembly.memory,
         system_prompt=assembly.system_prompt,
         without_sources=assembly.without_sources,
@@ -128,8 +131,8 @@ def build(assembly: Assembly) -> Assembled:
         sources=sources,
         plan=TokenPlan(
             budget=assembly.token_budget,
-            used=tokens.count(block) + _delimiter_cost(template) if block else 0,
-            prompt_tokens=sum(tokens.count(message.text) + 4 for message in plain),
+            used=cost(block) + _delimiter_cost(template) if block else 0,
+            prompt_tokens=sum(cost(message.text) + 4 for message in plain),
             entries=plan.entries,
             tokenizer=tokens.tokenizer_name(),
         ),
@@ -153,7 +156,7 @@ def _required(chosen: Sequence[ScoredChunk], named: Sequence[str]) -> set[int]:
 
 def _delimiter_cost(template: Template) -> int:
     marks = f"{prompt.open_block(template, prompt.PLACEHOLDER)}\n{prompt.close_block(template, prompt.PLACEHOLDER)}\n"
-    return tokens.count(marks)
+    return cost(marks)
 
 
 def _room(token_budget: int, template: Template) -> int:
@@ -162,7 +165,7 @@ def _room(token_budget: int, template: Template) -> int:
 
 def _source(item: _Prepared, number: int, text: str) -> Source:
     chunk = item.candidate.chunk
-    suspicion = assess(chunk.text)
+    suspicion = assess(f"{chunk.filename}\n{chunk.text}")
     anchors = []
     for anchor in item.neutral.anchors(chunk.anchors):
         if anchor.span.start < len(text):

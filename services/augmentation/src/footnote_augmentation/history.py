@@ -10,13 +10,17 @@ MAX_MESSAGES = 8
 MAX_CHARACTERS = 4000
 
 
-def window(history: Sequence[ChatMessage], messages: int = MAX_MESSAGES, characters: int = MAX_CHARACTERS) -> list[ChatMessage]:
-    """The most recent messages, oldest first: at most so many, and so many characters together.
+def window(
+    history: Sequence[ChatMessage], messages: int = MAX_MESSAGES, characters: int = MAX_CHARACTERS
+) -> list[ChatMessage]:
+    """Return the most recent messages, oldest first: at most so many, and so many characters together.
 
     Only the user's and the assistant's count: a system turn handed in as history would be a way around the rules. A
     message too long for what is left is left out with all before it; a newest one too long by itself keeps its start.
     """
-    spoken = [item for item in history if item.role in {MESSAGE_ROLE_USER, MESSAGE_ROLE_ASSISTANT} and item.text.strip()]
+    spoken = [
+        item for item in history if item.role in {MESSAGE_ROLE_USER, MESSAGE_ROLE_ASSISTANT} and item.text.strip()
+    ]
     kept: list[ChatMessage] = []
     left = characters
     for item in reversed(spoken[-messages:] if messages > 0 else []):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from footnote_text.language import detect
 from footnote_text.lexical import fold, terms
 
+from footnote_augmentation.wordlists import word_set
+
 FIRST_MESSAGE = "first message (raw query)"
 FOLLOW_UP = "follow-up (contextualized topic)"
 _MAX_TOPIC_WORDS = 32
@@ -15,41 +17,63 @@ _MAX_TOPIC_WORDS = 32
 # Whole messages that need no documents, folded; an optional name or filler may follow a greeting.
 _SMALL_TALK = re.compile(
     r"""^(?:(?:
-      (?:hi|hello|hey|hiya|howdy|greetings|yo|good\ (?:morning|afternoon|evening|day|night))(?:\ (?:there|all|everyone|team|again))?
+      (?:hi|hello|hey|hiya|howdy|greetings|yo|good\ (?:morning|afternoon|evening|day|night))(?:\ (?:there
+        |all|everyone|team|again))?
     | bonjour|bonsoir|salut|coucou|bonne\ (?:nuit|journee|soiree)|rebonjour
     | hallo|guten\ (?:tag|morgen|abend)|gute\ nacht|servus|moin|gruss\ gott
     | hola|buenos\ dias|buenas(?:\ (?:tardes|noches))?|ola|bom\ dia|boa\ (?:tarde|noite)
-    | ciao|salve|buongiorno|buonasera|hoi|goedemorgen|goedemiddag|goedenavond|hej|hei|czesc|privet|привет|здравствуй(?:те)?
+    | ciao|salve|buongiorno|buonasera|hoi|goedemorgen|goedemiddag|goedenavond|hej|hei|czesc|privet|привет
+      |здравствуй(?:те)?
     | 你好|您好|早上好|こんにちは|안녕하세요|مرحبا|שלום
     | thanks?(?:\ you)?(?:\ (?:so|very)\ much|\ a\ lot)?|many\ thanks|thx|ty|cheers|much\ appreciated|i\ appreciate\ it
     | merci(?:\ (?:beaucoup|bien|infiniment|a\ (?:toi|vous)|d\ avance))?|je\ (?:te|vous)\ remercie
-    | danke(?:\ (?:schon|sehr))?|vielen\ dank|gracias|muchas\ gracias|obrigad[oa]|muito\ obrigad[oa]|grazie(?:\ mille)?|dank\ (?:je|u)(?:\ wel)?|bedankt|tack|takk|spasibo|спасибо
+    | danke(?:\ (?:schon|sehr))?|vielen\ dank|gracias|muchas\ gracias|obrigad[oa]|muito\ obrigad[oa]
+      |grazie(?:\ mille)?|dank\ (?:je|u)(?:\ wel)?|bedankt|tack|takk|spasibo|спасибо
     | 谢谢|谢谢你|ありがとう(?:ございます)?|감사합니다
-    | bye(?:\ bye)?|goodbye|see\ you(?:\ (?:later|soon|tomorrow))?|au\ revoir|a\ (?:bientot|demain|plus(?:\ tard)?)|tschuss|auf\ wiedersehen|adios|hasta\ luego|arrivederci|tchau|tot\ ziens|再见
-    | ok(?:ay)?|k|alright|all\ right|got\ it|i\ see|understood|sure|yes|no|yep|nope|cool|great|perfect|awesome|nice|excellent|wonderful|good|well\ done|never\ mind|sounds\ good|that\ s\ (?:great|all|perfect|fine|helpful)
-    | d\ accord|entendu|compris|c\ est\ (?:bon|compris|parfait|note|tout)|parfait|super|genial|tres\ bien|oui|non|ca\ marche|bien\ recu
+    | bye(?:\ bye)?|goodbye|see\ you(?:\ (?:later|soon|tomorrow))?|au\ revoir|a\ (?:bientot|demain
+      |plus(?:\ tard)?)|tschuss|auf\ wiedersehen|adios|hasta\ luego|arrivederci|tchau|tot\ ziens|再见
+    | ok(?:ay)?|k|alright|all\ right|got\ it|i\ see|understood|sure|yes|no|yep|nope|cool|great|perfect
+      |awesome|nice|excellent|wonderful|good|well\ done|never\ mind|sounds\ good|that\ s\ (?:great|all|perfect
+      |fine|helpful)
+    | d\ accord|entendu|compris|c\ est\ (?:bon|compris|parfait|note|tout)|parfait|super|genial|tres\ bien
+      |oui|non|ca\ marche|bien\ recu
     | alles\ klar|verstanden|ja|nein|vale|de\ acuerdo|si|va\ bene|perfetto|perfecto
     | how\ are\ you(?:\ (?:doing|today))*|how\ s\ it\ going|what\ s\ up|nice\ to\ meet\ you|are\ you\ there
-    | (?:comment\ )?(?:ca\ va|vas\ tu|allez\ vous)(?:\ (?:bien|aujourd\ hui))?|tu\ vas\ bien|enchantee?|wie\ geht\ (?:es\ dir|s)|como\ estas|como\ esta(?:\ usted)?|come\ stai
-    | who\ are\ you|what\ (?:are\ you|can\ you\ do)|what\ is\ your\ name|qui\ es\ tu|qui\ etes\ vous|que\ (?:peux\ tu|sais\ tu)\ faire|comment\ (?:tu\ t\ appelles|t\ appelles\ tu)
+    | (?:comment\ )?(?:ca\ va|vas\ tu|allez\ vous)(?:\ (?:bien|aujourd\ hui))?|tu\ vas\ bien|enchantee?
+      |wie\ geht\ (?:es\ dir|s)|como\ estas|como\ esta(?:\ usted)?|come\ stai
+    | who\ are\ you|what\ (?:are\ you|can\ you\ do)|what\ is\ your\ name|qui\ es\ tu|qui\ etes\ vous
+      |que\ (?:peux\ tu|sais\ tu)\ faire|comment\ (?:tu\ t\ appelles|t\ appelles\ tu)
     | (?:you\ re\ )?welcome|de\ rien|je\ vous\ en\ prie|please|s\ il\ (?:te|vous)\ plait
     | (?:ha){2,}|lol|test|testing
     )(?:\ |$))+$""",
     re.VERBOSE,
 )
 _ADDRESSED = re.compile(
-    r"\b(?:hi|hello|hey|thanks|thank you|bonjour|bonsoir|salut|merci)\s*,?\s+(?:footnote|assistant|bot|claude|chatgpt|madame|monsieur|sir|madam)\b"
+    r"\b(?:hi|hello|hey|thanks|thank you|bonjour|bonsoir|salut|merci)\s*,?\s+(?:footnote|assistant|bot|claude"
+    r"|chatgpt|madame|monsieur|sir|madam)\b"
 )
 _PRONOUNS: dict[str, frozenset[str]] = {
-    "en": frozenset("it its they them their theirs he him his she her hers this that these those one ones there such same former latter".split()),
-    "fr": frozenset("il elle ils elles lui leur leurs ce cela ca ceci celui celle ceux celles y en son sa ses le la les cet cette ces".split()),
-    "de": frozenset("er sie es ihm ihn ihr ihnen ihre ihrer seine seiner dieser diese dieses das dies davon damit dazu dafur".split()),
-    "es": frozenset("el ella ellos ellas lo la los las le les esto eso este esta ese esa su sus aquello".split()),
+    "en": word_set(
+        "it its they them their theirs he him his she her hers this that these those one ones there such "
+        "same former latter"),
+    "fr": word_set(
+        "il elle ils elles lui leur leurs ce cela ca ceci celui celle ceux celles y en son sa ses le la les "
+        "cet cette ces"),
+    "de": word_set(
+        "er sie es ihm ihn ihr ihnen ihre ihrer seine seiner dieser diese dieses das dies davon damit dazu "
+        "dafur"),
+    "es": word_set("el ella ellos ellas lo la los las le les esto eso este esta ese esa su sus aquello"),
 }  # fmt: skip
 # Articles that only count as pronouns before a verb, which we do not parse: they must not make a question a follow-up.
-_AMBIGUOUS = {"fr": frozenset("le la les en y ce cet cette ces leur leurs son sa ses".split()), "es": frozenset("el la los las este esta ese esa".split()), "de": frozenset("es sie das dies ihr".split()), "en": frozenset("that there this these those one such same".split())}  # fmt: skip
+_AMBIGUOUS = {
+    "fr": word_set("le la les en y ce cet cette ces leur leurs son sa ses"),
+    "es": word_set("el la los las este esta ese esa"),
+    "de": word_set("es sie das dies ihr"),
+    "en": word_set("that there this these those one such same"),
+}
 _CONTINUES = re.compile(
-    r"^(?:and|but|also|what about|how about|why|why not|how so|which one|who else|what else|et|mais|aussi|et pour|qu en est il|pourquoi|lequel|laquelle|quoi d autre|und|aber|y|pero|e)\b"
+    r"^(?:and|but|also|what about|how about|why|why not|how so|which one|who else|what else|et|mais|aussi|et "
+    r"pour|qu en est il|pourquoi|lequel|laquelle|quoi d autre|und|aber|y|pero|e)\b"
 )
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 
@@ -70,13 +94,13 @@ def _spoken(message: str) -> str:
 
 
 def should_use_rag(message: str) -> bool:
-    """False for greetings, thanks and the like, in several languages; true for whatever might ask something."""
+    """Return false for greetings, thanks and the like, in several languages; true for whatever might ask something."""
     plain = _spoken(_ADDRESSED.sub(lambda match: match.group().split()[0].rstrip(","), message.lower()))
     return bool(plain) and _SMALL_TALK.match(plain) is None
 
 
 def _content_words(text: str, language: str) -> list[str]:
-    """The words of a text that carry its subject, as written."""
+    """Return the words of a text that carry its subject, as written."""
     return [match.group() for match in _WORD.finditer(text) if terms(match.group(), language)]
 
 
@@ -95,13 +119,14 @@ def _depends_on_topic(message: str, language: str) -> bool:
 
 
 def accumulate(topic: str, message: str, language: str) -> str:
-    """The topic after a message: its own words added to a subject it leans on or shares, or a new subject."""
-    old = topic.split()
+    """Return the topic after a message: its own words added to a subject it leans on or shares, or a new subject."""
+    old = _content_words(topic, language)
     new = _content_words(message, language)
     known = {stem for word in old for stem in terms(word, language)}
     shared = [word for word in new if known & set(terms(word, language))]
     if old and new and not shared and not _depends_on_topic(message, language):
-        return " ".join(dict.fromkeys(new[:_MAX_TOPIC_WORDS]))
+        # A new subject asked about in full: the message itself searches better than its words in a row.
+        return " ".join(message.split()[: 2 * _MAX_TOPIC_WORDS])
     merged: list[str] = []
     seen: set[str] = set()
     for word in [*old, *new]:

@@ -11,7 +11,7 @@ class Reranker(Protocol):
     """Scores passages for a question."""
 
     async def rerank(self, question: str, passages: Sequence[str], scores: Sequence[float]) -> list[float]:
-        """Return a score from 0 to 1 per passage, in the order given; `scores` are retrieval's. Raises FootnoteError."""
+        """Return a score from 0 to 1 per passage, in their order; `scores` are retrieval's. Raises FootnoteError."""
         ...
 
     async def close(self) -> None:

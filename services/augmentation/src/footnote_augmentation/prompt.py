@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from footnote.types.v1.answer_pb2 import (
     ChatMessage,
     Prompt,
 )
+
 from footnote_augmentation.neutralise import neutralise
 from footnote_augmentation.templates import Template
 
@@ -35,7 +37,7 @@ class Parts:
 
 
 def make_nonce() -> str:
-    """A number for one request's delimiters, unknown to whoever wrote the documents."""
+    """Return a number for one request's delimiters, unknown to whoever wrote the documents."""
     return str(secrets.randbelow(10**_NONCE_DIGITS)).zfill(_NONCE_DIGITS)
 
 
@@ -45,21 +47,28 @@ def render_source(template: Template, number: int, label: str, text: str) -> str
 
 
 def open_block(template: Template, nonce: str) -> str:
-    """The line before the sources."""
+    """Return the line before the sources."""
     return f"<<<SOURCES {nonce}>>>"
 
 
 def close_block(template: Template, nonce: str) -> str:
-    """The line after the sources."""
+    """Return the line after the sources."""
     return f"<<<END SOURCES {nonce}>>>"
 
 
+_SPEAKER = re.compile(r"(?m)^\[(?:user|assistant)\] ")
+
+
 def _memory_block(template: Template, memory: str, nonce: str) -> str:
-    return f"{template.memory}\n<<<MEMORY {nonce}>>>\n{neutralise(memory).text.strip()}\n<<<END MEMORY {nonce}>>>"
+    """Return past messages as data; the speakers in square brackets are ours and stay."""
+    speakers = [match.group() for match in _SPEAKER.finditer(memory)]
+    parts = [neutralise(part).text for part in _SPEAKER.split(memory)]
+    text = parts[0] + "".join(speaker + part for speaker, part in zip(speakers, parts[1:], strict=True))
+    return f"{template.memory}\n<<<MEMORY {nonce}>>>\n{text.strip()}\n<<<END MEMORY {nonce}>>>"
 
 
 def messages(template: Template, parts: Parts, nonce: str) -> list[ChatMessage]:
-    """The messages: one system message, the history, and the question as the only and last new user message."""
+    """Return the messages: one system message, the history, and the question as the only and last new user message."""
     sections: list[str] = []
     if parts.system_prompt.strip():
         sections.append(parts.system_prompt.strip())
@@ -67,11 +76,19 @@ def messages(template: Template, parts: Parts, nonce: str) -> list[ChatMessage]:
         sections.append(template.conversation)
     elif parts.block:
         marks = {"open": open_block(template, nonce), "close": close_block(template, nonce)}
-        rules = [*template.rules, template.data_rule.format(**marks), template.not_found_rule.format(not_found=template.not_found)]
+        rules = [
+            *template.rules,
+            template.data_rule.format(**marks),
+            template.not_found_rule.format(not_found=template.not_found),
+        ]
         sections.append("\n".join(f"- {rule}" for rule in rules))
     else:
         # A's wording: no context at all, only the word that there is none.
-        rules = [*template.rules[:3], template.no_sources, template.no_sources_reply.format(not_found=template.not_found)]
+        rules = [
+            *template.rules[:3],
+            template.no_sources,
+            template.no_sources_reply.format(not_found=template.not_found),
+        ]
         sections.append("\n".join(f"- {rule}" for rule in rules))
     if parts.memory.strip():
         sections.append(_memory_block(template, parts.memory, nonce))
@@ -97,7 +114,7 @@ def prompt_hash(items: Sequence[ChatMessage]) -> str:
 
 
 def assemble(template: Template, parts: Parts) -> tuple[Prompt, list[ChatMessage]]:
-    """The prompt, and its messages with a placeholder for the delimiter number.
+    """Return the prompt, and its messages with a placeholder for the delimiter number.
 
     The hash is of the latter: the same question over the same sources has the same hash, whatever delimiter it got.
     """

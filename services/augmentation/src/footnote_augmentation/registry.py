@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from footnote_kit.errors import InvalidArgument
+
 from footnote_augmentation.adapters import cosine, cross_encoder, http, lexical, mmr
 from footnote_augmentation.ports import Descriptor, Reranker
 from footnote_augmentation.settings import Settings
-from footnote_kit.errors import InvalidArgument
 
 _MAX_OPEN = 8
 

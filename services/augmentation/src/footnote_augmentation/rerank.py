@@ -8,8 +8,9 @@ from typing import Any
 
 from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, Degradation
 from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk
-from footnote_augmentation.registry import Rerankers
 from footnote_kit.errors import FootnoteError, InvalidArgument
+
+from footnote_augmentation.registry import Rerankers
 
 
 class RerankStep:

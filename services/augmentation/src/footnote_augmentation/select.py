@@ -46,7 +46,7 @@ def near_duplicates(left: frozenset[tuple[str, ...]], right: frozenset[tuple[str
 
 
 def _spread(candidates: Sequence[ScoredChunk]) -> list[ScoredChunk]:
-    """Best first, but a document not seen yet goes before a seen one's next passage when their scores are comparable."""
+    """Order best first, but a new document before a seen one's next passage when their scores are comparable."""
     rest = list(candidates)
     ordered: list[ScoredChunk] = []
     seen: set[str] = set()

@@ -5,28 +5,28 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
-from google.protobuf import json_format
-from google.protobuf.struct_pb2 import Struct
-
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
 from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, Degradation, StageTiming
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, Provider, ProviderHealth
+from footnote_kit import telemetry
+from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_kit.logs import get_logger
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
+
 from footnote_augmentation import history, plan
 from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.rerank import RerankStep
 from footnote_augmentation.settings import Settings
 from footnote_augmentation.templates import locales
-from footnote_kit import telemetry
-from footnote_kit.errors import FootnoteError, InvalidArgument
-from footnote_kit.logs import get_logger
 
 _log = get_logger(__name__)
-_CONTEXT = grpc.aio.ServicerContext
+_CONTEXT: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _MAX_QUESTION = 20_000
 
 

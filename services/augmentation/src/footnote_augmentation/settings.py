@@ -15,6 +15,8 @@ class Settings(BaseSettings):
     rerank_model: str = Field(default="", description="Its model, folder or address.")
     rerank_url: str = Field(default="", description="Address of the /rerank endpoint of the http reranker.")
     rerank_api_key: str = Field(default="", description="Key sent to that endpoint as a bearer token.", repr=False)
-    rerank_timeout: float = Field(default=5.0, gt=0, description="Seconds a reranker may take before its work is left out.")
+    rerank_timeout: float = Field(
+        default=5.0, gt=0, description="Seconds a reranker may take before its work is left out."
+    )
     token_budget: int = Field(default=3000, ge=100, le=100_000, description="Tokens for the sources.")
     max_candidates: int = Field(default=200, ge=1, description="Candidates accepted in one request.")

@@ -37,7 +37,7 @@ class Template:
 
 @cache
 def locales() -> tuple[str, ...]:
-    """The locales that have a file, the default first."""
+    """Return the locales that have a file, the default first."""
     folder = resources.files(__package__) / "locales"
     found = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
     return (DEFAULT_LOCALE, *(name for name in found if name != DEFAULT_LOCALE))
@@ -45,7 +45,7 @@ def locales() -> tuple[str, ...]:
 
 @cache
 def load(locale: str) -> Template:
-    """The template of a locale; raises KeyError for one that has no file."""
+    """Return the template of a locale; raises KeyError for one that has no file."""
     if locale not in locales():
         raise KeyError(locale)
     text = (resources.files(__package__) / "locales" / f"{locale}.toml").read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ def load(locale: str) -> Template:
 
 
 def choose(requested: str, language: str) -> Template:
-    """The template asked for ("fr", "fr-CA"), else that of the question's language, else the default."""
+    """Return the template asked for ("fr", "fr-CA"), else that of the question's language, else the default."""
     for code in (requested, language):
         short = code.lower().replace("_", "-").split("-")[0]
         if short in locales():

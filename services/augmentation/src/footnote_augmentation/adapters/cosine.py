@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-from tokenizers import Tokenizer
-
 from footnote_kit.errors import InvalidArgument
+from tokenizers import Tokenizer
 
 _BATCH = 16
 
@@ -68,7 +67,9 @@ class CrossEncoderReranker:
 def create(model: str, settings: Mapping[str, Any]) -> CrossEncoderReranker:
     """Load one from the folder that `model` names; raises InvalidArgument when it holds none."""
     if not model:
-        raise InvalidArgument("The onnx reranker needs a model: the folder of a cross-encoder.", reason="PROVIDER_INVALID")
+        raise InvalidArgument(
+            "The onnx reranker needs a model: the folder of a cross-encoder.", reason="PROVIDER_INVALID"
+        )
     return CrossEncoderReranker(
         Path(model).expanduser(), int(settings.get("max_length", 512)), int(settings.get("threads", 0))
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
-
 from footnote_kit.errors import InvalidArgument, Unavailable
+
+from footnote_augmentation.ports import CreateReranker
 
 
 class HttpReranker:
@@ -38,7 +39,9 @@ class HttpReranker:
                 f"The reranker answered {error.response.status_code}.", reason="PROVIDER_FAILED"
             ) from error
         except httpx.HTTPError as error:
-            raise Unavailable(f"The reranker does not answer: {type(error).__name__}.", reason="PROVIDER_FAILED") from error
+            raise Unavailable(
+                f"The reranker does not answer: {type(error).__name__}.", reason="PROVIDER_FAILED"
+            ) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Unavailable("The reranker's answer cannot be read.", reason="PROVIDER_FAILED") from error
         return values
@@ -61,7 +64,7 @@ class HttpReranker:
         await self._client.aclose()
 
 
-def creator(url: str, api_key: str, timeout: float) -> Callable[[str, Mapping[str, Any]], HttpReranker]:
+def creator(url: str, api_key: str, timeout: float) -> CreateReranker:
     """Return a maker with the deployment's address and key; an address is never taken from a collection's settings.
 
     A collection that could name the address could make this service call anything its network reaches.

@@ -1,0 +1,139 @@
+"""Turns an async function into a command: adds the options every command has, opens the session, ends errors well."""
+
+import asyncio
+import functools
+import inspect
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
+
+import typer
+
+from footnote_cli.addresses import ADDRESS_VARIABLE, edge_address
+from footnote_cli.console import make_console
+from footnote_cli.errors import EXIT_INTERRUPTED, CommandError
+from footnote_cli.session import Connection, Session, open_session
+
+P = ParamSpec("P")
+_PANEL = "Connection"
+
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help=f"The edge service. Default: ${ADDRESS_VARIABLE}, else a server started here, else 127.0.0.1:7100.",
+    ),
+]
+TenantOption = Annotated[
+    str,
+    typer.Option(
+        "--tenant",
+        metavar="ID",
+        envvar="FOOTNOTE_TENANT",
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help="Tenant to act in; only where the server asks for no key.",
+    ),
+]
+UserOption = Annotated[
+    str,
+    typer.Option(
+        "--user",
+        metavar="ID",
+        envvar="FOOTNOTE_USER",
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help="User to act as; only where the server asks for no key.",
+    ),
+]
+KeyOption = Annotated[
+    str,
+    typer.Option(
+        "--api-key",
+        metavar="KEY",
+        envvar="FOOTNOTE_API_KEY",
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help="API key or token.",
+    ),
+]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=0.1,
+        rich_help_panel=_PANEL,
+        show_default=False,
+        help="Longest time for one call. Default: 60, streams longer.",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+_COMMON: tuple[tuple[str, Any, Any], ...] = (
+    ("as_json", JsonOption, False),
+    ("address", AddressOption, None),
+    ("api_key", KeyOption, ""),
+    ("tenant", TenantOption, ""),
+    ("user", UserOption, ""),
+    ("timeout", TimeoutOption, None),
+)
+
+
+def connected(name: str) -> Callable[[Callable[Concatenate[Session, P], Awaitable[None]]], Callable[..., None]]:
+    """Decorate `async def command(session, …)`: typer sees its other parameters and the common ones.
+
+    `name` is the root span of the command's trace: "footnote ask".
+    """
+
+    def decorate(action: Callable[Concatenate[Session, P], Awaitable[None]]) -> Callable[..., None]:
+        @functools.wraps(action)
+        def command(**arguments: Any) -> None:
+            common = {key: arguments.pop(key) for key, _, _ in _COMMON}
+            connection = Connection(**{**common, "address": edge_address(common["address"])})
+
+            async def body() -> None:
+                async with open_session(connection, name) as session:
+                    await action(session, **arguments)  # type: ignore[call-arg]
+
+            run(body, as_json=connection.as_json)
+
+        signature = inspect.signature(action, eval_str=True)
+        own = list(signature.parameters.values())[1:]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        common = [inspect.Parameter(key, keyword, default=default, annotation=kind) for key, kind, default in _COMMON]
+        parameters = [parameter.replace(kind=keyword) for parameter in own] + common
+        command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return command
+
+    return decorate
+
+
+def run(body: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False) -> None:
+    """Run a command's coroutine; an error becomes one red sentence and its exit code, Ctrl-C ends quietly with 130."""
+    try:
+        asyncio.run(body())
+    except CommandError as error:
+        fail(error, as_json=as_json)
+    except KeyboardInterrupt:
+        make_console(stderr=True).print("Interrupted.", style="yellow")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    except BrokenPipeError:
+        # The reader of our output has gone, as `| head` does. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+
+
+def fail(error: CommandError, *, as_json: bool = False) -> NoReturn:
+    """Print an error on stderr and leave with its exit code."""
+    if as_json:
+        sys.stderr.write(json.dumps(error.as_dict(), ensure_ascii=False) + "\n")
+    else:
+        make_console(stderr=True).print(str(error), style="red", soft_wrap=True)
+    raise typer.Exit(error.exit_code)

@@ -1,0 +1,193 @@
+"""`footnote ask`: a question answered from the documents, word by word, with its footnotes below."""
+
+import time
+from typing import Annotated
+
+import typer
+from footnote.edge.v1.edge_service_pb2 import (
+    AskCompleted,
+    AskRequest,
+    CreateConversationRequest,
+    CreateConversationResponse,
+)
+from footnote.types.v1 import answer_pb2
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from footnote_cli.command import connected
+from footnote_cli.console import as_dict, print_json
+from footnote_cli.errors import CommandError, usage_error
+from footnote_cli.render import answer as drawing
+from footnote_cli.render.wrap import WordWrapper
+from footnote_cli.session import Session
+from footnote_cli.traces import own_waterfall
+
+_DOING = {
+    answer_pb2.STAGE_RETRIEVAL: "Searching",
+    answer_pb2.STAGE_AUGMENTATION: "Choosing sources",
+    answer_pb2.STAGE_GENERATION: "Writing",
+}
+
+
+@connected("footnote ask")
+async def ask(
+    session: Session,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)],
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--collection",
+            "-c",
+            metavar="NAME",
+            help="Ask this collection; may be given several times. Default: every visible one.",
+        ),
+    ] = None,
+    conversation: Annotated[
+        str, typer.Option(metavar="ID", help="Answer in this conversation, by id, and add to it.")
+    ] = "",
+    new_conversation: Annotated[
+        bool, typer.Option("--new-conversation", help="Begin a conversation and print its id.")
+    ] = False,
+    document: Annotated[
+        list[str] | None, typer.Option("--document", metavar="ID", help="Only from this document, by id; repeatable.")
+    ] = None,
+    where: Annotated[
+        str,
+        typer.Option(metavar="JSON", help='Only from passages with this metadata, as JSON: {"year": {"$gte": 2024}}.'),
+    ] = "",
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--limit", "-n", metavar="N", min=0, max=100, help="Passages to retrieve; 0 leaves it to the collection."
+        ),
+    ] = 0,
+    provider: Annotated[str, typer.Option(metavar="NAME", help="Model provider that answers.")] = "",
+    model: Annotated[str, typer.Option(metavar="NAME", help="Model that answers.")] = "",
+    trace: Annotated[bool, typer.Option("--trace", help="Draw where the time went, span by span.")] = False,
+) -> None:
+    """Ask a question; the answer streams, and its footnotes say where each sentence stands."""
+    if not question.strip():
+        raise usage_error("The question is empty.", 'Ask like this: footnote ask "How many days of leave do I have?"')
+    request = AskRequest(question=question, collections=collection or (), conversation_id=conversation, where=where)
+    request.document_ids.extend(document or ())
+    if limit:
+        request.retrieval.limit = limit
+    if provider or model:
+        request.generation.provider = provider
+        request.generation.model = model
+    if new_conversation:
+        request.conversation_id = await _new_conversation(session, collection or ())
+    began = time.perf_counter()
+    completed = await _stream(session, request)
+    elapsed = time.perf_counter() - began
+    waterfall = await own_waterfall(session, completed.trace_id) if trace else None
+    if session.as_json:
+        result = as_dict(completed)
+        if waterfall is not None:
+            result["spans"] = [as_dict(span) for span in waterfall.spans]
+        print_json(result)
+        return
+    print_footnotes(session.out, completed, elapsed)
+    if waterfall is not None:
+        session.out.print()
+        session.out.print(waterfall)
+
+
+async def _new_conversation(session: Session, collections: list[str] | tuple[()]) -> str:
+    request = CreateConversationRequest(collections=collections)
+    response: CreateConversationResponse = await session.call(session.stub.CreateConversation, request)
+    return response.conversation.id
+
+
+async def _stream(session: Session, request: AskRequest) -> AskCompleted:
+    """Print the answer as it comes, unless the output is for machines, and return its last event."""
+    console = session.out
+    screen = AnswerScreen(console, silent=session.as_json)
+    try:
+        async for event in session.stream(session.stub.Ask, request):
+            kind = event.WhichOneof("event")
+            if kind == "stage":
+                screen.stage(event.stage.stage, event.stage.finished)
+            elif kind == "text_delta":
+                screen.text(event.text_delta)
+            elif kind == "completed":
+                screen.finish(event.completed.answer.text)
+                completed: AskCompleted = event.completed
+                return completed
+    except CommandError:
+        screen.abandon()
+        raise
+    screen.abandon()
+    raise CommandError("The server ended the answer without completing it.", "Ask again; the server's log says why.")
+
+
+class AnswerScreen:
+    """The answer on the screen while it is being written."""
+
+    def __init__(self, console: Console, *, silent: bool = False) -> None:
+        self._console = console
+        self._silent = silent
+        self._shown = ""
+        # Only a terminal is wrapped: whoever reads a pipe wants the lines as they are.
+        self._wrapper = WordWrapper(self._write, console.width if console.is_terminal else 0)
+        self._status: Status | None = None
+
+    def stage(self, stage: int, finished: bool) -> None:
+        """Say what is being done until the first words come."""
+        if self._silent or self._shown or finished or not self._console.is_terminal or stage not in _DOING:
+            return
+        words = f"{_DOING[answer_pb2.Stage.ValueType(stage)]}…"
+        if self._status is None:
+            self._status = self._console.status(words)
+            self._status.start()
+        else:
+            self._status.update(words)
+
+    def text(self, delta: str) -> None:
+        """Show the next words."""
+        self._stop_status()
+        self._shown += delta
+        if not self._silent:
+            self._wrapper.feed(delta)
+
+    def finish(self, final: str) -> None:
+        """End the text. What counts is `final`: if it differs from what was shown, it is shown below."""
+        self._stop_status()
+        if self._silent:
+            return
+        self._wrapper.finish()
+        if self._shown.split() != final.split():
+            if self._shown.strip():
+                self._console.print("The answer was revised after its sources were checked:", style="yellow")
+            self._console.print(final, soft_wrap=not self._console.is_terminal)
+
+    def abandon(self) -> None:
+        """End in the middle of the answer."""
+        self._stop_status()
+        if not self._silent and self._shown:
+            self._wrapper.finish()
+
+    def _write(self, text: str) -> None:
+        self._console.print(Text(text), end="", soft_wrap=True)
+
+    def _stop_status(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def print_footnotes(console: Console, completed: AskCompleted, elapsed: float) -> None:
+    """Print everything that stands under an answer."""
+    width = console.width if console.is_terminal else 0
+    blocks = [
+        drawing.footnotes(completed.answer.citations, width),
+        list(drawing.doubts(completed.answer)),
+        list(drawing.notices(completed.degradations)),
+        drawing.summary(completed, elapsed),
+    ]
+    for block in blocks:
+        if block:
+            console.print()
+        for line in block:
+            console.print(line, soft_wrap=width == 0)

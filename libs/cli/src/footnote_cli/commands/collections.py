@@ -1,0 +1,163 @@
+"""`footnote collections`: list, create, get, update, delete."""
+
+from typing import Annotated, Any
+
+import typer
+from footnote.edge.v1.edge_service_pb2 import (
+    CreateCollectionRequest,
+    DeleteCollectionRequest,
+    DeleteCollectionResponse,
+    GetCollectionRequest,
+    UpdateCollectionRequest,
+)
+from footnote.types.v1 import collection_pb2
+from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
+from google.protobuf.json_format import ParseDict, ParseError
+
+from footnote_cli.command import connected
+from footnote_cli.console import as_dict, print_json
+from footnote_cli.errors import usage_error
+from footnote_cli.listing import list_collections
+from footnote_cli.render import tables
+from footnote_cli.render.text import plural
+from footnote_cli.session import Session
+from footnote_cli.values import confirm, parse_duration, parse_metadata, parse_settings
+
+app = typer.Typer(no_args_is_help=True, help="Make, see, change and delete collections.")
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name or id of the collection.", show_default=False)]
+DescriptionOption = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for, in words.")]
+MetaOption = Annotated[list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Free metadata; repeatable.")]
+PrivateOption = Annotated[
+    bool | None, typer.Option("--private/--shared", help="Visible to you and administrators, or to all of the tenant.")
+]
+TtlOption = Annotated[str, typer.Option(metavar="TIME", help="How long documents stay searchable: 90s, 30m, 24h, 7d.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting, for example chunking.size=800 or embedding.provider=openai; repeatable.",
+    ),
+]
+
+
+@app.command("list")
+@connected("footnote collections list")
+async def list_(session: Session) -> None:
+    """List the collections you can see."""
+    items = await list_collections(session)
+    if session.as_json:
+        print_json({"collections": [as_dict(item) for item in items]})
+    elif items:
+        session.out.print(tables.collections(items))
+    else:
+        session.out.print("There are no collections yet. Make one by adding documents: footnote ingest PATH")
+
+
+@app.command()
+@connected("footnote collections create")
+async def create(
+    session: Session,
+    name: NameArgument,
+    description: DescriptionOption = None,
+    meta: MetaOption = None,
+    private: PrivateOption = None,
+    ttl: TtlOption = "",
+    settings: SetOption = None,
+) -> None:
+    """Make a collection."""
+    collection = _collection(name, description, meta, private, ttl, settings)
+    response = await session.call(session.stub.CreateCollection, CreateCollectionRequest(collection=collection))
+    _show(session, response.collection)
+
+
+@app.command()
+@connected("footnote collections get")
+async def get(session: Session, name: NameArgument) -> None:
+    """Show a collection with all its settings."""
+    response = await session.call(session.stub.GetCollection, GetCollectionRequest(collection=name))
+    _show(session, response.collection)
+
+
+@app.command()
+@connected("footnote collections update")
+async def update(
+    session: Session,
+    name: NameArgument,
+    description: DescriptionOption = None,
+    meta: MetaOption = None,
+    private: PrivateOption = None,
+    ttl: TtlOption = "",
+    settings: SetOption = None,
+) -> None:
+    """Change a collection; what isn't given stays as it is."""
+    collection = _collection(name, description, meta, private, ttl, settings)
+    request = UpdateCollectionRequest(collection=collection)
+    given = {"description": description is not None, "metadata": bool(meta), "visibility": private is not None}
+    request.update_mask.paths.extend(path for path, is_given in given.items() if is_given)
+    if ttl:
+        request.update_mask.paths.append("settings.ttl")
+    request.update_mask.paths.extend(f"settings.{pair.partition('=')[0].strip()}" for pair in settings or ())
+    if not request.update_mask.paths:
+        raise usage_error("There is nothing to change.", "Give --description, --meta, --private, --ttl or --set.")
+    response = await session.call(session.stub.UpdateCollection, request)
+    _show(session, response.collection)
+
+
+@app.command()
+@connected("footnote collections delete")
+async def delete(
+    session: Session,
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+) -> None:
+    """Delete a collection with all its documents."""
+    await confirm(f"Delete collection '{name}' with all its documents?", yes)
+    request = DeleteCollectionRequest(collection=name)
+    response: DeleteCollectionResponse = await session.call(session.stub.DeleteCollection, request)
+    if session.as_json:
+        print_json(response)
+        return
+    documents = plural(response.documents_deleted, "document")
+    session.out.print(f"Deleted '{name}': {documents}, {plural(response.chunks_deleted, 'chunk')}.")
+
+
+def _collection(
+    name: str,
+    description: str | None,
+    meta: list[str] | None,
+    private: bool | None,
+    ttl: str,
+    settings: list[str] | None,
+) -> Collection:
+    collection = Collection(name=name, description=description or "", metadata=parse_metadata(meta or ()))
+    if private is not None:
+        collection.visibility = collection_pb2.VISIBILITY_PRIVATE if private else collection_pb2.VISIBILITY_SHARED
+    try:
+        ParseDict(parse_settings(settings or ()), collection.settings)
+    except ParseError as error:
+        known = ", ".join(field.name for field in CollectionSettings.DESCRIPTOR.fields)
+        raise usage_error(f"That setting is not known: {error}.", f"Settings are in the groups {known}.") from error
+    if ttl:
+        collection.settings.ttl.CopyFrom(parse_duration(ttl))
+    return collection
+
+
+def _show(session: Session, collection: Collection) -> None:
+    if session.as_json:
+        print_json(collection)
+        return
+    session.out.print(tables.collections([collection]))
+    session.out.print(tables.fields(_flat(as_dict(collection.settings))))
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return nested settings as "chunking.size" -> "1000"."""
+    result: dict[str, str] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            result |= _flat(value, f"{prefix}{key}.")
+        else:
+            result[prefix + key] = str(value)
+    return result

@@ -1,0 +1,243 @@
+"""`footnote documents`: list, get, delete, download, replace, reindex, watch."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from footnote.edge.v1.edge_service_pb2 import (
+    DeleteDocumentRequest,
+    DeleteDocumentResponse,
+    DownloadDocumentRequest,
+    GetDocumentRequest,
+    ListDocumentsRequest,
+    ReindexDocumentsRequest,
+    ReindexDocumentsResponse,
+    ReplaceDocumentRequest,
+    ReplaceDocumentResponse,
+    ReplaceMetadata,
+)
+from footnote.types.v1 import document_pb2
+from footnote.types.v1.document_pb2 import Document
+
+from footnote_cli.command import connected
+from footnote_cli.console import as_dict, print_json
+from footnote_cli.errors import usage_error
+from footnote_cli.following import follow_collection, follow_document
+from footnote_cli.listing import collection_names, list_documents
+from footnote_cli.render import tables
+from footnote_cli.render.text import moment, plural, size
+from footnote_cli.session import Session
+from footnote_cli.transfers import Download, read_parts
+from footnote_cli.values import confirm
+
+app = typer.Typer(no_args_is_help=True, help="See, replace, index again, download and delete documents.")
+_TRANSFER_TIMEOUT = 600.0
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the document.", show_default=False)]
+WaitOption = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is searchable.")]
+_STATES = ("uploaded", "processing", "indexed", "error")
+
+
+@app.command("list")
+@connected("footnote documents list")
+async def list_(
+    session: Session,
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", metavar="NAME", help="Only of this collection.")
+    ] = "",
+    state: Annotated[
+        list[str] | None,
+        typer.Option("--state", metavar="STATE", help="Only in this state: uploaded, processing, indexed, error."),
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Only whose file name contains this.")] = "",
+) -> None:
+    """List documents, newest first."""
+    unknown = [word for word in state or () if word.lower() not in _STATES]
+    if unknown:
+        raise usage_error(f"There is no state '{unknown[0]}'.", f"Choose from: {', '.join(_STATES)}.")
+    states = [document_pb2.DocumentState.Value(f"DOCUMENT_STATE_{word.upper()}") for word in state or ()]
+    request = ListDocumentsRequest(collection=collection, states=states, filename_contains=name)
+    items = await list_documents(session, request)
+    if session.as_json:
+        print_json({"documents": [as_dict(item) for item in items]})
+    elif items:
+        session.out.print(tables.documents(items, await collection_names(session), session.out.width))
+    else:
+        session.out.print(
+            "There are no such documents."
+            if name or state or collection
+            else "There are no documents yet. Add some: footnote ingest PATH"
+        )
+
+
+@app.command()
+@connected("footnote documents get")
+async def get(session: Session, document_id: IdArgument) -> None:
+    """Show one document."""
+    response = await session.call(session.stub.GetDocument, GetDocumentRequest(document_id=document_id))
+    await _show(session, response.document)
+
+
+@app.command()
+@connected("footnote documents delete")
+async def delete(
+    session: Session,
+    document_ids: Annotated[
+        list[str], typer.Argument(metavar="ID...", help="Ids of the documents.", show_default=False)
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+) -> None:
+    """Delete documents with everything indexed from them."""
+    await confirm(f"Delete {plural(len(document_ids), 'document')}?", yes)
+    results = []
+    for document_id in document_ids:
+        request = DeleteDocumentRequest(document_id=document_id)
+        response: DeleteDocumentResponse = await session.call(session.stub.DeleteDocument, request)
+        results.append({"document_id": document_id, "chunks_deleted": response.chunks_deleted})
+        if not session.as_json:
+            session.out.print(f"Deleted {document_id} with {plural(response.chunks_deleted, 'chunk')}.")
+    if session.as_json:
+        print_json({"deleted": results})
+
+
+@app.command()
+@connected("footnote documents download")
+async def download(
+    session: Session,
+    document_id: IdArgument,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="PATH", help="File or folder to write to; - is the standard output."),
+    ] = ".",
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Download a document as it was uploaded."""
+    request = DownloadDocumentRequest(document_id=document_id)
+    parts = session.stream(session.stub.DownloadDocument, request, timeout=_TRANSFER_TIMEOUT)
+    if output == "-":
+        async for part in parts:
+            sys.stdout.buffer.write(part.data)
+        return
+    file = Download(Path(output), force=force)
+    try:
+        async for part in parts:
+            await asyncio.to_thread(file.write, part.document.filename, part.data)
+        file.finish()
+    finally:
+        file.abandon()
+    if session.as_json:
+        print_json({"document_id": document_id, "path": str(file.target), "size_bytes": file.size})
+    else:
+        session.out.print(f"Wrote {file.target} ({size(file.size)}).")
+
+
+@app.command()
+@connected("footnote documents replace")
+async def replace(
+    session: Session,
+    document_id: IdArgument,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The new file.", show_default=False)],
+    wait: WaitOption = True,
+) -> None:
+    """Replace a document's file; the old one stays searchable until the new one is."""
+    path = Path(file)
+    if not await asyncio.to_thread(path.is_file):
+        raise usage_error(f"There is no file {file}.", "Check the path.")
+
+    async def parts() -> AsyncIterator[ReplaceDocumentRequest]:
+        yield ReplaceDocumentRequest(metadata=ReplaceMetadata(document_id=document_id, filename=path.name))
+        async for data in read_parts(path):
+            yield ReplaceDocumentRequest(data=data)
+
+    stub = session.stub
+    response: ReplaceDocumentResponse = await session.call(stub.ReplaceDocument, parts(), timeout=_TRANSFER_TIMEOUT)
+    document = response.document
+    if response.unchanged and not session.as_json:
+        session.out.print("The bytes are the same as before; nothing changed.")
+    elif wait:
+        document = await follow_document(session, document.id)
+    await _show(session, document)
+    _exit_if_failed([document])
+
+
+@app.command()
+@connected("footnote documents reindex")
+async def reindex(
+    session: Session,
+    document_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of the documents.", show_default=False)
+    ] = None,
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", metavar="NAME", help="All documents of this collection.")
+    ] = "",
+    failed: Annotated[bool, typer.Option("--failed", help="Only those that failed.")] = False,
+    wait: WaitOption = True,
+) -> None:
+    """Index documents again with their collection's present settings, or retry those that failed."""
+    if not document_ids and not collection:
+        raise usage_error("It is not said what to index again.", "Give document ids or --collection NAME.")
+    request = ReindexDocumentsRequest(document_ids=document_ids or (), collection=collection, failed_only=failed)
+    response: ReindexDocumentsResponse = await session.call(session.stub.ReindexDocuments, request)
+    documents = list(response.documents)
+    if wait:
+        documents = await asyncio.gather(*(follow_document(session, document.id) for document in documents))
+    if session.as_json:
+        print_json({"documents": [as_dict(document) for document in documents], "skipped": response.skipped})
+    elif documents:
+        session.out.print(tables.documents(documents, await collection_names(session), session.out.width))
+    else:
+        session.out.print("Nothing to index again.")
+    if response.skipped and not session.as_json:
+        session.out.print(f"Left out {plural(response.skipped, 'document')} being processed already.", style="yellow")
+    _exit_if_failed(documents)
+
+
+@app.command()
+@connected("footnote documents watch")
+async def watch(
+    session: Session,
+    document_id: Annotated[str, typer.Argument(metavar="[ID]", help="Id of the document.", show_default=False)] = "",
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", metavar="NAME", help="Every document of this collection.")
+    ] = "",
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing is being processed.")] = False,
+) -> None:
+    """Follow a document until it is done, or a collection until Ctrl-C."""
+    if bool(document_id) == bool(collection):
+        raise usage_error("It is not said what to watch.", "Give a document id or --collection NAME.")
+    if collection:
+        await follow_collection(session, collection, until_idle)
+        return
+    _exit_if_failed([await follow_document(session, document_id, show=True)])
+
+
+async def _show(session: Session, document: Document) -> None:
+    if session.as_json:
+        print_json(document)
+        return
+    session.out.print(tables.documents([document], await collection_names(session), session.out.width))
+    values = {
+        "title": document.title,
+        "type": document.mime_type,
+        "language": document.language,
+        "pages": str(document.page_count or ""),
+        "words": str(document.word_count or ""),
+        "keywords": ", ".join(document.keywords),
+        "tags": ", ".join(document.tags),
+        "metadata": str(as_dict(document.metadata)) if document.metadata.fields else "",
+        "cut by": document.processing_strategy,
+        "revision": str(document.revision),
+        "indexed": moment(document.index_time),
+        "expires": moment(document.expire_time),
+        "sha-256": document.checksum,
+        "what to do": document.failure.hint,
+    }
+    session.out.print(tables.fields({name: value for name, value in values.items() if value}))
+
+
+def _exit_if_failed(documents: list[Document]) -> None:
+    if any(document.state == document_pb2.DOCUMENT_STATE_ERROR for document in documents):
+        raise typer.Exit(1)

@@ -1,0 +1,59 @@
+"""`footnote serve`: the services, all in one process or one alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="all, store, ingestion, indexing, retrieval, augmentation, generation or edge; or several: a,b.",
+        ),
+    ] = "all",
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--data-dir",
+            metavar="DIR",
+            envvar="FOOTNOTE_DATA_DIR",
+            help="Folder of all state. Default: footnote-data.",
+        ),
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")
+    ] = None,
+    port_base: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT", min=0, max=65400, help="Port of edge; the others follow. Default: 7100; 0 takes free ones."
+        ),
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Port of a service served alone.")
+    ] = None,
+    insecure_listen: Annotated[
+        bool | None,
+        typer.Option("--insecure-listen", help="Listen beyond this machine without keys.", show_default=False),
+    ] = None,
+    log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
+    log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, json or human.")] = None,
+) -> None:
+    """Run the services. Ctrl-C or SIGTERM ends them in order."""
+    # The servers' libraries take most of a second to import, which the client commands should not pay.
+    from footnote_cli.launcher import serve as start
+
+    code = start(
+        target,
+        data_dir=data_dir,
+        host=host,
+        port_base=port_base,
+        port=port,
+        insecure_listen=insecure_listen,
+        log_level=log_level,
+        log_format=log_format,
+    )
+    raise typer.Exit(code)

@@ -1,0 +1,1 @@
+"""Measuring retrieval: data sets, measures, significance, and runs through the real services."""

@@ -1,0 +1,148 @@
+"""The services that a measurement runs against: store, indexing and retrieval in one process, gRPC between them."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
+from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
+from footnote.types.v1.collection_pb2 import Collection, RetrievalSettings
+from footnote.types.v1.document_pb2 import Block, BlockKind, Document, ParsedMetadata
+from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote_kit.settings import KitSettings
+
+from footnote_cli.evaluation.dataset import CorpusDocument, Dataset
+from footnote_cli.supervise import Supervisor
+from footnote_cli.targets import parse
+
+SCOPE = Scope(tenant_id="evaluation", user_id="evaluation", roles=[Role.ROLE_ADMIN])
+_IN_FLIGHT = 8
+_QUERIES_IN_FLIGHT = 4
+_PAGE = 100
+
+
+class Bench:
+    """A deployment with one collection per data set."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._indexing = IndexingServiceStub(supervisor.runtime.channel("indexing"))
+        self._retrieval = RetrievalServiceStub(supervisor.runtime.channel("retrieval"))
+
+    async def load(self, dataset: Dataset, settings: Collection, on_document: Callable[[], None]) -> str:
+        """Make a collection of a data set's documents, cut as a user's documents would be; return its id."""
+        collection = Collection(name=dataset.name)
+        collection.settings.CopyFrom(settings.settings)
+        collection.settings.max_documents = 1_000_000
+        created = await self._indexing.CreateCollection(
+            indexing.CreateCollectionRequest(scope=SCOPE, collection=collection)
+        )
+        gate = asyncio.Semaphore(_IN_FLIGHT)
+
+        async def one(number: int, document: CorpusDocument) -> None:
+            async with gate:
+                await self._index(created.collection.id, number, document)
+            on_document()
+
+        async with asyncio.TaskGroup() as group:
+            for number, document in enumerate(dataset.documents):
+                group.create_task(one(number, document))
+        return str(created.collection.id)
+
+    async def _index(self, collection_id: str, number: int, document: CorpusDocument) -> None:
+        """Index a document as its Markdown would be parsed: the title as heading, the text as paragraphs."""
+        blocks = list(_blocks(document))
+        if not blocks:
+            return
+        # The name must not give the title away, or the search would profit from what users' files may not have.
+        header = Document(
+            id=f"n{number:06d}", collection_id=collection_id, tenant_id=SCOPE.tenant_id, owner_id=SCOPE.user_id,
+            filename=f"n{number:06d}.md", mime_type="text/markdown", document_type="md", source_type="upload",
+            revision=1, title=document.title,
+        )  # fmt: skip
+
+        async def parts() -> AsyncIterator[indexing.IndexDocumentRequest]:
+            yield indexing.IndexDocumentRequest(scope=SCOPE, header=indexing.IndexDocumentHeader(document=header))
+            yield indexing.IndexDocumentRequest(blocks=indexing.BlockBatch(blocks=blocks))
+            yield indexing.IndexDocumentRequest(metadata=ParsedMetadata(title=document.title, block_count=len(blocks)))
+
+        async for _ in self._indexing.IndexDocument(parts()):
+            pass
+
+    async def rank(self, dataset: Dataset, collection_id: str, settings: RetrievalSettings) -> Ranking:
+        """Ask every question; return the ranked documents of each, and how long each took in seconds."""
+        ids = {f"n{number:06d}": document.id for number, document in enumerate(dataset.documents)}
+        wanted = RetrievalSettings()
+        wanted.CopyFrom(settings)
+        wanted.limit = _PAGE
+        gate = asyncio.Semaphore(_QUERIES_IN_FLIGHT)
+        ranked: dict[str, list[str]] = {}
+        seconds: dict[str, float] = {}
+        degraded: dict[str, int] = {}
+
+        async def one(query: str, text: str) -> None:
+            async with gate:
+                response = await self._retrieval.Retrieve(
+                    retrieval.RetrieveRequest(scope=SCOPE, query=text, collections=[collection_id], settings=wanted)
+                )
+            # Several chunks of a document count as the best of them.
+            ranked[query] = list(dict.fromkeys(ids[scored.chunk.document_id] for scored in response.chunks))
+            seconds[query] = response.timings[-1].duration.ToNanoseconds() / 1e9
+            for found in response.degradations:
+                degraded[found.reason] = degraded.get(found.reason, 0) + 1
+
+        async with asyncio.TaskGroup() as group:
+            for query, text in dataset.queries.items():
+                group.create_task(one(query, text))
+        return Ranking(ranked, seconds, degraded)
+
+
+class Ranking:
+    """What a run of all questions brought."""
+
+    def __init__(
+        self, ranked: Mapping[str, Sequence[str]], seconds: Mapping[str, float], degraded: Mapping[str, int]
+    ) -> None:
+        self.ranked = ranked
+        self.seconds = seconds
+        self.degraded = degraded
+
+
+def _blocks(document: CorpusDocument) -> list[Block]:
+    """Return title and paragraphs as the blocks of a parsed document, spans exact."""
+    pieces: list[tuple[int, str]] = []
+    if document.title.strip():
+        pieces.append((BlockKind.BLOCK_KIND_HEADING, " ".join(document.title.split())))
+    for paragraph in document.text.split("\n\n"):
+        text = " ".join(paragraph.split())
+        if text:
+            pieces.append((BlockKind.BLOCK_KIND_PARAGRAPH, text))
+    blocks = []
+    start = 0
+    for kind, text in pieces:
+        heading = kind == BlockKind.BLOCK_KIND_HEADING
+        block = Block(kind=kind, text=text, level=1 if heading else 0)  # type: ignore[arg-type]
+        block.locator.span.start, block.locator.span.end = start, start + len(text)
+        if document.title.strip() and not heading:
+            block.locator.heading_path.append(" ".join(document.title.split()))
+        blocks.append(block)
+        start += len(text) + 1
+    return blocks
+
+
+@asynccontextmanager
+async def open_bench() -> AsyncIterator[Bench]:
+    """Start store, indexing and retrieval in a temporary folder, on free ports."""
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="footnote-eval-"))
+        settings = KitSettings(grace_seconds=1.0, call_timeout=60.0, stream_timeout=600.0)
+        supervisor = Supervisor(parse("store,indexing,retrieval"), settings, Path(folder), 0)
+        stack.push_async_callback(supervisor.stop)
+        await supervisor.start()
+        await supervisor.wait_ready()
+        yield Bench(supervisor)

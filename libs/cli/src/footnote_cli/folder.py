@@ -1,0 +1,84 @@
+"""The data folder of a deployment: who may use it, and where its services listen."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+ADDRESSES = "addresses.json"
+
+
+class FolderInUse(Exception):
+    """Another process serves from this folder; the message says which."""
+
+
+@contextmanager
+def locked(data_dir: Path, services: Iterable[str]) -> Iterator[None]:
+    """Hold the folder for these services; FolderInUse when another process does. Released by the kernel on a crash."""
+    folder = data_dir / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    held: list[int] = []
+    try:
+        for service in sorted(services):
+            descriptor = os.open(folder / f"{service}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            held.append(descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                owner = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+                raise FolderInUse(
+                    f"{data_dir} is in use: process {owner} serves {service} from it. "
+                    "Stop that one, or choose another folder with --data-dir."
+                ) from None
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, str(os.getpid()).encode())
+        yield
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+
+
+@contextmanager
+def _exclusive(data_dir: Path) -> Iterator[None]:
+    """Let one process at a time change the file of addresses."""
+    folder = data_dir / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "addresses.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def read_addresses(data_dir: Path) -> dict[str, str]:
+    """Return address by stage as the processes that serve from the folder have written them; empty when none does."""
+    try:
+        found = json.loads((data_dir / ADDRESSES).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+
+
+def publish(data_dir: Path, addresses: Mapping[str, str], alone: bool = False) -> None:
+    """Add this process's addresses to the file; readers see the old or the new one, never half.
+
+    `alone`: this process is the whole deployment, so that what else is in the file was left by one that was killed.
+    """
+    with _exclusive(data_dir):
+        _write(data_dir, {**({} if alone else read_addresses(data_dir)), **addresses})
+
+
+def withdraw(data_dir: Path, addresses: Mapping[str, str]) -> None:
+    """Take this process's addresses out of the file, and the file away when nothing is left."""
+    with _exclusive(data_dir):
+        left = {key: value for key, value in read_addresses(data_dir).items() if addresses.get(key) != value}
+        if left:
+            _write(data_dir, left)
+        else:
+            (data_dir / ADDRESSES).unlink(missing_ok=True)
+
+
+def _write(data_dir: Path, addresses: Mapping[str, str]) -> None:
+    temporary = data_dir / f".{ADDRESSES}.{os.getpid()}"
+    temporary.write_text(json.dumps(dict(addresses), indent=2) + "\n", encoding="utf-8")
+    temporary.replace(data_dir / ADDRESSES)

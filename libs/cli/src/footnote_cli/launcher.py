@@ -1,0 +1,120 @@
+"""`footnote serve TARGET`: settings, lock, signals; the work is in `supervise`."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import typer
+from footnote_kit import process
+from footnote_kit.settings import KitSettings
+from pydantic import ValidationError
+
+from footnote_cli.folder import FolderInUse, locked
+from footnote_cli.supervise import StartError, Supervisor
+from footnote_cli.targets import STATEFUL, Target, UnknownTarget, parse
+
+
+def serve(
+    target: str = "all",
+    *,
+    data_dir: Path | None = None,
+    host: str | None = None,
+    port_base: int | None = None,
+    port: int | None = None,
+    insecure_listen: bool | None = None,
+    log_level: str | None = None,
+    log_format: str | None = None,
+) -> int:
+    """Serve until SIGTERM or Ctrl-C and return the exit code: 0 after an orderly end, 1 when something did not start.
+
+    What is None comes from the environment (FOOTNOTE_…). `port_base` is the port of edge, the others follow; 0 takes
+    free ones. `port` is for a target of one service. When all are ready, one line says so on stdout and
+    `<data_dir>/addresses.json` tells where they are.
+    """
+    given: dict[str, Any] = {
+        "data_dir": data_dir,
+        "listen_host": host,
+        "insecure_listen": insecure_listen,
+        "log_level": log_level,
+        "log_format": log_format,
+    }
+    try:
+        wanted = parse(target)
+        settings = KitSettings(**{key: value for key, value in given.items() if value is not None})
+        if port is not None and len(wanted.services) + wanted.engine != 1:
+            raise StartError("--port is for a target of one service; use --port-base for several")
+        folder = settings.data_dir.expanduser().resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder, STATEFUL.intersection(wanted.services)):
+            exported = process.configure(settings)
+            asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
+    except ValidationError as error:
+        for problem in error.errors():
+            typer.echo(f"FOOTNOTE_{'_'.join(map(str, problem['loc'])).upper()}: {problem['msg']}", err=True)
+        return 1
+    except (UnknownTarget, FolderInUse, StartError, OSError) as error:
+        typer.echo(str(error), err=True)
+        return 1
+    return 0
+
+
+async def _run(
+    target: Target,
+    settings: KitSettings,
+    folder: Path,
+    port_base: int | None,
+    port: int | None,
+    exported: process.ProcessTelemetry,
+) -> None:
+    """Start, wait for a signal, stop."""
+    stop = asyncio.Event()
+    _on_signals(stop)
+    supervisor = Supervisor(target, settings, folder, port_base, port)
+    if exported.metrics_address:
+        supervisor.runtime.announce("metrics", exported.metrics_address)
+    starting = asyncio.create_task(_start(supervisor, len(target.services) > 1))
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((starting, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            starting.result()
+            await stopped
+    finally:
+        for task in (starting, stopped):
+            task.cancel()
+        await asyncio.gather(starting, stopped, return_exceptions=True)
+        await supervisor.stop()
+        await exported.close()
+
+
+async def _start(supervisor: Supervisor, wait_ready: bool) -> None:
+    """Start and say so."""
+    await supervisor.start()
+    # A stage alone may wait for its peers as long as it takes; its health service tells.
+    late = await supervisor.wait_ready() if wait_ready else {}
+    supervisor.publish()
+    for name, reason in late.items():
+        typer.echo(f"{name} is not ready yet: {reason}", err=True)
+    where = "  ".join(f"{name} {address}" for name, address in supervisor.addresses.items())
+    word = "ready" if wait_ready and not late else "listening"
+    typer.echo(f"footnote is {word}: {where}  (data: {supervisor.runtime.data_dir}; Ctrl-C stops)")
+
+
+def _on_signals(stop: asyncio.Event) -> None:
+    """Let the first SIGTERM or Ctrl-C ask for an orderly end, and a later Ctrl-C not wait for it.
+
+    What comes within a second of the first is its echo: `make` and `timeout` signal the process and then its group.
+    """
+    loop = asyncio.get_running_loop()
+    first: list[float] = []
+
+    def handle(name: signal.Signals) -> None:
+        if first and name is signal.SIGINT and loop.time() - first[0] > 1:
+            os._exit(130)
+        first.append(loop.time())
+        stop.set()
+
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, handle, name)

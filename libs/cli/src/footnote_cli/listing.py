@@ -1,0 +1,39 @@
+"""Reads whole lists, page by page."""
+
+from collections.abc import Callable
+from typing import Any
+
+from footnote.edge.v1.edge_service_pb2 import ListCollectionsRequest, ListDocumentsRequest
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import Document
+
+from footnote_cli.session import Session
+
+_PAGE = 1000
+
+
+async def read_all(session: Session, method: Callable[..., Any], request: Any, field: str) -> list[Any]:
+    """Return the items in `field` of every page that a List method answers with; `request` is used up."""
+    request.page_size = _PAGE
+    items: list[Any] = []
+    while True:
+        response = await session.call(method, request)
+        items.extend(getattr(response, field))
+        if not response.next_page_token:
+            return items
+        request.page_token = response.next_page_token
+
+
+async def list_collections(session: Session) -> list[Collection]:
+    """Return every collection the caller can see, by name."""
+    return await read_all(session, session.stub.ListCollections, ListCollectionsRequest(), "collections")
+
+
+async def list_documents(session: Session, request: ListDocumentsRequest) -> list[Document]:
+    """Return every document that a request matches, newest first."""
+    return await read_all(session, session.stub.ListDocuments, request, "documents")
+
+
+async def collection_names(session: Session) -> dict[str, str]:
+    """Return the names of the collections by their ids."""
+    return {item.id: item.name for item in await list_collections(session)}

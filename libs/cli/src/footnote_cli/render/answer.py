@@ -1,0 +1,99 @@
+"""Draws what stands under an answer: its footnotes, the verdicts on it, what did not work, what it took."""
+
+from collections.abc import Iterator, Sequence
+
+from footnote.edge.v1.edge_service_pb2 import AskCompleted
+from footnote.types.v1 import answer_pb2
+from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
+from rich.console import Console
+from rich.text import Text
+
+from footnote_cli.render.text import elapsed, one_line, plural, seconds
+
+_PLAIN = Console()
+
+SUPPORT_WORDS = {
+    answer_pb2.SUPPORT_SUPPORTED: ("supported", "green"),
+    answer_pb2.SUPPORT_WEAK: ("weak", "yellow"),
+    answer_pb2.SUPPORT_UNSUPPORTED: ("unsupported", "red"),
+    answer_pb2.SUPPORT_UNCITED: ("uncited", "yellow"),
+}
+
+
+def stage_name(stage: int) -> str:
+    """Return a stage's name in lower case, "retrieval", or "" when it is not given."""
+    name = answer_pb2.Stage.Name(answer_pb2.Stage.ValueType(stage)).removeprefix("STAGE_").lower()
+    return "" if name == "unspecified" else name
+
+
+def footnotes(citations: Sequence[Citation], width: int) -> list[Text]:
+    """Return one line a footnote, `[1] file, page — “quote” (supported)`, each only once, wrapped under itself."""
+    seen: set[tuple[int, str, str]] = set()
+    lines: list[Text] = []
+    for citation in citations:
+        label = citation.label or citation.filename
+        key = (citation.number, label, citation.quote)
+        if key in seen:
+            continue
+        seen.add(key)
+        word, style = SUPPORT_WORDS.get(citation.support, ("", ""))
+        line = Text.assemble((f"[{citation.number}]", "bold cyan"), " ", (label, "bold"))
+        if citation.quote:
+            line.append(f" — “{one_line(citation.quote)}”")
+        if word:
+            line.append(f" ({word})", style=style)
+        lines.append(hang(line, len(f"[{citation.number}] "), width))
+    return lines
+
+
+def hang(line: Text, indent: int, width: int) -> Text:
+    """Return the text wrapped at `width` columns, every line but the first indented; a width of 0 doesn't wrap."""
+    if width == 0 or len(line) <= width:
+        return line
+    result = Text()
+    for index, part in enumerate(line.wrap(_PLAIN, max(width - indent, 20))):
+        part.rstrip()
+        result.append_text(part if index == 0 else Text.assemble("\n" + " " * indent, part))
+    return result
+
+
+def doubts(answer: Answer) -> Iterator[Text]:
+    """Yield one line for each sentence that its sources do not bear out, and one for each warning."""
+    for claim in answer.claims:
+        if claim.support not in (answer_pb2.SUPPORT_UNSUPPORTED, answer_pb2.SUPPORT_UNCITED):
+            continue
+        word, style = SUPPORT_WORDS[claim.support]
+        sentence = one_line(answer.text[claim.span.start : claim.span.end], 100)
+        why = f": {claim.reason}" if claim.reason else ""
+        yield Text(f"! {word}: “{sentence}”{why}", style=style)
+    for warning in answer.warnings:
+        yield Text(f"! {warning}", style="yellow")
+
+
+def notices(degradations: Sequence[Degradation]) -> Iterator[Text]:
+    """Yield one line for each thing that did not work, with what it did to the answer."""
+    for degradation in degradations:
+        where = stage_name(degradation.stage)
+        cause = ", ".join(part for part in (where, degradation.reason, degradation.detail) if part)
+        effect = degradation.effect or "Something did not work as configured."
+        yield Text(f"! {effect}" + (f" ({cause})" if cause else ""), style="yellow")
+
+
+def summary(completed: AskCompleted, waited: float) -> list[Text]:
+    """Return dim lines: time in all and to the first word, who answered, tokens; where to look further."""
+    answer = completed.answer
+    parts = [elapsed(waited)]
+    first = seconds(completed.time_to_first_token)
+    if first > 0:
+        parts.append(f"first word after {elapsed(first)}")
+    if answer.provider:
+        parts.append(answer.provider + (f"/{answer.model}" if answer.model and answer.model != answer.provider else ""))
+    if completed.sources:
+        cited = len({citation.number for citation in answer.citations})
+        parts.append(f"{cited} of {plural(len(completed.sources), 'source')} cited")
+    tokens = answer.usage.prompt_tokens + answer.usage.completion_tokens
+    if tokens:
+        parts.append(plural(tokens, "token"))
+    handles = {"trace": completed.trace_id, "conversation": completed.conversation_id, "message": completed.message_id}
+    further = " · ".join(f"{name} {value}" for name, value in handles.items() if value)
+    return [Text(line, style="dim") for line in (" · ".join(parts), further) if line]

@@ -1,0 +1,184 @@
+"""Draws lists as tables: documents, collections, search results, failures, providers, health."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from footnote.edge.v1.edge_service_pb2 import Conversation, GetHealthResponse
+from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, provider_pb2
+from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.provider_pb2 import Provider
+from footnote_text.locators import label
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from footnote_cli.render.text import milliseconds, moment, one_line, seconds, size
+
+STATE_STYLES = {"indexed": "green", "error": "red", "processing": "yellow", "uploaded": "yellow"}
+
+
+def enum_word(enum: Any, value: int, prefix: str) -> str:
+    """Return an enum value as a word: DOCUMENT_STATE_INDEXED with its prefix is "indexed"; unspecified is ""."""
+    word = str(enum.Name(value)).removeprefix(prefix).lower()
+    return "" if word == "unspecified" else word
+
+
+def table(*columns: str, right: Sequence[str] = ()) -> Table:
+    """Return an empty table in the house style; nothing in it is ever cut, long cells fold."""
+    result = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
+    for column in columns:
+        result.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return result
+
+
+def state_word(document: Document) -> Text:
+    """Return a document's state, and what it waits for, in its colour."""
+    word = enum_word(document_pb2.DocumentState, document.state, "DOCUMENT_STATE_")
+    text = word + (f" ({document.waiting_reason})" if document.waiting_reason else "")
+    return Text(text, style=STATE_STYLES.get(word, ""))
+
+
+def documents(items: Iterable[Document], names: Mapping[str, str], width: int) -> Table:
+    """Return documents with their state, failures with why; `names` are the collections' names by id.
+
+    On a narrow terminal (`width` columns) what matters least is left out: it is in `footnote documents get`.
+    """
+    columns = ["File", "Collection", "State", "Chunks", "Size", "Uploaded", "Id"]
+    left_out = {"Uploaded": 110, "Size": 96, "Collection": 86}
+    columns = [column for column in columns if width >= left_out.get(column, 0)]
+    result = table(*columns, right=("Chunks", "Size"))
+    for item in items:
+        name = Text(item.filename)
+        if item.failure.message:
+            name.append(f"\n{item.failure.message}", style="red")
+        cells: dict[str, Text | str] = {
+            "File": name,
+            "Collection": names.get(item.collection_id, item.collection_id),
+            "State": state_word(item),
+            "Chunks": str(item.chunks_stored) if item.chunks_stored else "",
+            "Size": size(item.size_bytes),
+            "Uploaded": moment(item.create_time),
+            "Id": item.id,
+        }
+        result.add_row(*(cells[column] for column in columns))
+    return result
+
+
+def failures(items: Iterable[tuple[str, str, str]]) -> Table:
+    """Return what failed: file, why, and what to do about it."""
+    result = table("File", "Why", "What to do")
+    for filename, why, hint in items:
+        result.add_row(Text(filename, style="bold"), Text(why, style="red"), hint)
+    return result
+
+
+def collections(items: Iterable[Collection]) -> Table:
+    """Return collections with their counts, embedding model and visibility."""
+    result = table(
+        "Name", "Documents", "Chunks", "Embedding", "Visibility", "Description", right=("Documents", "Chunks")
+    )
+    for item in items:
+        embedding = item.settings.embedding
+        result.add_row(
+            Text(item.name, style="bold"),
+            str(item.document_count),
+            str(item.chunk_count),
+            "/".join(part for part in (embedding.provider, embedding.model) if part),
+            enum_word(collection_pb2.Visibility, item.visibility, "VISIBILITY_"),
+            one_line(item.description, 80),
+        )
+    return result
+
+
+def place(chunk: Chunk) -> str:
+    """Return where a chunk stands in the form used in footnotes."""
+    return label(chunk.filename, chunk.locator)
+
+
+def conversations(items: Iterable[Conversation]) -> Table:
+    """Return conversations with their length and when they were last used."""
+    result = table("Title", "Messages", "Last used", "Id", right=("Messages",))
+    for item in items:
+        result.add_row(Text(item.title), str(item.message_count), moment(item.update_time), item.id)
+    return result
+
+
+def search_results(items: Sequence[ScoredChunk]) -> Table:
+    """Return search results, best first: score, place, the passage in short."""
+    result = table("#", "Score", "Where", "Passage", right=("#", "Score"))
+    for number, item in enumerate(items, start=1):
+        passage = one_line(item.chunk.text, 240)
+        result.add_row(str(number), f"{item.score:.3f}", Text(place(item.chunk), style="bold"), passage)
+    return result
+
+
+def explanation(items: Sequence[ScoredChunk]) -> Table:
+    """Return what made each score: a line for each channel and each adjustment."""
+    result = table(
+        "#",
+        "Where",
+        "Part",
+        "Raw",
+        "Score",
+        "Rank",
+        "Weight",
+        "Adds",
+        right=("#", "Raw", "Score", "Rank", "Weight", "Adds"),
+    )
+    for number, item in enumerate(items, start=1):
+        result.add_row(str(number), Text(place(item.chunk), style="bold"), "final", "", f"{item.score:.3f}", "", "", "")
+        for channel in item.channels:
+            name = enum_word(chunk_pb2.Channel, channel.channel, "CHANNEL_")
+            added = _signed(channel.score * channel.weight)
+            parts = (
+                name,
+                f"{channel.raw_score:.3f}",
+                f"{channel.score:.3f}",
+                str(channel.rank),
+                f"{channel.weight:.2f}",
+                added,
+            )
+            result.add_row("", "", *parts)
+        for adjustment in item.adjustments:
+            words = adjustment.name + (f": {adjustment.detail}" if adjustment.detail else "")
+            result.add_row("", "", Text(words, style="dim"), "", "", "", "", _signed(adjustment.delta))
+    return result
+
+
+def _signed(value: float) -> str:
+    """Return a number with its sign, unless it rounds to nothing."""
+    text = f"{value:+.3f}"
+    return "0.000" if float(text) == 0 else text
+
+
+def providers(items: Iterable[Provider]) -> Table:
+    """Return registered providers with what they can do."""
+    result = table("Kind", "Id", "Name", "Default model", "Can")
+    for item in items:
+        kind = enum_word(provider_pb2.ProviderKind, item.kind, "PROVIDER_KIND_")
+        result.add_row(
+            kind, Text(item.id, style="bold"), item.display_name, item.default_model, ", ".join(item.capabilities)
+        )
+    return result
+
+
+def health(response: GetHealthResponse) -> Table:
+    """Return how every part is, with the time it took to answer."""
+    result = table("Part", "State", "Answered in", "Why", right=("Answered in",))
+    for part in response.components:
+        state = Text("healthy", style="green") if part.healthy else Text("down", style="red")
+        took = seconds(part.latency)
+        result.add_row(part.name, state, milliseconds(took * 1000) if took else "", part.error)
+    return result
+
+
+def fields(values: Mapping[str, str]) -> Table:
+    """Return names and values in two columns."""
+    result = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    result.add_column(style="dim")
+    result.add_column(overflow="fold")
+    for name, value in values.items():
+        result.add_row(name, value)
+    return result

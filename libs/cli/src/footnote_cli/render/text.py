@@ -1,0 +1,79 @@
+"""Small pieces of text that several drawings share: durations, sizes, times, shortened quotes."""
+
+from datetime import datetime
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+_KIBI = 1024
+
+
+def seconds(duration: Duration) -> float:
+    """Return a duration in seconds."""
+    return duration.seconds + duration.nanos / 1e9
+
+
+def milliseconds(value: float) -> str:
+    """Return milliseconds for people: "0.42 ms", "18.3 ms", "1 204 ms", "12.4 s", "2.0 min"."""
+    if value < 1:
+        return f"{value:.2f} ms"
+    if value < 1_000:
+        return f"{value:.1f} ms"
+    if value < 10_000:
+        return f"{value:,.0f} ms".replace(",", " ")
+    if value < 120_000:
+        return f"{value / 1000:.1f} s"
+    return f"{value / 60_000:.1f} min"
+
+
+def elapsed(seconds_taken: float) -> str:
+    """Return how long a person waited: "240 ms", "3.6 s", "2 min 5 s"."""
+    if seconds_taken < 1:
+        return f"{seconds_taken * 1000:.0f} ms"
+    if seconds_taken < 60:
+        return f"{seconds_taken:.1f} s"
+    minutes, rest = divmod(round(seconds_taken), 60)
+    return f"{minutes} min {rest} s"
+
+
+def shorten(text: str, width: int) -> str:
+    """Return a text cut in its middle to at most `width` characters: names differ at both ends."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[head + 1 - width :]}"
+
+
+def size(count: int) -> str:
+    """Return bytes for people in binary units: "812 B", "14.2 KiB"."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if value < _KIBI:
+            return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= _KIBI
+    return f"{value:.1f} GiB"
+
+
+def moment(stamp: Timestamp) -> str:
+    """Return a time in the reader's own zone to the minute, or "" when it is unset."""
+    if stamp.seconds == 0 and stamp.nanos == 0:
+        return ""
+    return datetime.fromtimestamp(stamp.seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return a text on one line, cut at a word near `limit` characters with an ellipsis."""
+    flat = " ".join(text.split())
+    if len(flat) <= limit:
+        return flat
+    cut = flat[: limit - 1]
+    space = cut.rfind(" ")
+    if space > limit * 2 // 3:
+        cut = cut[:space]
+    return cut.rstrip(" ,;:.–—-") + "…"
+
+
+def plural(count: int, noun: str, many: str = "") -> str:
+    """Return "1 chunk", "2 chunks", "1 204 chunks"."""
+    word = noun if count == 1 else (many or noun + "s")
+    return f"{count:,}".replace(",", " ") + f" {word}"

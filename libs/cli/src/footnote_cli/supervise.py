@@ -1,0 +1,135 @@
+"""Runs the services of one process from start to orderly end."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from importlib import import_module
+from pathlib import Path
+
+from footnote_kit.app import App, Runtime
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from footnote_kit.server import ListenError, ServiceHost
+from footnote_kit.settings import DEFAULT_PORTS, ENGINE_PORT, STAGES, KitSettings
+from pydantic import ValidationError
+
+from footnote_cli.folder import publish, withdraw
+from footnote_cli.targets import Target, build_path
+
+_log = get_logger("footnote.launcher")
+
+
+class StartError(Exception):
+    """Something did not start; the message says what and why."""
+
+
+class Supervisor:
+    """The services of one process, its vector engine if it has one, and what they share."""
+
+    def __init__(
+        self, target: Target, settings: KitSettings, data_dir: Path, port_base: int | None, port: int | None = None
+    ) -> None:
+        self._target = target
+        self._settings = settings
+        self._port = port
+        self._hosts: list[ServiceHost] = []
+        self._stack = AsyncExitStack()
+        self.runtime = Runtime(
+            settings=settings,
+            data_dir=data_dir,
+            vector_store_uri=settings.vector_store_uri or f"http://127.0.0.1:{ENGINE_PORT}",
+            vector_store_token=settings.vector_store_token,
+            port_base=port_base,
+        )
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where this process listens, by stage or name."""
+        own = {host.name: self.runtime.addresses[host.name] for host in self._hosts}
+        return {**own, **self.runtime.announced}
+
+    async def start(self) -> None:
+        """Start engine and services; StartError when one does not. `stop` cleans up in either case."""
+        await self._start_engine()
+        self._stack.push_async_callback(self.runtime.close)
+        # All ports first, so that every build knows every address; then all listen; then what calls others runs.
+        for name in self._target.services:
+            host = ServiceHost(name, self._settings)
+            self._hosts.append(host)
+            port = self._port if self._port is not None else self.runtime.port(DEFAULT_PORTS[name])
+            try:
+                self.runtime.addresses[name] = host.bind(self._listen_host(name), port)
+            except (ListenError, OSError) as error:
+                raise StartError(str(error)) from error
+        for host in self._hosts:
+            app = await self._build(host.name)
+            self._stack.push_async_callback(host.stop, self._settings.grace_seconds)
+            try:
+                await host.serve(app, self._listen_host(host.name))
+            except ListenError as error:
+                raise StartError(str(error)) from error
+        for host in self._hosts:
+            try:
+                await host.started()
+            except Exception as error:
+                raise _start_error(host.name, error) from error
+
+    def _listen_host(self, name: str) -> str:
+        """Return where a service listens: beside edge the stages stay on loopback, since only edge is for others."""
+        return self._settings.listen_host if name == "edge" or "edge" not in self._target.services else "127.0.0.1"
+
+    async def _start_engine(self) -> None:
+        if not self._target.engine or self._settings.vector_store_uri:
+            return
+        engine_class = getattr(import_module("footnote_store.engine"), "EmbeddedEngine")  # noqa: B009 (loaded on demand)
+        port = self._port if self._port is not None and not self._target.services else self.runtime.port(ENGINE_PORT)
+        engine = engine_class(self.runtime.data_dir / "store", port=port)
+        self._stack.push_async_callback(engine.stop)
+        try:
+            self.runtime.vector_store_uri = await engine.start()
+        except Exception as error:
+            raise _start_error("the vector engine", error) from error
+        self.runtime.announce("store", self.runtime.vector_store_uri)
+
+    async def _build(self, name: str) -> App:
+        module, function = build_path(name)
+        try:
+            build: Callable[[Runtime], object] = getattr(import_module(module), function)
+            app = await build(self.runtime)  # type: ignore[misc]
+        except Exception as error:
+            raise _start_error(name, error) from error
+        assert isinstance(app, App)
+        return app
+
+    async def wait_ready(self) -> dict[str, str]:
+        """Wait until all services are ready, or the time for it is over; return who is not, and why."""
+        waits = [asyncio.create_task(host.ready.wait()) for host in self._hosts]
+        if waits:
+            _, late = await asyncio.wait(waits, timeout=self._settings.ready_timeout)
+            for wait in late:
+                wait.cancel()
+        return {host.name: host.not_ready_because for host in self._hosts if not host.ready.is_set()}
+
+    def publish(self) -> None:
+        """Write where this process listens into the data folder, until it stops."""
+        published = self.addresses
+        publish(self.runtime.data_dir, published, alone=self._target.services == STAGES)
+        self._stack.callback(withdraw, self.runtime.data_dir, published)
+
+    async def stop(self) -> None:
+        """Stop in the opposite order: edge takes no more questions, then the stages, then the engine."""
+        self.runtime.draining.set()
+        await asyncio.gather(*(host.drain() for host in self._hosts))
+        if self._hosts and self._settings.drain_seconds:
+            await asyncio.sleep(self._settings.drain_seconds)
+        await self._stack.aclose()
+
+
+def _start_error(name: str, error: Exception) -> StartError:
+    """Return the message for a failed start; the traceback of what was not foreseen goes to the log."""
+    if isinstance(error, ValidationError):
+        problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        return StartError(f"{name} did not start: its settings are wrong: {problems}")
+    if not isinstance(error, (FootnoteError, OSError)):
+        _log.error("start_failed", stage=name, exc_info=error)
+    return StartError(f"{name} did not start: {error or type(error).__name__}")

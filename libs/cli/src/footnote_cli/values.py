@@ -1,0 +1,71 @@
+"""Reads the values people type: `key=value` metadata, durations."""
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import typer
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.struct_pb2 import Struct
+
+from footnote_cli.errors import usage_error
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def parse_metadata(pairs: Iterable[str]) -> Struct:
+    """Return `key=value` pairs as a Struct; a value that is JSON (a number, true, a list) is taken as such."""
+    result = Struct()
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise usage_error(f"'{pair}' is not metadata.", "Write it as key=value, for example --meta year=2026.")
+        try:
+            result.update({key.strip(): json.loads(value)})
+        except ValueError:
+            result.update({key.strip(): value})
+    return result
+
+
+def parse_duration(text: str) -> Duration:
+    """Return "90s", "30m", "24h" or "7d" as a Duration."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", text.strip().lower())
+    if match is None:
+        raise usage_error(f"'{text}' is not a duration.", "Write it as 90s, 30m, 24h or 7d.")
+    result = Duration()
+    result.FromTimedelta(timedelta(**{_UNITS[match[2]]: float(match[1])}))
+    return result
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """Return `group.key=value` pairs as nested values for a settings message."""
+    result: dict[str, Any] = {}
+    for pair in pairs:
+        path, equals, text = pair.partition("=")
+        if not equals or not path.strip():
+            raise usage_error(
+                f"'{pair}' is not a setting.", "Write it as group.key=value, for example chunking.size=800."
+            )
+        *groups, key = path.strip().split(".")
+        place = result
+        for group in groups:
+            place = place.setdefault(group, {})
+        try:
+            place[key] = json.loads(text)
+        except ValueError:
+            place[key] = text
+    return result
+
+
+async def confirm(question: str, yes: bool) -> None:
+    """Ask before something is destroyed; where nobody can be asked, only `yes` will do."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise usage_error("This would have to be confirmed, and there is nobody to ask.", "Add --yes.")
+    if not await asyncio.to_thread(typer.confirm, question):
+        raise typer.Exit(1)

@@ -1,0 +1,104 @@
+"""What is set up once per process: logs, trace export, metrics; and flushed once at its end."""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from opentelemetry import metrics
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import MetricExporter, MetricReader, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+
+from footnote_kit import logs, telemetry
+from footnote_kit.settings import KitSettings
+
+# From half a millisecond, a hop, to five minutes, a big document.
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+
+
+def _wanted(signal: str) -> str:
+    """Return the OTLP protocol to export a signal with, empty when the standard variables ask for no export."""
+    if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return ""
+    if os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp") != "otlp":
+        return ""
+    if not any(os.environ.get(f"OTEL_EXPORTER_OTLP_{name}ENDPOINT") for name in ("", f"{signal}_")):
+        return ""
+    general = os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    return os.environ.get(f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", general)
+
+
+def _span_exporter(protocol: str) -> SpanExporter:
+    # Imported on demand: without export nobody pays for loading them.
+    if protocol == "grpc":
+        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
+
+        return GrpcExporter()
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
+
+    return HttpExporter()
+
+
+def _metric_exporter(protocol: str) -> MetricExporter:
+    if protocol == "grpc":
+        from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter as GrpcExporter
+
+        return GrpcExporter()
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter as HttpExporter
+
+    return HttpExporter()
+
+
+class ProcessTelemetry:
+    """Exports of one process; `close` sends what is left."""
+
+    def __init__(self, settings: KitSettings) -> None:
+        self._closers: list[Callable[[], object]] = []
+        self.metrics_address = ""
+        telemetry.ring.keep = settings.keep_traces
+        telemetry.capture_content(settings.capture_content)
+        if protocol := _wanted("TRACES"):
+            processor = BatchSpanProcessor(_span_exporter(protocol))
+            telemetry.processors().add_span_processor(processor)
+            self._closers.append(processor.shutdown)
+        readers = self._metric_readers(settings)
+        if readers:
+            provider = MeterProvider(
+                metric_readers=readers,
+                resource=Resource.create({"service.name": "footnote"}),
+                views=[View(instrument_unit="s", aggregation=ExplicitBucketHistogramAggregation(_SECONDS))],
+                shutdown_on_exit=False,
+            )
+            metrics.set_meter_provider(provider)
+            self._closers.append(provider.shutdown)
+
+    def _metric_readers(self, settings: KitSettings) -> list[MetricReader]:
+        readers: list[MetricReader] = []
+        if protocol := _wanted("METRICS"):
+            readers.append(PeriodicExportingMetricReader(_metric_exporter(protocol)))
+        if settings.metrics_port is not None:
+            from opentelemetry.exporter.prometheus import PrometheusMetricReader
+            from prometheus_client import start_http_server
+
+            readers.append(PrometheusMetricReader())
+            try:
+                server, thread = start_http_server(settings.metrics_port, addr=settings.listen_host)
+            except OSError as error:
+                raise OSError(error.errno, f"cannot serve metrics on port {settings.metrics_port}: {error}") from error
+            self.metrics_address = f"{settings.listen_host}:{server.server_port}"
+            self._closers += [server.shutdown, server.server_close, thread.join]
+        return readers
+
+    async def close(self) -> None:
+        """Send what has not been sent and stop exporting; at most a few seconds."""
+        for closer in self._closers:
+            await asyncio.to_thread(closer)
+        self._closers.clear()
+
+
+def configure(settings: KitSettings) -> ProcessTelemetry:
+    """Set up logs and exports; once per process. OSError when the metrics port is taken."""
+    logs.configure(settings)
+    return ProcessTelemetry(settings)

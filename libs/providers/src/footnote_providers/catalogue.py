@@ -1,0 +1,117 @@
+"""The providers that come with Footnote."""
+
+from functools import cache
+from os import environ
+
+from footnote_kit.errors import InvalidArgument
+from pydantic import BaseModel
+from pydantic_settings import SettingsConfigDict
+
+from footnote_providers import builtin, onnx_local, openai_compatible
+from footnote_providers.base import EmbeddingProvider
+from footnote_providers.registry import Registration
+from footnote_providers.resilience import Gate, Policy
+from footnote_providers.settings import OnnxSettings, RemoteSettings
+
+
+def _builtin(model: str, dimensions: int, settings: BaseModel) -> EmbeddingProvider:
+    if model != builtin.MODEL:
+        raise InvalidArgument(f"builtin has one model, {builtin.MODEL!r}", reason="PROVIDER_INVALID")
+    if dimensions and not 2 <= dimensions <= 4096:
+        raise InvalidArgument("builtin makes vectors of 2 to 4096 dimensions", reason="PROVIDER_INVALID")
+    return builtin.BuiltinEmbeddings(model, dimensions or builtin.DIMENSIONS)
+
+
+def _onnx(model: str, dimensions: int, settings: BaseModel) -> EmbeddingProvider:
+    assert isinstance(settings, onnx_local.Settings)
+    deployment = OnnxSettings()
+    name = model or deployment.model
+    files = onnx_local.find_files(name, deployment.models_dir)
+    return onnx_local.OnnxEmbeddings(files, name, settings, deployment.threads)
+
+
+def remote_settings(provider: str, base_url: str) -> RemoteSettings:
+    """Read `FOOTNOTE_<PROVIDER>_*`; openai also takes the SDK's own OPENAI_BASE_URL and OPENAI_API_KEY."""
+
+    class Settings(RemoteSettings):
+        model_config = SettingsConfigDict(env_prefix=f"FOOTNOTE_{provider.upper()}_")
+
+    settings = Settings()
+    if not settings.base_url:
+        settings.base_url = (environ.get("OPENAI_BASE_URL") if provider == "openai" else None) or base_url
+    if not settings.api_key.get_secret_value() and provider == "openai":
+        settings.api_key = type(settings.api_key)(environ.get("OPENAI_API_KEY", ""))
+    return settings
+
+
+@cache
+def _gate(name: str, policy: Policy) -> Gate:
+    """One gate for each endpoint and way of calling it."""
+    return Gate(name, policy)
+
+
+def _remote(provider: str, display_name: str, base_url: str, default_model: str) -> Registration:
+    def make(model: str, dimensions: int, settings: BaseModel) -> EmbeddingProvider:
+        assert isinstance(settings, openai_compatible.Settings)
+        deployment = remote_settings(provider, base_url)
+        name = model or deployment.embedding_model
+        if not name:
+            raise InvalidArgument(f"{provider} needs the name of a model", reason="PROVIDER_INVALID")
+        if (
+            provider in ("openai", "gemini")
+            and deployment.base_url == base_url
+            and not deployment.api_key.get_secret_value()
+        ):
+            raise InvalidArgument(
+                f"{provider} needs a key: set FOOTNOTE_{provider.upper()}_API_KEY", reason="PROVIDER_INVALID"
+            )
+        endpoint = openai_compatible.Endpoint(
+            provider=provider,
+            base_url=deployment.base_url,
+            api_key=deployment.api_key.get_secret_value(),
+            timeout=deployment.timeout,
+            max_batch=deployment.max_batch,
+            max_in_flight=deployment.max_in_flight,
+        )
+        policy = Policy(
+            attempts=deployment.attempts,
+            first_backoff=deployment.first_backoff,
+            requests_per_minute=deployment.requests_per_minute,
+        )
+        gate = _gate(f"{display_name} at {deployment.base_url}", policy)
+        return openai_compatible.OpenAICompatibleEmbeddings(endpoint, gate, name, dimensions, settings)
+
+    return Registration(
+        id=provider,
+        display_name=display_name,
+        settings=openai_compatible.Settings,
+        make=make,
+        default_model=default_model,
+        recommended_dense_weight=openai_compatible.OpenAICompatibleEmbeddings.recommended_dense_weight,
+    )
+
+
+CATALOGUE = (
+    Registration(
+        id="builtin",
+        display_name="Built-in (hashed words, no model)",
+        settings=builtin.Settings,
+        make=_builtin,
+        default_model=builtin.MODEL,
+        recommended_dense_weight=builtin.DENSE_WEIGHT,
+    ),
+    Registration(
+        id="onnx",
+        display_name="Local ONNX model",
+        settings=onnx_local.Settings,
+        make=_onnx,
+        recommended_dense_weight=onnx_local.OnnxEmbeddings.recommended_dense_weight,
+    ),
+    _remote("openai", "OpenAI", "https://api.openai.com/v1", "text-embedding-3-small"),
+    _remote("ollama", "Ollama", "http://localhost:11434/v1", "nomic-embed-text"),
+    _remote(
+        "gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai/", "gemini-embedding-001"
+    ),
+    _remote("vllm", "vLLM", "http://localhost:8000/v1", ""),
+    _remote("tei", "Text Embeddings Inference", "http://localhost:8080/v1", "tei"),
+)

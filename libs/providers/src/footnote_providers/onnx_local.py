@@ -1,0 +1,168 @@
+"""A local sentence-embedding model: a folder with `model.onnx` and `tokenizer.json`, run by onnxruntime."""
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import onnxruntime
+from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+from tokenizers import Encoding, Tokenizer
+
+from footnote_providers.base import Health, Vectors, normalized
+
+
+class Settings(BaseModel):
+    """How the model wants to be fed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pooling: Literal["mean", "cls"] = Field(default="mean", description="How token vectors become one vector.")
+    max_tokens: int = Field(default=256, ge=16, le=8192, description="Longer texts are cut to this many tokens.")
+    document_prefix: str = Field(
+        "", max_length=200, description="Put before each passage, as some models were trained."
+    )
+    query_prefix: str = Field(
+        default="", max_length=200, description="Put before each question, as some models were trained."
+    )
+
+
+class OnnxEmbeddings:
+    """Runs the model on a thread of its own; one call at a time, since each uses all the cores it may."""
+
+    id = "onnx"
+    recommended_dense_weight = 0.5
+    max_batch = 100
+    max_in_flight = 2
+    _inner_batch = 32
+
+    def __init__(self, files: tuple[Path, Path], model: str, settings: Settings, threads: int = 0) -> None:
+        self.model = model
+        self._settings = settings
+        self._tokenizer = Tokenizer.from_file(str(files[1]))
+        self._tokenizer.enable_truncation(settings.max_tokens)
+        self._tokenizer.no_padding()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads or _cores()
+        options.inter_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(
+            str(files[0]), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+        self._inputs = {value.name for value in self._session.get_inputs()}
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="onnx-embed")
+        self.dimensions = int(self._run([self._tokenizer.encode("dimensions")]).shape[1])
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed passages: shape (n, dimensions), in the order given."""
+        return await self._embed([self._settings.document_prefix + text for text in texts])
+
+    async def embed_query(self, text: str) -> Vectors:
+        """Embed a question: shape (dimensions,)."""
+        row: Vectors = (await self._embed([self._settings.query_prefix + text]))[0]
+        return row
+
+    async def health(self) -> Health:
+        """Embed one word and say how that went."""
+        details = {"model": self.model, "dimensions": self.dimensions}
+        try:
+            await self.embed_query("health")
+        except FootnoteError as error:
+            return Health(False, error.message, details)
+        return Health(True, details=details)
+
+    async def close(self) -> None:
+        """End the thread once its work is done."""
+        self._thread.shutdown(wait=False)
+
+    async def _embed(self, texts: list[str]) -> Vectors:
+        loop = asyncio.get_running_loop()
+        try:
+            encodings = await loop.run_in_executor(self._thread, self._tokenizer.encode_batch, texts)
+            vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+            # Small batches each in its turn, so that a question waits for one of them, not for all passages before it.
+            for rows in self._by_length(encodings):
+                vectors[rows] = await loop.run_in_executor(self._thread, self._run, [encodings[row] for row in rows])
+            return vectors
+        except RuntimeError as error:
+            raise Unavailable(f"onnx model {self.model!r} failed: {error}", reason="PROVIDER_FAILED") from error
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed any number of texts on the calling thread: texts of like length together, so that little is padding."""
+        encodings = self._tokenizer.encode_batch(list(texts))
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for rows in self._by_length(encodings):
+            vectors[rows] = self._run([encodings[row] for row in rows])
+        return vectors
+
+    def _by_length(self, encodings: Sequence[Encoding]) -> Iterator[list[int]]:
+        """Yield the rows in small batches of like length, the longest first."""
+        order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
+        for start in range(0, len(order), self._inner_batch):
+            yield order[start : start + self._inner_batch]
+
+    def _run(self, encodings: list[Encoding]) -> Vectors:
+        width = max(len(encoding.ids) for encoding in encodings)
+        ids = np.zeros((len(encodings), width), dtype=np.int64)
+        mask = np.zeros((len(encodings), width), dtype=np.int64)
+        for row, encoding in enumerate(encodings):
+            ids[row, : len(encoding.ids)] = encoding.ids
+            mask[row, : len(encoding.ids)] = encoding.attention_mask
+        feeds: dict[str, NDArray[np.int64]] = {"input_ids": ids, "attention_mask": mask}
+        if "token_type_ids" in self._inputs:
+            feeds["token_type_ids"] = np.zeros_like(ids)
+        output = self._session.run(None, feeds)[0].astype(np.float32)
+        if output.ndim == 2:  # the model pools by itself
+            return normalized(output)
+        if self._settings.pooling == "cls":
+            return normalized(output[:, 0])
+        weights = mask[..., None].astype(np.float32)
+        return normalized((output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0))
+
+
+def find_files(model: str, root: Path | None) -> tuple[Path, Path]:
+    """Return the paths of model.onnx and tokenizer.json of a model named by folder or by Hugging Face name.
+
+    With `root` set only folders below it count. Otherwise a hub name ("org/name") that is no folder is fetched by
+    huggingface_hub into its usual cache. InvalidArgument(PROVIDER_INVALID) says what is missing.
+    """
+    if not model:
+        raise _invalid("The onnx provider needs a model: a folder with model.onnx and tokenizer.json")
+    if root is not None:
+        folder = (root / model).resolve()
+        if not folder.is_relative_to(root.resolve()):
+            raise _invalid(f"onnx model {model!r} is outside the folder of models")
+    else:
+        folder = Path(model).expanduser()
+        if not folder.is_dir() and model.count("/") == 1 and not model.startswith((".", "/", "~")):
+            folder = _download(model)
+    model_file = next((path for path in (folder / "model.onnx", folder / "onnx/model.onnx") if path.is_file()), None)
+    if model_file is None:
+        raise _invalid(f"onnx model {model!r}: no model.onnx found there")
+    if not (folder / "tokenizer.json").is_file():
+        raise _invalid(f"onnx model {model!r}: no tokenizer.json found there")
+    return model_file, folder / "tokenizer.json"
+
+
+def _invalid(message: str) -> InvalidArgument:
+    return InvalidArgument(message, reason="PROVIDER_INVALID")
+
+
+def _download(model: str) -> Path:
+    files = ["onnx/model.onnx", "model.onnx", "tokenizer.json"]
+    try:
+        return Path(snapshot_download(model, allow_patterns=files))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise _invalid(
+            f"onnx model {model!r} is no folder here and could not be fetched: {type(error).__name__}"
+        ) from error
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

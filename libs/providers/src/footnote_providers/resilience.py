@@ -1,0 +1,118 @@
+"""What stands between us and a remote provider: attempts, backoff, a shared pause, a rate limit, a circuit breaker.
+
+One `Gate` is shared by everything that calls the same endpoint in this process, so a "slow down" told to one worker
+slows all.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypeVar
+
+from footnote_kit.errors import FootnoteError, Unavailable
+
+T = TypeVar("T")
+
+
+class Transient(Exception):
+    """A failure worth another attempt; `retry_after` seconds if the provider said how long to wait."""
+
+    def __init__(self, message: str, retry_after: float | None = None, throttled: bool = False) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.throttled = throttled
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How patient to be with a provider; times in seconds."""
+
+    attempts: int = 3
+    first_backoff: float = 0.5
+    longest_backoff: float = 8.0
+    longest_retry_after: float = 60.0
+    requests_per_minute: int = 0
+    breaker_failures: int = 5
+    breaker_open: float = 15.0
+
+
+class Gate:
+    """Lets calls to one endpoint through at the right pace, and stops them while it is known to be down."""
+
+    def __init__(self, name: str, policy: Policy, clock: Callable[[], float] = monotonic) -> None:
+        self.name = name
+        self.policy = policy
+        self._clock = clock
+        self._not_before = 0.0
+        self._next_slot = 0.0
+        self._failures = 0
+        self._open_until = 0.0
+        self._last_error = ""
+        self.attempts_made = 0
+
+    async def call(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Make the call, again on `Transient`; after the last attempt raise Unavailable(PROVIDER_FAILED)."""
+        self._check_breaker()
+        for number in range(1, self.policy.attempts + 1):
+            await self._wait_for_turn()
+            self.attempts_made += 1
+            try:
+                result = await attempt()
+            except Transient as error:
+                if number == self.policy.attempts:
+                    self._count_failure(str(error))
+                    raise self._failed(str(error), number) from error
+                await self._back_off(error, number)
+            except FootnoteError:
+                # An answer, if not the one hoped for: the endpoint is up.
+                self._failures = 0
+                raise
+            else:
+                self._failures = 0
+                self._open_until = 0.0
+                return result
+        raise AssertionError("at least one attempt is made")
+
+    def _check_breaker(self) -> None:
+        wait = self._open_until - self._clock()
+        if wait > 0:
+            raise Unavailable(
+                f"{self.name} is left alone for {wait:.0f} s after repeated failures, the last: {self._last_error}",
+                reason="PROVIDER_FAILED",
+                retry_after=wait,
+            )
+
+    def _count_failure(self, message: str) -> None:
+        self._failures += 1
+        self._last_error = message
+        if self._failures >= self.policy.breaker_failures:
+            # After the pause one failure is enough to open it again: the count stays where it is.
+            self._open_until = self._clock() + self.policy.breaker_open
+
+    def _failed(self, message: str, attempts: int) -> Unavailable:
+        return Unavailable(f"{self.name} failed after {attempts} attempts: {message}", reason="PROVIDER_FAILED")
+
+    async def _wait_for_turn(self) -> None:
+        """Wait out a pause asked for by the provider, and take a slot of the rate limit."""
+        now = self._clock()
+        start = max(now, self._not_before)
+        if self.policy.requests_per_minute > 0:
+            start = max(start, self._next_slot)
+            self._next_slot = start + 60.0 / self.policy.requests_per_minute
+        if start > now:
+            await asyncio.sleep(start - now)
+
+    async def _back_off(self, error: Transient, number: int) -> None:
+        if error.retry_after is not None:
+            wait = min(error.retry_after, self.policy.longest_retry_after)
+            # A little later than asked, each worker differently, so that they do not all come back at once.
+            wait += random.uniform(0.0, 0.1) * max(wait, 0.1)
+        else:
+            ceiling = min(self.policy.longest_backoff, self.policy.first_backoff * 2 ** (number - 1))
+            wait = random.uniform(0.5, 1.0) * ceiling
+        if error.throttled:
+            self._not_before = max(self._not_before, self._clock() + wait)
+        else:
+            await asyncio.sleep(wait)

@@ -1,0 +1,240 @@
+"""The embedded vector engine: the Milvus Lite C++ core as a supervised child process on loopback.
+
+The `milvus_lite` package is located, not imported: its `__init__` needs a module that Python no longer ships, and only
+its binary is wanted. Started with an address it takes no lock on its file, so the launcher takes one, and the child
+inherits it: the lock is free only when both are gone, however they ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import importlib.util
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+from footnote_kit.errors import FailedPrecondition, Unavailable
+from footnote_kit.logs import get_logger
+
+_log = get_logger("footnote.store.engine")
+
+_START_TIMEOUT = 60.0  # seconds; loading 70 000 rows takes about 2.4
+_STOP_GRACE = 5.0
+_LOCK_WAIT = 10.0  # an engine orphaned by kill -9 needs a moment to die
+_BACKOFF_FIRST, _BACKOFF_MAX = 0.2, 10.0
+_STABLE_AFTER = 60.0
+_LOG_LIMIT = 10 * 1024 * 1024
+
+# Run by a bare interpreter in the child before it becomes the engine: asks the kernel to kill it when its parent dies
+# (PR_SET_PDEATHSIG = 1, SIGKILL = 9; it survives exec), and leaves at once if the parent died in between. The engine's
+# library folder is set only here: with it the interpreter itself would load the wrong C library.
+_TRAMPOLINE = (
+    "import ctypes,os,sys\n"
+    "if sys.platform=='linux':\n"
+    "    ctypes.CDLL(None).prctl(1,9,0,0,0)\n"
+    "    if os.getppid()!=int(sys.argv[1]): sys.exit(0)\n"
+    "os.environ.update(LD_LIBRARY_PATH=sys.argv[2],DYLD_LIBRARY_PATH=sys.argv[2])\n"
+    "os.execv(sys.argv[3],sys.argv[3:])\n"
+)
+
+
+def engine_folder() -> Path | None:
+    """Return the folder with the engine's binary and libraries, or None where it is not installed."""
+    spec = importlib.util.find_spec("milvus_lite")
+    for location in (spec.submodule_search_locations or []) if spec else []:
+        folder = Path(location) / "lib"
+        if (folder / "milvus").is_file():
+            return folder
+    return None
+
+
+def _free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class EmbeddedEngine:
+    """One engine process over one folder, restarted when it crashes, ended when this process ends.
+
+    `data_dir` holds the database; `port` 0 picks a free one, which every restart keeps, so that the address that
+    `start` returns stays good.
+    """
+
+    def __init__(self, data_dir: Path, port: int = 0) -> None:
+        self._dir = data_dir
+        self._wanted_port = port
+        self._port = port
+        self._lock_fd: int | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._supervisor: asyncio.Task[None] | None = None
+        self._stopping = False
+        self.restarts = 0
+
+    @property
+    def uri(self) -> str:
+        """Address of the engine, as pymilvus takes it."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the running engine; None when there is none just now."""
+        process = self._process
+        return process.pid if process is not None and process.returncode is None else None
+
+    async def start(self) -> str:
+        """Start the engine, wait until it serves, and return its address.
+
+        Raises FailedPrecondition when another process uses the folder, Unavailable when the engine does not come up.
+        """
+        folder = engine_folder()
+        if folder is None:
+            raise FailedPrecondition("the embedded vector engine (milvus-lite 2.5.1) is not installed here")
+        self._dir.mkdir(parents=True, exist_ok=True)
+        await self._take_lock()
+        try:
+            for attempt in range(3):
+                self._port = self._wanted_port or _free_port()
+                try:
+                    await self._spawn(folder)
+                    break
+                except Unavailable:
+                    # Somebody may have taken the free port first; a port that was asked for is not exchanged.
+                    if self._wanted_port or attempt == 2:
+                        raise
+        except BaseException:
+            await self.stop()
+            raise
+        self._supervisor = asyncio.create_task(self._supervise(folder), name="vector-engine-supervisor")
+        return self.uri
+
+    async def stop(self) -> None:
+        """End the engine and release the folder. Safe to call twice."""
+        self._stopping = True
+        if self._supervisor is not None:
+            self._supervisor.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._supervisor
+            self._supervisor = None
+        await self._end_process()
+        if self._lock_fd is not None:
+            os.close(self._lock_fd)
+            self._lock_fd = None
+        self._stopping = False
+
+    async def _take_lock(self) -> None:
+        fd = os.open(self._dir / "engine.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        deadline = time.monotonic() + _LOCK_WAIT
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    os.close(fd)
+                    raise FailedPrecondition(
+                        f"another process is using the vector database in {self._dir}; "
+                        "stop it, or give this one another data folder"
+                    ) from None
+                await asyncio.sleep(0.1)
+            except BaseException:
+                os.close(fd)
+                raise
+            else:
+                self._lock_fd = fd
+                return
+
+    def _open_log(self) -> int:
+        path = self._dir / "engine.log"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        if path.exists() and path.stat().st_size > _LOG_LIMIT:
+            flags |= os.O_TRUNC
+        return os.open(path, flags, 0o600)
+
+    async def _spawn(self, folder: Path) -> None:
+        """Start the process and wait until it accepts connections."""
+        assert self._lock_fd is not None
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
+        log = self._open_log()
+        try:
+            # A session of its own: Ctrl-C goes to the whole process group, and the services must drain before it ends.
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()), str(folder),
+                str(folder / "milvus"), str(self._dir / "vectors.db"), f"127.0.0.1:{self._port}", "ERROR",
+                cwd=self._dir, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
+                pass_fds=(self._lock_fd,), start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(log)
+        try:
+            await self._wait_ready(self._process)
+        except BaseException:
+            await self._end_process()
+            raise
+
+    async def _wait_ready(self, process: asyncio.subprocess.Process) -> None:
+        deadline = time.monotonic() + _START_TIMEOUT
+        while time.monotonic() < deadline:
+            if process.returncode is not None:
+                raise self._unavailable(f"ended with code {process.returncode} while starting")
+            try:
+                async with asyncio.timeout(1.0):
+                    _, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            except (OSError, TimeoutError):
+                await asyncio.sleep(0.02)
+                continue
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            # Another program on our port would answer too: then our own child is about to give up.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await process.wait()
+            if process.returncode is None:
+                return
+        raise self._unavailable(f"does not answer after {_START_TIMEOUT:.0f} s")
+
+    def _unavailable(self, problem: str) -> Unavailable:
+        return Unavailable(f"the vector engine {problem}; see {self._dir / 'engine.log'}", reason="STORE_UNAVAILABLE")
+
+    async def _supervise(self, folder: Path) -> None:
+        """Wait for the process to end and start it again at the same port, more slowly each time in a row."""
+        failures = 0
+        while True:
+            process = self._process
+            started = time.monotonic()
+            if process is not None:
+                await process.wait()
+                if time.monotonic() - started > _STABLE_AFTER:
+                    failures = 0
+                _log.error("vector_engine_ended", returncode=process.returncode, restarts=self.restarts)
+            delay = min(_BACKOFF_MAX, _BACKOFF_FIRST * 2**failures)
+            await asyncio.sleep(delay * random.uniform(0.75, 1.25))
+            failures += 1
+            self.restarts += 1
+            try:
+                await self._spawn(folder)
+            except Unavailable as error:
+                _log.error("vector_engine_restart_failed", error=error.message)
+                self._process = None
+            else:
+                _log.info("vector_engine_restarted", port=self._port)
+
+    async def _end_process(self) -> None:
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None:
+            return
+        for sig, grace in ((signal.SIGTERM, _STOP_GRACE), (signal.SIGKILL, _STOP_GRACE)):
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(sig)
+            try:
+                async with asyncio.timeout(grace):
+                    await process.wait()
+            except TimeoutError:
+                continue
+            return

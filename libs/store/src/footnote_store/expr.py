@@ -1,0 +1,211 @@
+"""The filter language: its types, and how JSON text becomes one.
+
+The language: `{"k": v}`, several keys meaning AND, with `$and $or $not $in $nin $eq $ne $gt $gte $lt $lte $exists`.
+A comparison with a field that is missing, or of another type, is false, and its negation true; equality with a list
+field means that the list holds the value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from footnote_kit.errors import InvalidArgument
+
+Scalar = str | bool | int | float
+Op = Literal["eq", "gt", "gte", "lt", "lte"]
+
+_MAX_CHARS = 16_384
+_MAX_DEPTH = 16
+_MAX_NODES = 256
+_COMPARISONS: dict[str, Op] = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """True when all children are; with none, always."""
+
+    children: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """True when a child is; with none, never."""
+
+    children: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """True when the child is not."""
+
+    child: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A field against a value; "eq" against a list field means that the list holds the value."""
+
+    field: str
+    op: Op
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """A field equal to one of several values."""
+
+    field: str
+    values: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """A field that is there and not empty."""
+
+    field: str
+
+
+Expr = And | Or | Not | Compare | In | Exists
+ALL: Expr = And(())
+
+
+def _invalid(problem: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"Invalid 'where' filter: {problem}", reason="INVALID_FILTER", violations=[("where", problem)]
+    )
+
+
+def parse_where(json_text: str) -> Expr:
+    """Parse a filter; an empty text means all.
+
+    Raises InvalidArgument with reason INVALID_FILTER, for text that is not JSON with exactly the message
+    `Invalid 'where' filter: must be valid JSON`.
+    """
+    if not json_text.strip():
+        return ALL
+    if len(json_text) > _MAX_CHARS:
+        raise _invalid(f"must be at most {_MAX_CHARS} characters")
+    try:
+        data = json.loads(json_text, parse_constant=_reject_constant)
+    except (ValueError, RecursionError):
+        raise _invalid("must be valid JSON") from None
+    if not isinstance(data, dict):
+        raise _invalid("must be a JSON object")
+    return _Parser().object(data, 0)
+
+
+def _reject_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+class _Parser:
+    def __init__(self) -> None:
+        self._nodes = 0
+
+    def object(self, data: dict[str, Any], depth: int) -> Expr:
+        if depth > _MAX_DEPTH:
+            raise _invalid(f"must not be nested deeper than {_MAX_DEPTH}")
+        children = [self._entry(key, value, depth) for key, value in data.items()]
+        return children[0] if len(children) == 1 else And(tuple(children))
+
+    def _entry(self, key: str, value: Any, depth: int) -> Expr:
+        self._count(1)
+        if key in {"$and", "$or"}:
+            if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+                raise _invalid(f"{key} takes a list of objects")
+            children = tuple(self.object(item, depth + 1) for item in value)
+            return And(children) if key == "$and" else Or(children)
+        if key == "$not":
+            if not isinstance(value, dict):
+                raise _invalid("$not takes an object")
+            return Not(self.object(value, depth + 1))
+        if key.startswith("$"):
+            raise _invalid(f"unknown operator '{key[:32]}'")
+        if not key or len(key) > 256:
+            raise _invalid("field names must have 1 to 256 characters")
+        if isinstance(value, dict):
+            return self._operators(key, value, depth + 1)
+        return self._equals(key, value)
+
+    def _operators(self, field: str, operators: dict[str, Any], depth: int) -> Expr:
+        if not operators:
+            raise _invalid(f"the condition on '{field[:64]}' is empty")
+        if depth > _MAX_DEPTH:
+            raise _invalid(f"must not be nested deeper than {_MAX_DEPTH}")
+        children = tuple(self._operator(field, name, value, depth) for name, value in operators.items())
+        return children[0] if len(children) == 1 else And(children)
+
+    def _operator(self, field: str, name: str, value: Any, depth: int) -> Expr:
+        self._count(1)
+        if name == "$eq":
+            return self._equals(field, value)
+        if name == "$ne":
+            return Not(self._equals(field, value))
+        if name in {"$in", "$nin"}:
+            if not isinstance(value, list):
+                raise _invalid(f"{name} takes a list")
+            self._count(len(value))
+            inside = In(field, tuple(_scalar(item) for item in value))
+            return inside if name == "$in" else Not(inside)
+        if name in _COMPARISONS:
+            scalar = _scalar(value)
+            if isinstance(scalar, bool):
+                raise _invalid(f"{name} takes a number or a string")
+            return Compare(field, _COMPARISONS[name], scalar)
+        if name == "$exists":
+            if not isinstance(value, bool):
+                raise _invalid("$exists takes true or false")
+            return Exists(field) if value else Not(Exists(field))
+        if name == "$not":
+            if not isinstance(value, dict):
+                raise _invalid("$not takes an object")
+            return Not(self._operators(field, value, depth + 1))
+        raise _invalid(f"unknown operator '{name[:32]}'")
+
+    def _equals(self, field: str, value: Any) -> Expr:
+        return Not(Exists(field)) if value is None else Compare(field, "eq", _scalar(value))
+
+    def _count(self, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > _MAX_NODES:
+            raise _invalid(f"must have at most {_MAX_NODES} conditions and values")
+
+
+def one_line(text: str) -> str:
+    """Replace line breaks, which the engine takes in no literal, by their pictures; on both sides of a comparison."""
+    return text.replace("\n", "␊").replace("\r", "␍") if "\n" in text or "\r" in text else text
+
+
+def _scalar(value: Any) -> Scalar:
+    if isinstance(value, str):
+        if "\x00" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
+            raise _invalid("strings must not hold null characters or lone surrogates")
+        return one_line(value)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise _invalid("numbers must be finite")
+        # Metadata travels as double precision, so an integer beyond it is compared as what it would have become.
+        return number if abs(number) > 2**53 else value
+    raise _invalid("values must be strings, numbers or true or false; use $in for lists")
+
+
+def any_of(field: str, values: Sequence[str]) -> Expr:
+    """Return the filter for a field equal to one of several texts; with none, no limit."""
+    return In(field, tuple(values)) if values else ALL
+
+
+def both(left: Expr, right: Expr) -> Expr:
+    """Return the filter that holds when both do."""
+    if left == ALL:
+        return right
+    return left if right == ALL else And((left, right))

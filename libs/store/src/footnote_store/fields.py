@@ -1,0 +1,190 @@
+"""What can be filtered on, and how a chunk's free metadata is laid out for the engine.
+
+The engine knows no `not (…)`, no `exists`, and compares only scalars at a JSON path. So beside each value its type is
+kept, which answers `$exists` and the negation of a comparison, and each element of a list gets a key of its own, which
+answers "the list holds". Keys are encoded to letters, digits and underscores, so no name can break out of a path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from footnote.types.v1.chunk_pb2 import Chunk
+from footnote_kit.errors import InvalidArgument
+from google.protobuf.struct_pb2 import Struct, Value
+
+from footnote_store.expr import Scalar, one_line
+
+TEXT_COLUMNS = {
+    "id": "id",
+    "chunk_id": "id",
+    "document_id": "document_id",
+    "owner_id": "owner_id",
+    "filename": "filename",
+    "document_type": "document_type",
+    "language": "language",
+    "source_type": "source_type",
+    "processing_strategy": "processing_strategy",
+}
+"""Filter names of text columns; every row has them, empty when unknown."""
+
+NUMBER_COLUMNS = {"ordinal": "ordinal"}
+"""Filter names of integer columns."""
+
+DATE_COLUMNS = {"created_at": "created_at", "create_time": "created_at"}
+"""Filter names of columns in Unix milliseconds; filters give dates as ISO 8601 text or milliseconds."""
+
+NUMBER, TEXT, BOOL, LIST = "n", "s", "b", "l"
+_MAX_BYTES = 60_000  # the engine's limit for a JSON value is 65 536
+_PREFIX = "metadata."
+
+Field = Scalar | list[Scalar]
+
+
+def metadata_name(field: str) -> str:
+    """Return the name of a metadata field: "metadata.language" reaches a key that a column of the same name hides."""
+    return field[len(_PREFIX) :] if field.startswith(_PREFIX) else field
+
+
+def encode(name: str) -> str:
+    """Encode any text to ASCII letters, digits and underscores, different texts differently."""
+    if name.isascii() and name.isalnum():
+        return name
+    return "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in name)
+
+
+def normal(value: Scalar) -> Scalar:
+    """Return numbers without a fraction as integers, and texts on one line; everything else as it is."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
+        return int(value)
+    return value
+
+
+def value_key(field: str) -> str:
+    """Return the key of a field's value."""
+    return "v" + encode(field)
+
+
+def type_key(field: str) -> str:
+    """Return the key of a field's type: NUMBER, TEXT, BOOL or LIST; missing with the field."""
+    return "t" + encode(field)
+
+
+def item_key(field: str, value: Scalar) -> str:
+    """Return the key that is true when a list field holds the value."""
+    text = f"{field}\0{json.dumps(normal(value), ensure_ascii=False)}"
+    return "i" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+def _plain(value: Value) -> Any:
+    kind = value.WhichOneof("kind")
+    if kind == "struct_value":
+        return {key: _plain(item) for key, item in value.struct_value.fields.items()}
+    if kind == "list_value":
+        return [_plain(item) for item in value.list_value.values]
+    if kind in {None, "null_value"}:
+        return None
+    return getattr(value, kind)
+
+
+def _flatten(prefix: str, data: Mapping[str, Any], out: dict[str, Field]) -> None:
+    for key, value in data.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            _flatten(f"{name}.", value, out)
+        elif isinstance(value, list):
+            items = [normal(item) for item in value if isinstance(item, str | bool | int | float)]
+            if items:
+                out[name] = items
+        elif isinstance(value, str | bool | int | float):
+            out[name] = normal(value)
+
+
+def metadata_fields(chunk: Chunk) -> dict[str, Field]:
+    """Return what can be filtered on besides the columns: tags, where the chunk stands, and the free metadata.
+
+    Nested objects give dotted names; the uploader's own keys win over ours.
+    """
+    place = chunk.locator.WhichOneof("place")
+    fields: dict[str, Field] = {}
+    ours = {
+        "title": chunk.title,
+        "mime_type": chunk.mime_type,
+        "checksum": chunk.checksum,
+        "heading": " › ".join(chunk.locator.heading_path),
+        "page": chunk.locator.page.page if place == "page" else 0,
+        "slide": chunk.locator.slide.slide if place == "slide" else 0,
+        "sheet": chunk.locator.sheet.sheet if place == "sheet" else "",
+    }
+    _flatten("", {name: value for name, value in ours.items() if value}, fields)
+    metadata: Struct = chunk.metadata
+    _flatten("", {key: _plain(value) for key, value in metadata.fields.items()}, fields)
+    if chunk.tags:
+        _flatten("", {"tags": list(chunk.tags)}, fields)
+    return fields
+
+
+def facets(chunk: Chunk) -> dict[str, Scalar]:
+    """Return the JSON column of a chunk; raises InvalidArgument when its metadata is larger than the store takes."""
+    result: dict[str, Scalar] = {}
+    for name, value in metadata_fields(chunk).items():
+        if isinstance(value, list):
+            result[type_key(name)] = LIST
+            result.update((item_key(name, item), True) for item in value)
+        else:
+            result[type_key(name)] = kind_of(value)
+            result[value_key(name)] = value
+    if len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace")) > _MAX_BYTES:
+        raise InvalidArgument.field("metadata", f"must be at most {_MAX_BYTES} bytes of JSON")
+    return result
+
+
+def kind_of(value: Scalar) -> str:
+    """Return the type mark of a scalar."""
+    if isinstance(value, bool):
+        return BOOL
+    return TEXT if isinstance(value, str) else NUMBER
+
+
+def to_millis(value: Scalar) -> int | float | None:
+    """Bring a date to Unix milliseconds: ISO 8601 text (UTC unless it says otherwise) or a number of milliseconds."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
+
+
+def text_column(chunk: Chunk, column: str) -> str:
+    """Return a chunk's value in a text column."""
+    return one_line(str(getattr(chunk, column)))
+
+
+def number_column(chunk: Chunk, column: str) -> int:
+    """Return a chunk's value in an integer column."""
+    return created_millis(chunk) if column == "created_at" else int(getattr(chunk, column))
+
+
+def created_millis(chunk: Chunk) -> int:
+    """Return when the chunk's document was uploaded, in Unix milliseconds."""
+    return int(chunk.create_time.ToMilliseconds())
+
+
+def unique(values: Sequence[Scalar]) -> list[Scalar]:
+    """Return the values once each, in order; true is not 1 here."""
+    seen: dict[tuple[bool, Scalar], Scalar] = {}
+    for value in values:
+        seen.setdefault((isinstance(value, bool), value), value)
+    return list(seen.values())

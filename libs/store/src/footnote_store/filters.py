@@ -1,0 +1,24 @@
+"""The filter language in one import: parse, compile for Milvus, evaluate in plain Python, and the scope of a search."""
+
+from footnote_store.compiler import compile_expr, conjunction, quote, scope_expr
+from footnote_store.evaluator import evaluate
+from footnote_store.expr import ALL, And, Compare, Exists, Expr, In, Not, Or, any_of, both, parse_where
+
+__all__ = [
+    "ALL",
+    "And",
+    "Compare",
+    "Exists",
+    "Expr",
+    "In",
+    "Not",
+    "Or",
+    "any_of",
+    "both",
+    "compile_expr",
+    "conjunction",
+    "evaluate",
+    "parse_where",
+    "quote",
+    "scope_expr",
+]

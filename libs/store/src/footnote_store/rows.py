@@ -1,0 +1,213 @@
+"""Rows of the two physical schemas, chunks and messages, and what comes back from them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from footnote.types.v1.answer_pb2 import MemoryMessage
+from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel
+from footnote_kit.errors import InvalidArgument
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient
+
+from footnote_store.expr import one_line
+from footnote_store.fields import created_millis, facets
+
+Vector = Sequence[float] | NDArray[np.float32]
+
+FAR_FUTURE = 2**62
+"""`expires_at` of rows that never expire, in Unix milliseconds."""
+
+MAX_TEXT_BYTES = 65_535
+"""The engine's limit for a text value."""
+
+CHUNK_OUTPUT = ["text", "lexical_text", "extra", "collection_key", "revision_key"]
+MESSAGE_OUTPUT = ["text", "extra", "tenant_id", "user_id"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A chunk to store: `vector` is None for parents, which are never searched; `lexical_text` are its search terms."""
+
+    chunk: Chunk
+    collection_key: str
+    vector: Vector | None
+    lexical_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that a channel found, with the engine's own score: cosine -1 to 1, or BM25 from 0 up.
+
+    `lexical_text` are the search terms that it was indexed by.
+    """
+
+    chunk: Chunk
+    score: float
+    collection_key: str
+    revision_key: str
+    lexical_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A message to remember for one user."""
+
+    message: MemoryMessage
+    tenant_id: str
+    user_id: str
+    vector: Vector
+
+
+def chunk_id(document_id: str, revision: int, ordinal: int) -> str:
+    """Return the id of a chunk; the order of ids is reading order."""
+    return f"{document_id}:{revision:06d}:{ordinal:07d}"
+
+
+def revision_key(document_id: str, revision: int) -> str:
+    """Return the value of the `revision_key` column for a document's revision."""
+    return f"{document_id}:{revision}"
+
+
+def _bounded(text: str, limit: int, field: str) -> str:
+    if len(text.encode("utf-8", "surrogatepass")) > limit:
+        raise InvalidArgument.field(field, f"must be at most {limit} bytes in UTF-8")
+    return text
+
+
+def _shortened(text: str, limit: int) -> str:
+    """Cut a text that is only filtered on, such as a file name, to the column's width."""
+    return one_line(text).encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+
+
+def _floats(vector: Vector | None, dimensions: int) -> list[float] | NDArray[np.float32]:
+    if vector is None:
+        return [0.0] * dimensions
+    if len(vector) != dimensions:
+        raise InvalidArgument(
+            f"the vector has {len(vector)} dimensions, the collection {dimensions}", reason="DIMENSION_MISMATCH"
+        )
+    return np.asarray(vector, dtype=np.float32)
+
+
+def encode_chunk(row: Row, dimensions: int) -> dict[str, Any]:
+    """Return a row as the engine takes it; raises InvalidArgument for what does not fit."""
+    chunk = row.chunk
+    extra = Chunk()
+    extra.CopyFrom(chunk)
+    extra.ClearField("text")
+    expires = chunk.expire_time.ToMilliseconds() if chunk.HasField("expire_time") else FAR_FUTURE
+    return {
+        "id": chunk.id,
+        "tenant_id": chunk.tenant_id,
+        "owner_id": chunk.owner_id,
+        "collection_key": row.collection_key,
+        "document_id": chunk.document_id,
+        "revision_key": revision_key(chunk.document_id, chunk.revision),
+        "ordinal": chunk.ordinal,
+        "level": int(chunk.level),
+        "text": _bounded(chunk.text, MAX_TEXT_BYTES, "chunk text"),
+        "lexical_text": _shortened(row.lexical_text, MAX_TEXT_BYTES),
+        "dense": _floats(row.vector, dimensions),
+        "language": _shortened(chunk.language, 64),
+        "document_type": _shortened(chunk.document_type, 64),
+        "source_type": _shortened(chunk.source_type, 256),
+        "processing_strategy": _shortened(chunk.processing_strategy, 256),
+        "filename": _shortened(chunk.filename, 1024),
+        "created_at": created_millis(chunk),
+        "expires_at": expires,
+        "facets": facets(chunk),
+        "extra": _bounded(base64.b64encode(extra.SerializeToString()).decode(), MAX_TEXT_BYTES, "chunk metadata"),
+    }
+
+
+def decode_chunk(entity: Mapping[str, Any]) -> Chunk:
+    """Return the chunk of a stored row that was read with CHUNK_OUTPUT."""
+    chunk = Chunk()
+    try:
+        chunk.ParseFromString(base64.b64decode(entity["extra"]))
+    except (DecodeError, ValueError) as error:
+        raise InvalidArgument(f"row {entity.get('id', '')} cannot be read") from error
+    chunk.text = entity["text"]
+    return chunk
+
+
+def encode_message(row: MessageRow, dimensions: int) -> dict[str, Any]:
+    """Return a message as the engine takes it."""
+    extra = MemoryMessage()
+    extra.CopyFrom(row.message)
+    extra.ClearField("text")
+    extra.ClearField("score")
+    return {
+        # Ids of messages are unique for their tenant; the key says so for the whole collection.
+        "id": _bounded(f"{row.tenant_id}:{row.message.message_id}", 512, "message id"),
+        "tenant_id": row.tenant_id,
+        "user_id": row.user_id,
+        "conversation_id": row.message.conversation_id,
+        "role": int(row.message.role),
+        "created_at": int(row.message.create_time.ToMilliseconds()),
+        "text": row.message.text.encode("utf-8", "replace")[:MAX_TEXT_BYTES].decode("utf-8", "ignore"),
+        "dense": _floats(row.vector, dimensions),
+        "extra": base64.b64encode(extra.SerializeToString()).decode(),
+    }
+
+
+def decode_message(entity: Mapping[str, Any], score: float) -> MemoryMessage:
+    """Return a stored message with its similarity to the query, 0..1."""
+    message = MemoryMessage()
+    message.ParseFromString(base64.b64decode(entity["extra"]))
+    message.text = entity["text"]
+    message.score = min(1.0, max(0.0, score))
+    return message
+
+
+def chunk_schema(dimensions: int, *, partition_by_tenant: bool) -> CollectionSchema:
+    """Return the schema of a physical chunk collection."""
+    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+    schema.add_field("id", DataType.VARCHAR, max_length=512, is_primary=True)
+    schema.add_field("tenant_id", DataType.VARCHAR, max_length=256, is_partition_key=partition_by_tenant)
+    for name, width in (
+        ("owner_id", 256), ("collection_key", 256), ("document_id", 256), ("revision_key", 512), ("language", 64),
+        ("document_type", 64), ("source_type", 256), ("processing_strategy", 256), ("filename", 1024),
+        ("text", MAX_TEXT_BYTES), ("extra", MAX_TEXT_BYTES),
+    ):  # fmt: skip
+        schema.add_field(name, DataType.VARCHAR, max_length=width)
+    for name in ("ordinal", "level", "created_at", "expires_at"):
+        schema.add_field(name, DataType.INT64)
+    schema.add_field("facets", DataType.JSON)
+    schema.add_field("dense", DataType.FLOAT_VECTOR, dim=dimensions)
+    schema.add_field(
+        "lexical_text", DataType.VARCHAR, max_length=MAX_TEXT_BYTES, enable_analyzer=True,
+        analyzer_params={"tokenizer": "whitespace"},
+    )  # fmt: skip
+    schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
+    schema.add_function(
+        Function(
+            name="bm25", function_type=FunctionType.BM25, input_field_names=["lexical_text"],
+            output_field_names=["sparse"],
+        )
+    )  # fmt: skip
+    return schema
+
+
+def message_schema(dimensions: int, *, partition_by_tenant: bool) -> CollectionSchema:
+    """Return the schema of a physical message collection."""
+    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+    schema.add_field("id", DataType.VARCHAR, max_length=512, is_primary=True)
+    schema.add_field("tenant_id", DataType.VARCHAR, max_length=256, is_partition_key=partition_by_tenant)
+    for name, width in (("user_id", 256), ("conversation_id", 256), ("text", MAX_TEXT_BYTES), ("extra", 4096)):
+        schema.add_field(name, DataType.VARCHAR, max_length=width)
+    for name in ("role", "created_at"):
+        schema.add_field(name, DataType.INT64)
+    schema.add_field("dense", DataType.FLOAT_VECTOR, dim=dimensions)
+    return schema
+
+
+def parent_level() -> int:
+    """Return the `level` of rows that are never found by a search."""
+    return int(ChunkLevel.CHUNK_LEVEL_PARENT)

@@ -1,0 +1,410 @@
+"""The vector store behind an async interface: Milvus by address, or the embedded engine, which talks alike."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import grpc
+import numpy as np
+from footnote.types.v1.answer_pb2 import MemoryMessage
+from footnote.types.v1.chunk_pb2 import Chunk
+from footnote_kit import names
+from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
+from footnote_kit.telemetry import histogram, span
+from numpy.typing import NDArray
+from opentelemetry.trace import SpanKind
+from pymilvus import AsyncMilvusClient, MilvusClient
+from pymilvus.exceptions import MilvusException
+
+from footnote_store.compiler import conjunction, quote
+from footnote_store.rows import (
+    CHUNK_OUTPUT,
+    MESSAGE_OUTPUT,
+    Hit,
+    MessageRow,
+    Row,
+    Vector,
+    chunk_schema,
+    decode_chunk,
+    decode_message,
+    encode_chunk,
+    encode_message,
+    message_schema,
+    parent_level,
+)
+
+_BATCH = 500
+_PAGE = 10_000  # the engine returns at most 16 384 rows at once
+_MAX_WINDOW = 16_384
+_CONNECT_TIMEOUT = 5.0
+# It logs every failed call with a stack trace, and ours are reported by the callers.
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+
+
+class _SpaceMissing(Unavailable):
+    """Nothing was ever written to this physical collection, so a reader finds nothing in it."""
+
+    default_reason = "STORE_UNAVAILABLE"
+
+
+class VectorStore:
+    """Chunks and messages in a vector database.
+
+    `uri` is "http://host:port". Every method takes `timeout` in seconds and raises Unavailable with reason
+    STORE_UNAVAILABLE when the store does not answer in time; connections are made at the first call and again after a
+    break, so that a store may be down at the start and come back.
+    """
+
+    def __init__(self, uri: str, token: str = "") -> None:
+        self._uri = uri
+        self._token = token
+        self._client: AsyncMilvusClient | None = None
+        self._embedded = True
+        self._connecting = asyncio.Lock()
+        self._spaces: set[str] = set()
+        self._creating = asyncio.Lock()
+
+    # -- spaces ---------------------------------------------------------------------------------------------------
+
+    async def ensure_space(self, dimensions: int, variant: int = 0, timeout: float = 30.0) -> str:
+        """Make a physical chunk collection for a dimension if it is not there; return its name.
+
+        Variants hold the same ids under different models of one dimension, while a collection moves between them.
+        """
+        name = f"chunks_v{variant + 1}_{dimensions}" if variant else f"chunks_{dimensions}"
+        await self._ensure(name, dimensions, timeout, chunk_schema, lexical=True)
+        return name
+
+    async def ensure_message_space(self, dimensions: int, timeout: float = 30.0) -> str:
+        """Make the physical message collection for a dimension if it is not there; return its name."""
+        name = f"messages_{dimensions}"
+        await self._ensure(name, dimensions, timeout, message_schema, lexical=False)
+        return name
+
+    async def _ensure(
+        self, name: str, dimensions: int, timeout: float, schema: Callable[..., Any], *, lexical: bool
+    ) -> None:
+        if name in self._spaces:
+            return
+        async with self._creating:
+            if name in self._spaces:
+                return
+
+            async def create(client: AsyncMilvusClient) -> None:
+                if await client.has_collection(name, timeout=timeout):
+                    description = await client.describe_collection(name, timeout=timeout)
+                    self._check_dimension(name, description, dimensions)
+                    await client.load_collection(name, timeout=timeout)
+                    return
+                index = MilvusClient.prepare_index_params()
+                kind = "FLAT" if self._embedded else "AUTOINDEX"
+                index.add_index("dense", index_type=kind, metric_type="COSINE")
+                if lexical:
+                    index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+                # A partition key together with a BM25 function breaks filters in the embedded engine.
+                made = schema(dimensions, partition_by_tenant=not self._embedded)
+                await client.create_collection(
+                    name, schema=made, index_params=index, consistency_level="Strong", timeout=timeout
+                )
+
+            await self._call("create_collection", name, timeout, create)
+            self._spaces.add(name)
+
+    @staticmethod
+    def _check_dimension(name: str, description: dict[str, Any], dimensions: int) -> None:
+        for field in description.get("fields", []):
+            if field.get("name") == "dense" and int(field["params"]["dim"]) != dimensions:
+                raise InvalidArgument(
+                    f"{name} holds vectors of {field['params']['dim']} dimensions, not {dimensions}",
+                    reason="DIMENSION_MISMATCH",
+                )
+
+    # -- chunks ---------------------------------------------------------------------------------------------------
+
+    async def upsert(self, space: str, rows: Sequence[Row], timeout: float = 60.0) -> int:
+        """Write rows, replacing those of the same ids; returns how many the store confirmed."""
+        dimensions = _dimensions(space)
+        written = 0
+        for start in range(0, len(rows), _BATCH):
+            batch = rows[start : start + _BATCH]
+            data = await asyncio.to_thread(_encode_chunks, batch, dimensions)
+            written += await self._write(space, data, timeout)
+        return written
+
+    async def _write(self, space: str, data: list[dict[str, Any]], timeout: float) -> int:
+        async def upsert(client: AsyncMilvusClient) -> Any:
+            return await client.upsert(space, data, timeout=timeout)
+
+        return int((await self._call("upsert", space, timeout, upsert))["upsert_count"])
+
+    async def search_dense(self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0) -> list[Hit]:
+        """Find the chunks nearest to a vector by cosine, best first; parents are never found."""
+        return await self._search(space, "dense", vector, expr, limit, timeout)
+
+    async def search_lexical(
+        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0
+    ) -> list[Hit]:
+        """Find the chunks that match search terms best by BM25; without terms, none."""
+        if not lexical_query.strip():
+            return []
+        return await self._search(space, "sparse", lexical_query, expr, limit, timeout)
+
+    async def _search(
+        self, space: str, field: str, query: Vector | str, expr: str, limit: int, timeout: float
+    ) -> list[Hit]:
+        limited = conjunction([expr, f"level != {parent_level()}"])
+        limit = max(1, min(limit, _MAX_WINDOW))
+
+        async def search(client: AsyncMilvusClient) -> Any:
+            return await client.search(
+                space, data=[query], anns_field=field, filter=limited, limit=limit, output_fields=CHUNK_OUTPUT,
+                timeout=timeout,
+            )  # fmt: skip
+
+        result = await self._read("search", space, timeout, search, channel=field, empty=[[]])
+        return [_hit(item["entity"], float(item["distance"])) for item in result[0]]
+
+    async def query(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Chunk]:
+        """Read chunks by a filter in order of their ids, which is reading order."""
+        return [hit.chunk for hit in await self.read(space, expr, limit, offset, timeout)]
+
+    async def read(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Hit]:
+        """Read chunks as `query` does, with the columns that say whether a caller may see them; scores are 0."""
+        if limit <= 0:
+            return []
+        last_id = ""
+        hits: list[Hit] = []
+        # The engine looks at a window from the first row on, so a far offset is walked to by key.
+        while offset + limit > _MAX_WINDOW and offset > 0:
+            step = min(offset, _PAGE)
+            ids = await self.ids(space, _after(expr, last_id), step, timeout=timeout)
+            if len(ids) < step:
+                return []
+            last_id, offset = ids[-1], offset - step
+        while limit > 0:
+            size = min(limit, _PAGE)
+            page = _after(expr, last_id)
+
+            async def query(client: AsyncMilvusClient, page: str = page, size: int = size, offset: int = offset) -> Any:
+                return await client.query(
+                    space, filter=page, output_fields=["id", *CHUNK_OUTPUT], limit=size, offset=offset, timeout=timeout
+                )
+
+            entities = sorted(await self._read("query", space, timeout, query), key=lambda entity: entity["id"])
+            hits.extend(_hit(entity, 0.0) for entity in entities)
+            if len(entities) < size:
+                break
+            last_id, limit, offset = entities[-1]["id"], limit - size, 0
+        return hits
+
+    async def ids(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> list[str]:
+        """Return the ids of rows that pass a filter, in order, at most 16 384."""
+
+        async def query(client: AsyncMilvusClient) -> Any:
+            return await client.query(
+                space, filter=expr, output_fields=["id"], limit=min(limit, _MAX_WINDOW), timeout=timeout
+            )
+
+        return sorted(entity["id"] for entity in await self._read("query", space, timeout, query))
+
+    async def filenames(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> dict[str, str]:
+        """Return document id to file name for the rows that pass a filter; ask for one row a document."""
+
+        async def query(client: AsyncMilvusClient) -> Any:
+            return await client.query(
+                space, filter=expr, output_fields=["document_id", "filename"], limit=min(limit, _MAX_WINDOW),
+                timeout=timeout,
+            )  # fmt: skip
+
+        entities = await self._read("query", space, timeout, query)
+        return {entity["document_id"]: entity["filename"] for entity in entities}
+
+    async def vectors(self, space: str, ids: Sequence[str], timeout: float = 10.0) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of rows by id, shape (dimensions,) each; ids that are not there are left out."""
+        found: dict[str, NDArray[np.float32]] = {}
+        for start in range(0, len(ids), _BATCH):
+            part = list(ids[start : start + _BATCH])
+            expr = f"id in [{', '.join(quote(id_) for id_ in part)}]"
+
+            async def query(client: AsyncMilvusClient, expr: str = expr, size: int = len(part)) -> Any:
+                return await client.query(
+                    space, filter=expr, output_fields=["id", "dense"], limit=size, timeout=timeout
+                )
+
+            for entity in await self._call("query", space, timeout, query):
+                found[entity["id"]] = np.asarray(entity["dense"], dtype=np.float32)
+        return found
+
+    async def count(self, space: str, expr: str, timeout: float = 10.0) -> int:
+        """Count the rows that pass a filter."""
+
+        async def query(client: AsyncMilvusClient) -> Any:
+            return await client.query(space, filter=expr, output_fields=["count(*)"], timeout=timeout)
+
+        result = await self._read("count", space, timeout, query, empty=[{"count(*)": 0}])
+        return int(result[0]["count(*)"])
+
+    async def delete(self, space: str, expr: str, timeout: float = 60.0) -> int:
+        """Remove the rows that pass a filter, chunks or messages; returns how many there were."""
+        # Counted first: what delete itself reports differs between server versions.
+        count = await self.count(space, expr, timeout)
+        if count:
+            await self._call("delete", space, timeout, lambda c: c.delete(space, filter=expr, timeout=timeout))
+        return count
+
+    # -- messages -------------------------------------------------------------------------------------------------
+
+    async def upsert_messages(self, space: str, rows: Sequence[MessageRow], timeout: float = 30.0) -> int:
+        """Remember messages, replacing those of the same ids; returns how many the store confirmed."""
+        dimensions = _dimensions(space)
+        written = 0
+        for start in range(0, len(rows), _BATCH):
+            data = [encode_message(row, dimensions) for row in rows[start : start + _BATCH]]
+            written += await self._write(space, data, timeout)
+        return written
+
+    async def search_messages(
+        self, space: str, vector: Vector, tenant_id: str, user_id: str, limit: int,
+        exclude_conversation_id: str = "", timeout: float = 5.0,
+    ) -> list[MemoryMessage]:  # fmt: skip
+        """Find a user's own messages most similar to a vector, best first."""
+        if not tenant_id or not user_id:
+            return []
+        expr = f"tenant_id == {quote(tenant_id)} and user_id == {quote(user_id)}"
+        if exclude_conversation_id:
+            expr += f" and conversation_id != {quote(exclude_conversation_id)}"
+
+        async def search(client: AsyncMilvusClient) -> Any:
+            return await client.search(
+                space, data=[vector], anns_field="dense", filter=expr, limit=limit, output_fields=MESSAGE_OUTPUT,
+                timeout=timeout,
+            )  # fmt: skip
+
+        result = await self._read("search", space, timeout, search, empty=[[]])
+        return [
+            decode_message(item["entity"], float(item["distance"]))
+            for item in result[0]
+            if item["entity"]["tenant_id"] == tenant_id and item["entity"]["user_id"] == user_id
+        ]
+
+    # -- the connection -------------------------------------------------------------------------------------------
+
+    async def health(self, timeout: float = 3.0) -> dict[str, Any]:
+        """Ask the store for its collections and their sizes; raises Unavailable when it does not answer."""
+
+        async def look(client: AsyncMilvusClient) -> dict[str, int]:
+            names = await client.list_collections(timeout=timeout)
+            stats = [await client.get_collection_stats(name, timeout=timeout) for name in names]
+            return {name: int(stat["row_count"]) for name, stat in zip(names, stats, strict=True)}
+
+        started = time.perf_counter()
+        rows = await self._call("health", "", timeout, look)
+        return {
+            "healthy": True,
+            "engine": "embedded" if self._embedded else "server",
+            "collections": len(rows),
+            "rows": rows,
+            "latency_ms": round((time.perf_counter() - started) * 1000, 1),
+        }
+
+    async def close(self) -> None:
+        """Close the connection."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _connected(self) -> AsyncMilvusClient:
+        if self._client is None:
+            async with self._connecting:
+                if self._client is None:
+                    # Dedicated: the shared ones of pymilvus outlive their event loop.
+                    client = AsyncMilvusClient(self._uri, token=self._token, timeout=_CONNECT_TIMEOUT, dedicated=True)
+                    await client._connect()
+                    try:
+                        await client.get_server_version(timeout=_CONNECT_TIMEOUT)
+                        self._embedded = False
+                    except grpc.RpcError as error:
+                        if error.code() != grpc.StatusCode.UNIMPLEMENTED:
+                            raise
+                        self._embedded = True
+                    self._client = client
+        return self._client
+
+    async def _read(
+        self, operation: str, space: str, timeout: float, function: Callable[[AsyncMilvusClient], Awaitable[Any]],
+        channel: str = "", empty: Any = (),
+    ) -> Any:  # fmt: skip
+        """Run a call that finds nothing where nothing was ever written."""
+        try:
+            return await self._call(operation, space, timeout, function, channel)
+        except _SpaceMissing:
+            return empty
+
+    async def _call(
+        self,
+        operation: str,
+        space: str,
+        timeout: float,
+        function: Callable[[AsyncMilvusClient], Awaitable[Any]],
+        channel: str = "",
+    ) -> Any:
+        """Run one call of the client under a deadline, a span and our errors."""
+        attributes = {names.DB_SYSTEM: "milvus", names.DB_OPERATION: operation, names.DB_COLLECTION: space}
+        label = f"milvus {operation} {channel}".rstrip()
+        started = time.perf_counter()
+        task = asyncio.current_task()
+        cancels = task.cancelling() if task else 0
+        with span(label, attributes, kind=SpanKind.CLIENT):
+            try:
+                async with asyncio.timeout(timeout):
+                    return await function(await self._connected())
+            except FootnoteError:
+                raise
+            except TimeoutError:
+                raise _unavailable(f"the vector store did not answer {operation} within {timeout:g} s") from None
+            except MilvusException as error:
+                raise self._translate(operation, error) from error
+            except grpc.RpcError as error:
+                raise _unavailable(f"the vector store does not answer: {error.code().name}") from error
+            finally:
+                histogram("footnote.store.duration").record(
+                    time.perf_counter() - started, {names.DB_OPERATION: operation}
+                )
+                # pymilvus waits with asyncio.wait_for, which in Python 3.11 can swallow a cancellation.
+                if task and task.cancelling() > cancels:
+                    raise asyncio.CancelledError
+
+    def _translate(self, operation: str, error: MilvusException) -> FootnoteError:
+        text = str(error.message)
+        lowered = text.lower()
+        if "not found" in lowered and "collection" in lowered:
+            # Made again by whoever writes next; a reader sees an empty store.
+            self._spaces.clear()
+            return _SpaceMissing("the vector store does not have this collection")
+        return _unavailable(
+            f"the vector store failed at {operation}: {text.splitlines()[0][:200] if text else error.code}"
+        )
+
+
+def _unavailable(message: str) -> Unavailable:
+    return Unavailable(message, reason="STORE_UNAVAILABLE")
+
+
+def _encode_chunks(rows: Sequence[Row], dimensions: int) -> list[dict[str, Any]]:
+    return [encode_chunk(row, dimensions) for row in rows]
+
+
+def _dimensions(space: str) -> int:
+    return int(space.rsplit("_", 1)[1])
+
+
+def _after(expr: str, last_id: str) -> str:
+    return conjunction([expr, f"id > {quote(last_id)}"]) if last_id else expr
+
+
+def _hit(entity: Any, score: float) -> Hit:
+    return Hit(decode_chunk(entity), score, entity["collection_key"], entity["revision_key"], entity["lexical_text"])

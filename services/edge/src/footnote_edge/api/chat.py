@@ -1,0 +1,135 @@
+"""Search, answers, conversations, memory and feedback."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote_kit.telemetry import current_trace_id
+
+from footnote_edge.api.common import caller, seconds
+from footnote_edge.paging import Page
+from footnote_edge.parts import Parts
+
+
+class ChatApi:
+    """RPCs about questions and what is said."""
+
+    parts: Parts
+
+    async def Search(self, request: pb.SearchRequest, context: Any) -> pb.SearchResponse:
+        """Find the chunks that best match a query."""
+        found = await self.parts.stages.retrieval.Retrieve(
+            retrieval.RetrieveRequest(
+                scope=caller(),
+                query=request.query,
+                collections=request.collections,
+                settings=request.settings if request.HasField("settings") else None,
+                offset=request.offset,
+                where=request.where,
+                document_ids=request.document_ids,
+                language=request.language,
+                explain=request.explain,
+            ),
+            timeout=seconds(self.parts.settings.call_timeout_seconds),
+        )
+        return pb.SearchResponse(
+            chunks=found.chunks,
+            strategy=found.strategy,
+            strategy_reason=found.strategy_reason,
+            query_language=found.query_language,
+            degradations=found.degradations,
+            timings=found.timings,
+            total_candidates=found.total_candidates,
+            trace_id=current_trace_id(),
+        )
+
+    async def Ask(self, request: pb.AskRequest, context: Any) -> AsyncIterator[pb.AskResponse]:
+        """Answer a question as a stream of events."""
+        limit = seconds(self.parts.settings.ask_timeout_seconds)
+        async with aclosing(self.parts.asker.ask(caller(), request, limit)) as events:
+            async for event in events:
+                yield event
+
+    async def CreateConversation(
+        self, request: pb.CreateConversationRequest, context: Any
+    ) -> pb.CreateConversationResponse:
+        """Create a conversation."""
+        created = await self.parts.conversations.create(caller(), request.title, request.collections)
+        return pb.CreateConversationResponse(conversation=created)
+
+    async def GetConversation(self, request: pb.GetConversationRequest, context: Any) -> pb.GetConversationResponse:
+        """Return one conversation."""
+        found = await self.parts.conversations.get(caller(), request.conversation_id)
+        return pb.GetConversationResponse(conversation=found)
+
+    async def ListConversations(
+        self, request: pb.ListConversationsRequest, context: Any
+    ) -> pb.ListConversationsResponse:
+        """List the caller's conversations, the most recently used first."""
+        page = Page.of(request.page_size, request.page_token)
+        found, total = await self.parts.conversations.page(caller(), page)
+        return pb.ListConversationsResponse(
+            conversations=found, next_page_token=page.next_token(len(found), total), total_size=total
+        )
+
+    async def UpdateConversation(
+        self, request: pb.UpdateConversationRequest, context: Any
+    ) -> pb.UpdateConversationResponse:
+        """Rename a conversation."""
+        scope = caller()
+        await self.parts.conversations.rename(scope, request.conversation_id, request.title)
+        found = await self.parts.conversations.get(scope, request.conversation_id)
+        return pb.UpdateConversationResponse(conversation=found)
+
+    async def DeleteConversation(
+        self, request: pb.DeleteConversationRequest, context: Any
+    ) -> pb.DeleteConversationResponse:
+        """Delete a conversation with its messages and what memory holds of them."""
+        scope = caller()
+        await self.parts.conversations.get(scope, request.conversation_id)
+        # The job first: were we to die in between, memory would forget and the conversation could be deleted again.
+        await self.parts.jobs.forget(scope, request.conversation_id)
+        await self.parts.conversations.delete(scope, request.conversation_id)
+        return pb.DeleteConversationResponse()
+
+    async def ListMessages(self, request: pb.ListMessagesRequest, context: Any) -> pb.ListMessagesResponse:
+        """List a conversation's messages, oldest first."""
+        page = Page.of(request.page_size, request.page_token)
+        found, total = await self.parts.conversations.messages(caller(), request.conversation_id, page)
+        return pb.ListMessagesResponse(
+            messages=found, next_page_token=page.next_token(len(found), total), total_size=total
+        )
+
+    async def SearchMemory(self, request: pb.SearchMemoryRequest, context: Any) -> pb.SearchMemoryResponse:
+        """Find the caller's own past messages."""
+        found = await self.parts.asker.recall.search(
+            caller(),
+            request.query,
+            enabled=request.enabled if request.HasField("enabled") else True,
+            max_messages=request.max_messages if request.HasField("max_messages") else None,
+            max_tokens=request.max_tokens if request.HasField("max_tokens") else None,
+            timeout=seconds(self.parts.settings.call_timeout_seconds),
+        )
+        return pb.SearchMemoryResponse(
+            context=found.context,
+            source_messages=found.source_messages,
+            enabled=found.enabled,
+            degradations=found.degradations,
+        )
+
+    async def CreateFeedback(self, request: pb.CreateFeedbackRequest, context: Any) -> pb.CreateFeedbackResponse:
+        """Record a verdict on an answer or on one of its citations."""
+        recorded = await self.parts.feedback.record(
+            caller(), request.message_id, request.citation, request.rating, request.comment
+        )
+        return pb.CreateFeedbackResponse(feedback=recorded)
+
+    async def ListFeedback(self, request: pb.ListFeedbackRequest, context: Any) -> pb.ListFeedbackResponse:
+        """List feedback, newest first."""
+        page = Page.of(request.page_size, request.page_token)
+        found, total = await self.parts.feedback.page(caller(), request.rating, page)
+        return pb.ListFeedbackResponse(
+            feedback=found, next_page_token=page.next_token(len(found), total), total_size=total
+        )

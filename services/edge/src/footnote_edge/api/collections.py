@@ -1,0 +1,88 @@
+"""Collections, their chunks, and vectors that callers bring."""
+
+from typing import Any
+
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+
+from footnote_edge.api.common import caller, seconds
+from footnote_edge.parts import Parts
+from footnote_edge.vectors import numbers_of
+
+
+class CollectionsApi:
+    """RPCs about collections."""
+
+    parts: Parts
+
+    async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
+        """Create a collection."""
+        return pb.CreateCollectionResponse(collection=await self.parts.catalog.create(caller(), request.collection))
+
+    async def GetCollection(self, request: pb.GetCollectionRequest, context: Any) -> pb.GetCollectionResponse:
+        """Return one collection."""
+        return pb.GetCollectionResponse(collection=await self.parts.catalog.get(caller(), request.collection))
+
+    async def ListCollections(self, request: pb.ListCollectionsRequest, context: Any) -> pb.ListCollectionsResponse:
+        """List the collections that the caller may see."""
+        page = await self.parts.stages.indexing.ListCollections(
+            indexing.ListCollectionsRequest(scope=caller(), page_size=request.page_size, page_token=request.page_token),
+            timeout=self.parts.settings.call_timeout_seconds,
+        )
+        return pb.ListCollectionsResponse(
+            collections=page.collections, next_page_token=page.next_page_token, total_size=page.total_size
+        )
+
+    async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Any) -> pb.UpdateCollectionResponse:
+        """Change what the mask names."""
+        changed = await self.parts.stages.indexing.UpdateCollection(
+            indexing.UpdateCollectionRequest(
+                scope=caller(),
+                collection=request.collection,
+                update_mask=request.update_mask if request.HasField("update_mask") else None,
+            ),
+            timeout=self.parts.settings.call_timeout_seconds,
+        )
+        return pb.UpdateCollectionResponse(collection=changed.collection)
+
+    async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Any) -> pb.DeleteCollectionResponse:
+        """Delete a collection with its documents, chunks and files; once begun it is finished whatever happens."""
+        scope = caller()
+        collection = await self.parts.catalog.get(scope, request.collection)
+        documents, chunks = await self.parts.jobs.delete_collection(
+            scope, collection.id, seconds(self.parts.settings.job_timeout_seconds)
+        )
+        await self.parts.catalog.forget(scope, collection)
+        return pb.DeleteCollectionResponse(documents_deleted=documents, chunks_deleted=chunks)
+
+    async def AddVectors(self, request: pb.AddVectorsRequest, context: Any) -> pb.AddVectorsResponse:
+        """Add texts with vectors that the caller made."""
+        documents = [
+            indexing.VectorDocument(
+                id=document.id,
+                text=document.text,
+                metadata=document.metadata if document.HasField("metadata") else None,
+                **numbers_of(document),
+            )
+            for document in request.documents
+        ]
+        added = await self.parts.stages.indexing.AddVectors(
+            indexing.AddVectorsRequest(scope=caller(), collection=request.collection, documents=documents),
+            timeout=self.parts.settings.call_timeout_seconds,
+        )
+        return pb.AddVectorsResponse(count=added.count, ids=added.ids)
+
+    async def QueryChunks(self, request: pb.QueryChunksRequest, context: Any) -> pb.QueryChunksResponse:
+        """Return chunks by their metadata."""
+        found = await self.parts.stages.retrieval.QueryChunks(
+            retrieval.QueryChunksRequest(
+                scope=caller(),
+                collection=request.collection,
+                where=request.where,
+                limit=request.limit if request.HasField("limit") else None,
+                offset=request.offset,
+            ),
+            timeout=self.parts.settings.call_timeout_seconds,
+        )
+        return pb.QueryChunksResponse(chunks=found.chunks, count=found.count, total=found.total)

@@ -1,0 +1,81 @@
+"""Documents: in, out, watched, again and gone."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from footnote.edge.v1 import edge_service_pb2 as pb
+
+from footnote_edge.api.common import bytes_of, caller, first_of
+from footnote_edge.parts import Parts
+
+
+class DocumentsApi:
+    """RPCs about documents."""
+
+    parts: Parts
+
+    async def UploadDocument(
+        self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Any
+    ) -> pb.UploadDocumentResponse:
+        """Accept a file; it will end INDEXED or ERROR whatever crashes in between."""
+        metadata = await first_of(request_iterator)
+        document, duplicate = await self.parts.documents.upload(caller(), metadata, bytes_of(request_iterator))
+        return pb.UploadDocumentResponse(document=document, duplicate=duplicate)
+
+    async def ReplaceDocument(
+        self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Any
+    ) -> pb.ReplaceDocumentResponse:
+        """Replace a document's file; the old one stays searchable until the new one is."""
+        metadata = await first_of(request_iterator)
+        document, unchanged = await self.parts.documents.replace(caller(), metadata, bytes_of(request_iterator))
+        return pb.ReplaceDocumentResponse(document=document, unchanged=unchanged)
+
+    async def WatchDocument(
+        self, request: pb.WatchDocumentRequest, context: Any
+    ) -> AsyncIterator[pb.WatchDocumentResponse]:
+        """Stream a document's state and progress until it is INDEXED or ERROR."""
+        async with aclosing(self.parts.watch.document(caller(), request.document_id)) as moves:
+            async for document, progress in moves:
+                yield pb.WatchDocumentResponse(document=document, progress=progress)
+
+    async def WatchDocuments(
+        self, request: pb.WatchDocumentsRequest, context: Any
+    ) -> AsyncIterator[pb.WatchDocumentsResponse]:
+        """Stream the state and progress of a collection's documents as they change."""
+        scope = caller()
+        collection = await self.parts.catalog.get(scope, request.collection)
+        async with aclosing(self.parts.watch.collection(scope, collection.id, request.until_idle)) as moves:
+            async for document, progress in moves:
+                yield pb.WatchDocumentsResponse(document=document, progress=progress)
+
+    async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Any) -> pb.ListDocumentsResponse:
+        """List documents, newest first."""
+        page = await self.parts.documents.page(caller(), request)
+        return pb.ListDocumentsResponse(
+            documents=page.documents, next_page_token=page.next_page_token, total_size=page.total_size
+        )
+
+    async def GetDocument(self, request: pb.GetDocumentRequest, context: Any) -> pb.GetDocumentResponse:
+        """Return one document."""
+        return pb.GetDocumentResponse(document=await self.parts.documents.get(caller(), request.document_id))
+
+    async def DownloadDocument(
+        self, request: pb.DownloadDocumentRequest, context: Any
+    ) -> AsyncIterator[pb.DownloadDocumentResponse]:
+        """Stream the file back as it was uploaded."""
+        async with aclosing(self.parts.documents.download(caller(), request.document_id)) as parts:
+            async for part in parts:
+                document = part.document if part.HasField("document") else None
+                yield pb.DownloadDocumentResponse(document=document, data=part.data)
+
+    async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Any) -> pb.DeleteDocumentResponse:
+        """Delete a document with its chunks and its file."""
+        return pb.DeleteDocumentResponse(
+            chunks_deleted=await self.parts.documents.delete(caller(), request.document_id)
+        )
+
+    async def ReindexDocuments(self, request: pb.ReindexDocumentsRequest, context: Any) -> pb.ReindexDocumentsResponse:
+        """Index documents again: named ones, a whole collection, or its failed ones."""
+        begun, skipped = await self.parts.documents.reindex(caller(), request)
+        return pb.ReindexDocumentsResponse(documents=begun, skipped=skipped)

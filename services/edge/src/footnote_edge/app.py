@@ -1,0 +1,86 @@
+"""Puts the edge service together."""
+
+from importlib import metadata
+
+from footnote.edge.v1 import edge_service_pb2_grpc
+from footnote_kit.app import App, Runtime
+from footnote_kit.telemetry_service import TelemetryServicer
+
+from footnote_edge.ask import Asker
+from footnote_edge.catalog import Catalog
+from footnote_edge.chores import Chores
+from footnote_edge.conversations import Conversations
+from footnote_edge.database import Database
+from footnote_edge.documents import Documents
+from footnote_edge.feedback import FeedbackBook
+from footnote_edge.guard import SERVICE, guard
+from footnote_edge.health import Health
+from footnote_edge.identity import authenticator
+from footnote_edge.jobs import Jobs
+from footnote_edge.keys import ApiKeys
+from footnote_edge.limits import Limits
+from footnote_edge.parts import Parts
+from footnote_edge.processing import Processor
+from footnote_edge.progress import ProgressBus
+from footnote_edge.providers import Providers
+from footnote_edge.reconcile import Reconciler
+from footnote_edge.servicer import EdgeServicer
+from footnote_edge.settings import Settings
+from footnote_edge.stages import Stages
+from footnote_edge.traces import Traces
+from footnote_edge.watch import Watch
+from footnote_edge.web import Web
+
+
+async def build(runtime: Runtime) -> App:
+    """Return the edge service: its database migrated, its jobs taken up, its handlers behind the guard."""
+    settings = Settings()
+    folder = runtime.data_dir / "edge"
+    stages = Stages.connect(runtime.channel)
+    database = Database(settings.sqlalchemy_url(folder))
+    await database.migrate()
+    conversations = Conversations(database)
+    bus = ProgressBus()
+    jobs = Jobs(settings, folder, Processor(stages, bus, settings), Chores(stages, conversations, settings))
+    await jobs.launch()
+    limits = Limits(settings)
+    catalog = Catalog(stages, database, settings.call_timeout_seconds)
+    documents = Documents(stages, catalog, jobs, settings)
+    parts = Parts(
+        settings=settings,
+        stages=stages,
+        catalog=catalog,
+        documents=documents,
+        watch=Watch(documents, bus, settings.watch_poll_seconds),
+        jobs=jobs,
+        asker=Asker(stages, catalog, conversations, jobs, limits, settings),
+        conversations=conversations,
+        feedback=FeedbackBook(database, conversations),
+        providers=Providers(stages, settings.call_timeout_seconds),
+        health=Health(stages, runtime.check, database.ping),
+        traces=Traces(stages, TelemetryServicer()),
+        version=_version(),
+    )
+    reconciler = Reconciler(stages, jobs, settings)
+    web = Web(runtime, settings, parts.version)
+    return App(
+        name="edge",
+        servicers=[
+            (
+                edge_service_pb2_grpc.add_EdgeServiceServicer_to_server,
+                guard(EdgeServicer(parts), authenticator(settings, ApiKeys(database)), limits),
+                SERVICE.full_name,
+            )
+        ],
+        ready=database.ping,
+        start=[reconciler.start, web.start],
+        authenticates=bool(settings.auth),
+        close=[web.stop, reconciler.stop, jobs.close, database.close],
+    )
+
+
+def _version() -> str:
+    try:
+        return metadata.version("footnote")
+    except metadata.PackageNotFoundError:
+        return "0"

@@ -1,0 +1,387 @@
+"""A question's way through the online stages: plan, retrieve, build the prompt, generate, also when one fails.
+
+Up to generation every failure degrades the answer and is reported in it (EDG-5); a failing generation fails the call.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Sequence
+from typing import Any, TypeVar
+
+from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
+from footnote.edge.v1.edge_service_pb2 import (
+    AskCompleted,
+    AskRequest,
+    AskResponse,
+    Conversation,
+    Message,
+    SourcesEvent,
+    StageEvent,
+)
+from footnote.generation.v1 import generation_service_pb2 as generation
+from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote.types.v1.answer_pb2 import (
+    STAGE_AUGMENTATION,
+    STAGE_EDGE,
+    STAGE_GENERATION,
+    STAGE_RETRIEVAL,
+    Answer,
+    ChatMessage,
+    FinishReason,
+    Stage,
+)
+from footnote.types.v1.collection_pb2 import CollectionSettings
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit import names
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import counter, current_trace_id
+from opentelemetry import trace
+
+from footnote_edge import fallback, precedence
+from footnote_edge.answering import Ledger, degrades, duration, manifest
+from footnote_edge.catalog import Catalog
+from footnote_edge.conversations import Conversations
+from footnote_edge.deadlines import Deadline
+from footnote_edge.jobs import Jobs
+from footnote_edge.limits import Limits
+from footnote_edge.recall import Recall
+from footnote_edge.settings import Settings
+from footnote_edge.stages import Stages
+
+T = TypeVar("T")
+
+STORE_REASONS = ("STORE_UNAVAILABLE",)
+FIRST_QUERY = "first message (raw query)"
+
+_log = get_logger(__name__)
+
+
+class Asker:
+    """Answers questions; one `ask` per question."""
+
+    def __init__(
+        self,
+        stages: Stages,
+        catalog: Catalog,
+        conversations: Conversations,
+        jobs: Jobs,
+        limits: Limits,
+        settings: Settings,
+    ) -> None:
+        self.stages = stages
+        self.catalog = catalog
+        self.conversations = conversations
+        self.jobs = jobs
+        self.limits = limits
+        self.settings = settings
+        self.recall = Recall(stages)
+
+    async def ask(self, scope: Scope, request: AskRequest, seconds: float) -> AsyncGenerator[AskResponse]:
+        """Answer a question within `seconds` as a stream of events, `completed` last.
+
+        Raises InvalidArgument for an empty or too long question, NotFound for an unknown collection or conversation,
+        and what generation failed with. Closing the stream ends the call of the model.
+        """
+        question = request.question.strip()
+        if not question:
+            raise InvalidArgument.field("question", "must not be empty")
+        limit = self.settings.max_question_characters
+        if len(request.question) > limit:
+            raise InvalidArgument.field("question", f"must have at most {limit} characters")
+        run = _Run(self, scope, request, question, Deadline.after(seconds))
+        try:
+            async for event in run.events():
+                yield event
+        finally:
+            await run.close()
+
+
+class _Run:
+    """One question on its way."""
+
+    def __init__(self, asker: Asker, scope: Scope, request: AskRequest, question: str, deadline: Deadline) -> None:
+        self._asker = asker
+        self._stages = asker.stages
+        self._scope = scope
+        self._request = request
+        self._question = question
+        self._deadline = deadline
+        self._ledger = Ledger()
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._conversation: Conversation | None = None
+        self._history: list[ChatMessage] = list(request.history)
+        self._collections: list[str] = list(request.collections)
+
+    async def events(self) -> AsyncGenerator[AskResponse]:
+        """Yield what happens."""
+        await self._open_conversation()
+        # Beside each other: memory, the collections' settings and the record of the question, while we plan and search.
+        in_conversation = self._conversation is not None
+        use_memory = self._request.use_memory if self._request.HasField("use_memory") else in_conversation
+        memory = self._beside(self._remember(use_memory))
+        settings = self._beside(self._collection_settings())
+        recorded = self._beside(self._record_question())
+
+        plan = await self._plan()
+        chunks: list[Any] = []
+        named: list[str] = []
+        without_sources = not plan.should_retrieve
+        if plan.should_retrieve:
+            yield _began(STAGE_RETRIEVAL)
+            chunks, named, without_sources = await self._retrieve(plan)
+            yield self._ended(STAGE_RETRIEVAL)
+
+        memory_context = await memory
+        prompt_settings, rerank, model = precedence.effective(
+            self._request.prompt, self._request.rerank, self._request.generation, await settings
+        )
+        yield _began(STAGE_AUGMENTATION)
+        built = await self._build(
+            augmentation.BuildPromptRequest(
+                scope=self._scope,
+                question=self._question,
+                chunks=chunks,
+                history=self._history,
+                memory_context=memory_context,
+                prompt=prompt_settings,
+                rerank=rerank,
+                named_document_ids=named,
+                without_sources=without_sources,
+            )
+        )
+        yield self._ended(STAGE_AUGMENTATION)
+        yield AskResponse(sources=SourcesEvent(sources=built.sources))
+        await recorded
+
+        yield _began(STAGE_GENERATION)
+        done: generation.GenerateCompleted | None = None
+        call = self._stages.generation.Generate(
+            generation.GenerateRequest(
+                scope=self._scope,
+                prompt=built.prompt,
+                sources=built.sources,
+                question=self._question,
+                settings=model,
+                locale=built.prompt.locale,
+                without_sources=without_sources,
+            ),
+            timeout=self._left(),
+        )
+        try:
+            with self._ledger.timed(STAGE_GENERATION):
+                async for event in call:
+                    if event.HasField("text_delta"):
+                        self._ledger.saw_token()
+                        yield AskResponse(text_delta=event.text_delta)
+                    elif event.HasField("citation"):
+                        yield AskResponse(citation=event.citation)
+                    elif event.HasField("completed"):
+                        done = event.completed
+        finally:
+            call.cancel()
+        if done is None:
+            raise Internal("The answer ended without its end")
+        self._ledger.report(done.degradations)
+        yield self._ended(STAGE_GENERATION)
+        completed = AskCompleted(
+            answer=done.answer,
+            sources=built.sources,
+            token_plan=built.token_plan,
+            manifest=manifest(
+                question=self._question,
+                query=plan.query,
+                strategy=plan.strategy,
+                collections=self._collections,
+                prompt=built.prompt,
+                settings=model,
+                sources=built.sources,
+                answer=done.answer,
+            ),
+            trace_id=current_trace_id(),
+        )
+        if self._ledger.first_token is not None:
+            completed.time_to_first_token.CopyFrom(duration(self._ledger.first_token))
+        await self._record_answer(completed, plan.topic)
+        completed.degradations.extend(self._ledger.degradations)
+        completed.timings.extend(self._ledger.timings)
+        self._count(done.answer)
+        yield AskResponse(completed=completed)
+
+    async def close(self) -> None:
+        """End what still runs beside."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _beside(self, work: Awaitable[T]) -> "asyncio.Task[T]":
+        task = asyncio.ensure_future(work)
+        self._tasks.append(task)
+        return task
+
+    def _left(self) -> float:
+        remaining = self._deadline.remaining()
+        if remaining <= 0:
+            raise DeadlineExceeded("The time given to the question ran out before the model was asked.")
+        return remaining
+
+    async def _open_conversation(self) -> None:
+        conversation_id = self._request.conversation_id
+        if not conversation_id:
+            return
+        conversations = self._asker.conversations
+        with self._ledger.timed(STAGE_EDGE, "history"):
+            self._conversation = await conversations.get(self._scope, conversation_id)
+            self._history = await conversations.history(conversation_id, self._asker.settings.history_messages)
+        self._collections = self._collections or list(self._conversation.collections)
+        trace.get_current_span().set_attribute(names.CONVERSATION_ID, conversation_id)
+
+    async def _record_question(self) -> None:
+        if self._conversation is not None:
+            await self._asker.conversations.add_question(self._scope, self._conversation.id, self._question)
+
+    async def _remember(self, wanted: bool) -> str:
+        with self._ledger.timed(STAGE_RETRIEVAL, "memory"):
+            found = await self._asker.recall.search(
+                self._scope,
+                self._question,
+                conversation_id=self._request.conversation_id,
+                enabled=wanted,
+                timeout=self._deadline.share(STAGE_RETRIEVAL),
+            )
+        self._ledger.report(found.degradations)
+        return found.context
+
+    async def _collection_settings(self) -> CollectionSettings:
+        try:
+            with self._ledger.timed(STAGE_EDGE, "settings"):
+                async with asyncio.timeout(self._deadline.share(STAGE_EDGE)):
+                    found = await asyncio.gather(
+                        *(self._asker.catalog.get(self._scope, name) for name in self._collections)
+                    )
+        except TimeoutError:
+            self._ledger.degrade(STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.")
+            return CollectionSettings()
+        except FootnoteError as error:
+            if not degrades(error):
+                raise
+            self._ledger.degrade(STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.", error)
+            return CollectionSettings()
+        return precedence.shared_settings(found)
+
+    async def _plan(self) -> augmentation.PlanQueryResponse:
+        topic = self._conversation.topic if self._conversation is not None else ""
+        request = augmentation.PlanQueryRequest(
+            scope=self._scope, message=self._question, topic=topic, history=self._history
+        )
+        try:
+            with self._ledger.timed(STAGE_AUGMENTATION, "plan"):
+                plan: augmentation.PlanQueryResponse = await self._stages.augmentation.PlanQuery(
+                    request, timeout=self._deadline.share(STAGE_EDGE)
+                )
+        except FootnoteError as error:
+            if not degrades(error):
+                raise
+            self._ledger.degrade(
+                STAGE_AUGMENTATION, "PLAN_UNAVAILABLE", "The question was searched for as it was asked.", error
+            )
+            return augmentation.PlanQueryResponse(
+                should_retrieve=True, query=self._question, strategy=FIRST_QUERY, topic=topic
+            )
+        _log.info("query_planned", strategy=plan.strategy, should_retrieve=plan.should_retrieve)
+        return plan
+
+    async def _retrieve(self, plan: augmentation.PlanQueryResponse) -> tuple[list[Any], list[str], bool]:
+        request = retrieval.RetrieveRequest(
+            scope=self._scope,
+            query=plan.query or self._question,
+            collections=self._collections,
+            settings=self._request.retrieval,
+            where=self._request.where,
+            document_ids=self._request.document_ids,
+            explain=True,
+        )
+        began = self._ledger.elapsed()
+        try:
+            with self._ledger.timed(STAGE_RETRIEVAL):
+                found = await self._stages.retrieval.Retrieve(request, timeout=self._deadline.share(STAGE_RETRIEVAL))
+        except FootnoteError as error:
+            if not degrades(error):
+                raise
+            self._ledger.degrade(
+                STAGE_RETRIEVAL, "RETRIEVAL_UNAVAILABLE", "Answered without sources: search did not work.", error
+            )
+            return [], [], True
+        self._ledger.include(found.timings, began)
+        self._ledger.report(found.degradations)
+        blind = not found.chunks and any(one.reason in STORE_REASONS for one in found.degradations)
+        return list(found.chunks), _named_documents(found.chunks), blind
+
+    async def _build(self, request: augmentation.BuildPromptRequest) -> augmentation.BuildPromptResponse:
+        began = self._ledger.elapsed()
+        try:
+            with self._ledger.timed(STAGE_AUGMENTATION):
+                built: augmentation.BuildPromptResponse = await self._stages.augmentation.BuildPrompt(
+                    request, timeout=self._deadline.share(STAGE_AUGMENTATION)
+                )
+        except FootnoteError as error:
+            if not degrades(error):
+                raise
+            self._ledger.degrade(
+                STAGE_AUGMENTATION,
+                "AUGMENTATION_UNAVAILABLE",
+                "A minimal prompt was used: no reranking, history or memory.",
+                error,
+            )
+            # Counting tokens is work for the processor; the loop has other answers to serve meanwhile.
+            sources = await asyncio.to_thread(fallback.sources_of, list(request.chunks))
+            prompt = fallback.prompt_of(self._question, sources)
+            return augmentation.BuildPromptResponse(prompt=prompt, sources=sources)
+        self._ledger.include(built.timings, began)
+        self._ledger.report(built.degradations)
+        return built
+
+    async def _record_answer(self, completed: AskCompleted, topic: str) -> None:
+        if self._conversation is None:
+            return
+        completed.conversation_id = self._conversation.id
+        message = Message(
+            text=completed.answer.text,
+            answer=completed.answer,
+            sources=completed.sources,
+            manifest=completed.manifest,
+            trace_id=completed.trace_id,
+            degradations=self._ledger.degradations,
+        )
+        try:
+            with self._ledger.timed(STAGE_EDGE, "store"):
+                completed.message_id = await self._asker.conversations.add_answer(
+                    self._scope, self._conversation.id, message, topic
+                )
+                self._asker.jobs.remember(self._scope, self._conversation.id, completed.message_id)
+        except Exception as error:
+            # The caller has the answer already; that it was not kept must not take it away again.
+            _log.error("answer_not_stored", conversation_id=self._conversation.id, error=type(error).__name__)
+            self._ledger.degrade(STAGE_EDGE, "CONVERSATION_NOT_STORED", "The answer is not kept in the conversation.")
+
+    def _ended(self, stage: Stage.ValueType) -> AskResponse:
+        return AskResponse(stage=StageEvent(stage=stage, finished=True, duration=self._ledger.duration_of(stage)))
+
+    def _count(self, answer: Answer) -> None:
+        reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_").lower()
+        usage = answer.usage
+        self._asker.limits.spend(self._scope.tenant_id, usage.prompt_tokens + usage.completion_tokens)
+        counter("footnote.edge.asks").add(1, {"finish_reason": reason})
+
+
+def _began(stage: Stage.ValueType) -> AskResponse:
+    return AskResponse(stage=StageEvent(stage=stage))
+
+
+def _named_documents(chunks: Sequence[Any]) -> list[str]:
+    """Return the documents that the question names, as retrieval reported them on their chunks."""
+    found = {
+        scored.chunk.document_id: None
+        for scored in chunks
+        if any(adjustment.name == "file_named" for adjustment in scored.adjustments)
+    }
+    return list(found)

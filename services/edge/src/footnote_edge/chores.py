@@ -1,0 +1,114 @@
+"""The small jobs behind the scenes: titles, memory, and the removal of collections. Each is safe to repeat."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+
+from footnote.generation.v1 import generation_service_pb2 as generation
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.logs import get_logger
+
+from footnote_edge.conversations import Conversations
+from footnote_edge.settings import Settings
+from footnote_edge.stages import Stages
+from footnote_edge.waiting import until_available
+
+T = TypeVar("T")
+
+EMBED_BATCH = 100
+TITLE_LENGTH = 60
+
+_log = get_logger(__name__)
+
+
+class Chores:
+    """What jobs other than documents do."""
+
+    def __init__(self, stages: Stages, conversations: Conversations, settings: Settings) -> None:
+        self._stages = stages
+        self._conversations = conversations
+        self._ceiling = settings.retry_ceiling_seconds
+        self._timeout = settings.call_timeout_seconds
+
+    async def title(self, scope: Scope, conversation_id: str) -> str:
+        """Title a conversation after its first message and return the title; empty when it has one or is gone."""
+        question = await self._conversations.first_question(conversation_id)
+        if question is None:
+            return ""
+        request = generation.GenerateTitleRequest(scope=scope, first_message=question)
+        try:
+            title = (
+                await self._patiently(lambda: self._stages.generation.GenerateTitle(request, timeout=self._timeout))
+            ).title
+        except FootnoteError as error:
+            # A model that refuses is no reason to leave it nameless.
+            _log.warning("title_failed", conversation_id=conversation_id, reason=error.reason)
+            title = ""
+        title = title.strip() or shortened(question)
+        await self._conversations.rename(scope, conversation_id, title, only_untitled=True)
+        return title
+
+    async def embed(self, scope: Scope, conversation_id: str) -> int:
+        """Make the conversation's new messages searchable and return how many there were."""
+        messages = await self._conversations.unembedded(conversation_id)
+        for start in range(0, len(messages), EMBED_BATCH):
+            batch = messages[start : start + EMBED_BATCH]
+            request = indexing.IndexMessagesRequest(scope=scope, messages=batch)
+            call = partial(self._stages.indexing.IndexMessages, request, timeout=self._timeout)
+            try:
+                await self._patiently(call)
+            except FootnoteError as error:
+                # Unembedded messages stay out of memory search and are tried again with the next one.
+                _log.warning("messages_not_embedded", conversation_id=conversation_id, reason=error.reason)
+                return start
+            await self._conversations.mark_embedded([message.message_id for message in batch])
+        return len(messages)
+
+    async def forget(self, scope: Scope, conversation_id: str) -> int:
+        """Remove a conversation from memory search and return how many messages went."""
+        request = indexing.DeleteMessagesRequest(scope=scope, conversation_id=conversation_id)
+        response = await self._patiently(lambda: self._stages.indexing.DeleteMessages(request, timeout=self._timeout))
+        return int(response.count)
+
+    async def delete_files(self, scope: Scope, collection_id: str) -> int:
+        """Delete every document of a collection and return how many there were."""
+        deleted = 0
+        while True:
+            page = await self._patiently(
+                lambda: self._stages.ingestion.ListDocuments(
+                    ingestion.ListDocumentsRequest(scope=scope, collection_ids=[collection_id], page_size=500),
+                    timeout=self._timeout,
+                )
+            )
+            if not page.documents:
+                return deleted
+            for document in page.documents:
+                request = ingestion.DeleteDocumentRequest(scope=scope, document_id=document.id)
+                await self._patiently(partial(self._stages.ingestion.DeleteDocument, request, timeout=self._timeout))
+                deleted += 1
+
+    async def delete_collection(self, scope: Scope, collection_id: str) -> int:
+        """Delete a collection with its chunks and return how many chunks went; 0 when it is gone already."""
+        request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
+        try:
+            response = await self._patiently(
+                lambda: self._stages.indexing.DeleteCollection(request, timeout=self._timeout)
+            )
+        except NotFound:
+            return 0
+        return int(response.chunks_deleted)
+
+    async def _patiently(self, operation: Callable[[], Awaitable[T]]) -> T:
+        return await until_available(operation, self._ceiling)
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text as a title of at most 60 characters, cut between words."""
+    line = " ".join(text.split())
+    if len(line) <= TITLE_LENGTH:
+        return line
+    cut = line[: TITLE_LENGTH - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut else cut) + "…"

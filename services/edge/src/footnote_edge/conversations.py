@@ -1,0 +1,238 @@
+"""Conversations and their messages: what was said, by whom, and how each answer came about."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from footnote.edge.v1.edge_service_pb2 import Conversation, Message
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage, MemoryMessage
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import InvalidArgument, NotFound
+from sqlalchemy import ColumnElement, delete, func, select, update
+
+from footnote_edge.database import Database
+from footnote_edge.paging import Page
+from footnote_edge.tables import ConversationRow, MessageRow
+
+MAX_TITLE = 200
+
+
+class Conversations:
+    """Reads and writes the conversations of one user at a time; those of others do not exist for it."""
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database.sessions
+
+    async def create(self, scope: Scope, title: str, collections: Sequence[str]) -> Conversation:
+        """Create a conversation; an empty title is filled in after the first message."""
+        now = datetime.now(UTC)
+        row = ConversationRow(
+            id=uuid4().hex,
+            tenant_id=scope.tenant_id,
+            user_id=scope.user_id,
+            title=_checked_title(title),
+            collections=json.dumps(list(collections)),
+            topic="",
+            create_time=now,
+            update_time=now,
+        )
+        async with self._sessions.begin() as session:
+            session.add(row)
+        return _conversation(row, 0)
+
+    async def get(self, scope: Scope, conversation_id: str) -> Conversation:
+        """Return a conversation; raises NotFound when it is not this user's."""
+        count = select(func.count()).where(MessageRow.conversation_id == conversation_id).scalar_subquery()
+        query = select(ConversationRow, count).where(*_mine(scope, conversation_id))
+        async with self._sessions() as session:
+            found = (await session.execute(query)).one_or_none()
+        if found is None:
+            raise _missing(conversation_id)
+        return _conversation(found[0], found[1])
+
+    async def page(self, scope: Scope, page: Page) -> tuple[list[Conversation], int]:
+        """Return a page of conversations, the most recently used first, and how many there are."""
+        mine = (ConversationRow.tenant_id == scope.tenant_id, ConversationRow.user_id == scope.user_id)
+        count = select(func.count()).where(MessageRow.conversation_id == ConversationRow.id).scalar_subquery()
+        query = (
+            select(ConversationRow, count)
+            .where(*mine)
+            .order_by(ConversationRow.update_time.desc(), ConversationRow.id)
+            .limit(page.size)
+            .offset(page.offset)
+        )
+        async with self._sessions() as session:
+            rows = (await session.execute(query)).all()
+            total = await session.scalar(select(func.count()).select_from(ConversationRow).where(*mine))
+        return [_conversation(row, messages) for row, messages in rows], total or 0
+
+    async def rename(self, scope: Scope, conversation_id: str, title: str, *, only_untitled: bool = False) -> None:
+        """Give a conversation a title; with `only_untitled` one that a person has given stays."""
+        if not title.strip():
+            raise InvalidArgument.field("title", "must not be empty")
+        statement = update(ConversationRow).where(*_mine(scope, conversation_id)).values(title=_checked_title(title))
+        if only_untitled:
+            statement = statement.where(ConversationRow.title == "")
+        async with self._sessions.begin() as session:
+            changed = (await session.execute(statement)).rowcount  # type: ignore[attr-defined]
+        if not changed and not only_untitled:
+            raise _missing(conversation_id)
+
+    async def delete(self, scope: Scope, conversation_id: str) -> None:
+        """Delete a conversation with its messages and their feedback."""
+        async with self._sessions.begin() as session:
+            statement = delete(ConversationRow).where(*_mine(scope, conversation_id))
+            if not (await session.execute(statement)).rowcount:  # type: ignore[attr-defined]
+                raise _missing(conversation_id)
+
+    async def messages(self, scope: Scope, conversation_id: str, page: Page) -> tuple[list[Message], int]:
+        """Return a page of messages, oldest first, and how many there are."""
+        await self.get(scope, conversation_id)
+        mine = MessageRow.conversation_id == conversation_id
+        query = select(MessageRow).where(mine).order_by(MessageRow.sequence).limit(page.size).offset(page.offset)
+        async with self._sessions() as session:
+            rows = (await session.scalars(query)).all()
+            total = await session.scalar(select(func.count()).select_from(MessageRow).where(mine))
+        return [_message(row) for row in rows], total or 0
+
+    async def message(self, scope: Scope, message_id: str) -> Message:
+        """Return one message; raises NotFound when it is not this user's."""
+        query = select(MessageRow).where(
+            MessageRow.id == message_id, MessageRow.tenant_id == scope.tenant_id, MessageRow.user_id == scope.user_id
+        )
+        async with self._sessions() as session:
+            row = (await session.scalars(query)).one_or_none()
+        if row is None:
+            raise NotFound(f"Message '{message_id}' not found", reason="CONVERSATION_NOT_FOUND")
+        return _message(row)
+
+    async def history(self, conversation_id: str, limit: int) -> list[ChatMessage]:
+        """Return the last `limit` messages, oldest first."""
+        query = (
+            select(MessageRow.role, MessageRow.text)
+            .where(MessageRow.conversation_id == conversation_id)
+            .order_by(MessageRow.sequence.desc())
+            .limit(limit)
+        )
+        async with self._sessions() as session:
+            rows = (await session.execute(query)).all()
+        return [
+            ChatMessage(role=role, text=text)  # type: ignore[arg-type]
+            for role, text in reversed(rows)
+        ]
+
+    async def add_question(self, scope: Scope, conversation_id: str, text: str) -> str:
+        """Add what the user said and return the message's id; nothing said is lost if the answer fails."""
+        return await self._add(scope, conversation_id, Message(role=MESSAGE_ROLE_USER, text=text), None)
+
+    async def add_answer(self, scope: Scope, conversation_id: str, answer: Message, topic: str) -> str:
+        """Add an answer together with the topic for the next question, and return the message's id."""
+        answer.role = MESSAGE_ROLE_ASSISTANT
+        return await self._add(scope, conversation_id, answer, topic)
+
+    async def _add(self, scope: Scope, conversation_id: str, message: Message, topic: str | None) -> str:
+        now = datetime.now(UTC)
+        message.id = uuid4().hex
+        message.conversation_id = conversation_id
+        message.create_time.FromDatetime(now)
+        values: dict[str, object] = {"update_time": now} if topic is None else {"update_time": now, "topic": topic}
+        async with self._sessions.begin() as session:
+            touch = update(ConversationRow).where(*_mine(scope, conversation_id)).values(**values)
+            if not (await session.execute(touch)).rowcount:  # type: ignore[attr-defined]
+                raise _missing(conversation_id)
+            session.add(
+                MessageRow(
+                    id=message.id,
+                    conversation_id=conversation_id,
+                    tenant_id=scope.tenant_id,
+                    user_id=scope.user_id,
+                    role=message.role,
+                    text=message.text,
+                    payload=message.SerializeToString(),
+                    create_time=now,
+                )
+            )
+        return message.id
+
+    async def unembedded(self, conversation_id: str) -> list[MemoryMessage]:
+        """Return the messages that memory search does not hold yet, oldest first."""
+        query = (
+            select(MessageRow)
+            .where(MessageRow.conversation_id == conversation_id, MessageRow.embed_time.is_(None))
+            .order_by(MessageRow.sequence)
+        )
+        async with self._sessions() as session:
+            rows = (await session.scalars(query)).all()
+        return [_memory(row) for row in rows]
+
+    async def mark_embedded(self, message_ids: Sequence[str]) -> None:
+        """Note that memory search holds these messages."""
+        async with self._sessions.begin() as session:
+            chosen = MessageRow.id.in_(message_ids)
+            await session.execute(update(MessageRow).where(chosen).values(embed_time=datetime.now(UTC)))
+
+    async def first_question(self, conversation_id: str) -> str | None:
+        """Return the first thing the user said while the conversation has no title; None when it has one or is gone."""
+        query = (
+            select(MessageRow.text)
+            .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
+            .where(ConversationRow.id == conversation_id, ConversationRow.title == "")
+            .where(MessageRow.role == MESSAGE_ROLE_USER)
+            .order_by(MessageRow.sequence)
+            .limit(1)
+        )
+        async with self._sessions() as session:
+            return (await session.scalars(query)).one_or_none()
+
+
+def _mine(scope: Scope, conversation_id: str) -> tuple[ColumnElement[bool], ...]:
+    return (
+        ConversationRow.id == conversation_id,
+        ConversationRow.tenant_id == scope.tenant_id,
+        ConversationRow.user_id == scope.user_id,
+    )
+
+
+def _missing(conversation_id: str) -> NotFound:
+    return NotFound(f"Conversation '{conversation_id}' not found", reason="CONVERSATION_NOT_FOUND")
+
+
+def _checked_title(title: str) -> str:
+    title = " ".join(title.split())
+    if len(title) > MAX_TITLE:
+        raise InvalidArgument.field("title", f"must have at most {MAX_TITLE} characters")
+    return title
+
+
+def _conversation(row: ConversationRow, messages: int) -> Conversation:
+    conversation = Conversation(
+        id=row.id,
+        title=row.title,
+        collections=json.loads(row.collections),
+        topic=row.topic,
+        message_count=messages,
+    )
+    conversation.create_time.FromDatetime(_aware(row.create_time))
+    conversation.update_time.FromDatetime(_aware(row.update_time))
+    return conversation
+
+
+def _message(row: MessageRow) -> Message:
+    return Message.FromString(row.payload)
+
+
+def _memory(row: MessageRow) -> MemoryMessage:
+    message = MemoryMessage(
+        message_id=row.id,
+        conversation_id=row.conversation_id,
+        role=row.role,  # type: ignore[arg-type]
+        text=row.text,
+    )
+    message.create_time.FromDatetime(_aware(row.create_time))
+    return message
+
+
+def _aware(moment: datetime) -> datetime:
+    # SQLite hands times back without their zone; they were written in UTC.
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

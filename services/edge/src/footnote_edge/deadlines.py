@@ -1,0 +1,46 @@
+"""How the time given to a question is shared out between the stages.
+
+The policy: a stage may take its share of what is left when it begins, and never more than its cap; generation gets all
+the rest. So a stage that hangs costs its share and degrades the answer, and the model still has most of the time.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, STAGE_EDGE, STAGE_RETRIEVAL, Stage
+
+SHARES: dict[Stage.ValueType, tuple[float, float]] = {
+    STAGE_EDGE: (0.10, 2.0),  # planning the query, looking up settings
+    STAGE_RETRIEVAL: (0.40, 15.0),  # search, and memory beside it
+    STAGE_AUGMENTATION: (0.40, 15.0),
+}
+"""Share of the remaining time, and cap in seconds, by stage."""
+
+LEAST = 0.05
+"""Seconds that any stage gets while time is left at all; less would fail even the fastest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment by which the whole answer must be there."""
+
+    at: float
+    clock: Callable[[], float] = time.monotonic
+
+    @classmethod
+    def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> "Deadline":
+        """Return the deadline `seconds` from now."""
+        return cls(clock() + seconds, clock)
+
+    def remaining(self) -> float:
+        """Return the seconds left, never negative."""
+        return max(0.0, self.at - self.clock())
+
+    def share(self, stage: Stage.ValueType) -> float:
+        """Return the seconds that `stage` may take if it begins now."""
+        remaining = self.remaining()
+        if stage not in SHARES:
+            return remaining
+        share, cap = SHARES[stage]
+        return min(remaining, max(LEAST, min(remaining * share, cap)))

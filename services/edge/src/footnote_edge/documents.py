@@ -1,0 +1,201 @@
+"""Documents at the public API: in, out, again and gone. Files pass through in parts; none is ever held whole."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from footnote.edge.v1 import edge_service_pb2 as edge
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_ERROR,
+    DOCUMENT_STATE_INDEXED,
+    DOCUMENT_STATE_PROCESSING,
+    DOCUMENT_STATE_UPLOADED,
+    Document,
+    DocumentState,
+)
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound
+from footnote_kit.logs import get_logger
+
+from footnote_edge.catalog import Catalog, expiry
+from footnote_edge.jobs import Jobs
+from footnote_edge.settings import Settings
+from footnote_edge.stages import Stages
+
+PART_BYTES = 256 * 1024
+LIST_PAGE = 500
+
+_log = get_logger(__name__)
+
+
+class Documents:
+    """What callers do with documents, and the jobs that follow from it."""
+
+    def __init__(self, stages: Stages, catalog: Catalog, jobs: Jobs, settings: Settings) -> None:
+        self._ingestion = stages.ingestion
+        self._indexing = stages.indexing
+        self._catalog = catalog
+        self._jobs = jobs
+        self._timeout = settings.call_timeout_seconds
+        self._transfer_timeout = settings.job_timeout_seconds
+
+    async def upload(
+        self, scope: Scope, metadata: edge.UploadMetadata, parts: AsyncIterator[bytes]
+    ) -> tuple[Document, bool]:
+        """Store a file and take on its job; return the document and whether the collection had its bytes already."""
+        if not metadata.filename:
+            raise InvalidArgument.field("metadata.filename", "must be given")
+        collection = await self._catalog.for_upload(scope, metadata.collection)
+        ttl = metadata.ttl.ToTimedelta().total_seconds() if metadata.HasField("ttl") else None
+        head = ingestion.UploadMetadata(
+            collection_id=collection.id,
+            filename=metadata.filename,
+            tags=metadata.tags,
+            metadata=metadata.metadata if metadata.HasField("metadata") else None,
+            source_type=metadata.source_type,
+            allow_duplicate=metadata.allow_duplicate,
+            max_documents=collection.settings.max_documents,
+        )
+        expires = expiry(collection, ttl)
+        if expires is not None:
+            head.expire_time.FromDatetime(expires)
+
+        async def messages() -> AsyncIterator[ingestion.UploadDocumentRequest]:
+            yield ingestion.UploadDocumentRequest(scope=scope, metadata=head)
+            async for part in _sliced(parts):
+                yield ingestion.UploadDocumentRequest(data=part)
+
+        response = await self._ingestion.UploadDocument(messages(), timeout=self._transfer_timeout)
+        if not response.duplicate or response.document.state == DOCUMENT_STATE_UPLOADED:
+            # The second case heals an upload whose first answer was lost before its job was taken on.
+            await self._jobs.process(response.document)
+        return response.document, response.duplicate
+
+    async def replace(
+        self, scope: Scope, metadata: edge.ReplaceMetadata, parts: AsyncIterator[bytes]
+    ) -> tuple[Document, bool]:
+        """Replace a document's file and take on its job; return the document and whether the bytes were the same."""
+        if not metadata.document_id:
+            raise InvalidArgument.field("metadata.document_id", "must be given")
+        head = ingestion.ReplaceMetadata(
+            document_id=metadata.document_id, filename=metadata.filename, etag=metadata.etag
+        )
+
+        async def messages() -> AsyncIterator[ingestion.ReplaceDocumentRequest]:
+            yield ingestion.ReplaceDocumentRequest(scope=scope, metadata=head)
+            async for part in _sliced(parts):
+                yield ingestion.ReplaceDocumentRequest(data=part)
+
+        response = await self._ingestion.ReplaceDocument(messages(), timeout=self._transfer_timeout)
+        if not response.unchanged:
+            await self._jobs.process(response.document)
+        return response.document, response.unchanged
+
+    async def get(self, scope: Scope, document_id: str) -> Document:
+        """Return a document; raises NotFound when there is none that the caller may see."""
+        if not document_id:
+            raise InvalidArgument.field("document_id", "must be given")
+        request = ingestion.GetDocumentRequest(scope=scope, document_id=document_id)
+        document: Document = (await self._ingestion.GetDocument(request, timeout=self._timeout)).document
+        return document
+
+    async def page(self, scope: Scope, request: edge.ListDocumentsRequest) -> ingestion.ListDocumentsResponse:
+        """Return a page of documents of one collection, or of the tenant."""
+        collections = [(await self._catalog.get(scope, request.collection)).id] if request.collection else []
+        return await self._list(
+            scope,
+            collections,
+            list(request.states),
+            filename_contains=request.filename_contains,
+            page_size=request.page_size,
+            page_token=request.page_token,
+        )
+
+    async def in_states(self, scope: Scope, collection_id: str, *states: DocumentState.ValueType) -> list[Document]:
+        """Return all documents of a collection in these states, of any state when none is named."""
+        documents: list[Document] = []
+        token = ""
+        while True:
+            page = await self._list(scope, [collection_id], list(states), page_size=LIST_PAGE, page_token=token)
+            documents.extend(page.documents)
+            token = page.next_page_token
+            if not token:
+                return documents
+
+    async def download(self, scope: Scope, document_id: str) -> AsyncGenerator[ingestion.DownloadDocumentResponse]:
+        """Stream a file back: the document first, then its bytes."""
+        request = ingestion.DownloadDocumentRequest(scope=scope, document_id=document_id)
+        call = self._ingestion.DownloadDocument(request, timeout=self._transfer_timeout)
+        try:
+            async for part in call:
+                yield part
+        finally:
+            call.cancel()
+
+    async def delete(self, scope: Scope, document_id: str) -> int:
+        """Delete a document: its chunks first, so that nothing searchable is ever left without its document.
+
+        A job at work on it finds it gone and removes what it wrote. Returns the number of chunks removed.
+        """
+        document = await self.get(scope, document_id)
+        request = indexing.DeleteDocumentChunksRequest(
+            scope=scope, collection_id=document.collection_id, document_id=document_id
+        )
+        try:
+            removed = (await self._indexing.DeleteDocumentChunks(request, timeout=self._timeout)).chunks_deleted
+        except NotFound:
+            removed = 0  # its collection is gone, and the chunks with it
+        deletion = ingestion.DeleteDocumentRequest(scope=scope, document_id=document_id)
+        await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)
+        return int(removed)
+
+    async def reindex(self, scope: Scope, request: edge.ReindexDocumentsRequest) -> tuple[list[Document], int]:
+        """Begin new revisions of the same bytes; return the documents begun and how many are in work already."""
+        if request.document_ids:
+            chosen = [await self.get(scope, document_id) for document_id in dict.fromkeys(request.document_ids)]
+        elif request.collection:
+            collection = await self._catalog.get(scope, request.collection)
+            chosen = await self.in_states(scope, collection.id)
+        else:
+            raise InvalidArgument.field("document_ids", "or collection must be given")
+        if request.failed_only:
+            chosen = [document for document in chosen if document.state == DOCUMENT_STATE_ERROR]
+        begun, skipped = [], 0
+        for document in chosen:
+            if document.state in (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING):
+                skipped += 1
+                continue
+            try:
+                again = await self._renew(scope, document)
+            except FailedPrecondition:
+                skipped += 1  # somebody else began it in between
+                continue
+            await self._jobs.process(again)
+            begun.append(again)
+        return begun, skipped
+
+    async def _renew(self, scope: Scope, document: Document) -> Document:
+        move = ingestion.UpdateDocumentStateRequest(
+            scope=scope, document_id=document.id, state=DOCUMENT_STATE_PROCESSING, new_revision=True
+        )
+        renewed: Document = (await self._ingestion.UpdateDocumentState(move, timeout=self._timeout)).document
+        return renewed
+
+    async def _list(
+        self, scope: Scope, collections: list[str], states: list[DocumentState.ValueType], **more: object
+    ) -> ingestion.ListDocumentsResponse:
+        request = ingestion.ListDocumentsRequest(scope=scope, collection_ids=collections, states=states, **more)  # type: ignore[arg-type]
+        page: ingestion.ListDocumentsResponse = await self._ingestion.ListDocuments(request, timeout=self._timeout)
+        return page
+
+
+def is_final(document: Document) -> bool:
+    """Tell whether a document's processing has ended, well or not."""
+    return document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
+
+
+async def _sliced(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    # Callers are held to 256 KiB by the contract; those who are not are cut to it rather than refused.
+    async for part in parts:
+        for start in range(0, len(part), PART_BYTES):
+            yield part[start : start + PART_BYTES]

@@ -1,0 +1,96 @@
+"""Thumbs up and down on answers and on single citations."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from footnote.edge.v1.edge_service_pb2 import RATING_DOWN, RATING_UNSPECIFIED, Feedback, Rating
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote_kit.errors import InvalidArgument
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import counter
+from sqlalchemy import delete, func, select
+
+from footnote_edge.conversations import Conversations
+from footnote_edge.database import Database
+from footnote_edge.paging import Page
+from footnote_edge.tables import FeedbackRow
+
+MAX_COMMENT = 4000
+
+_log = get_logger(__name__)
+
+
+class FeedbackBook:
+    """Records verdicts; one per user, answer and citation: a new one replaces the old."""
+
+    def __init__(self, database: Database, conversations: Conversations) -> None:
+        self._sessions = database.sessions
+        self._conversations = conversations
+
+    async def record(
+        self, scope: Scope, message_id: str, citation: int, rating: Rating.ValueType, comment: str
+    ) -> Feedback:
+        """Record a verdict; raises NotFound for a message not the caller's, InvalidArgument for one not an answer."""
+        if rating == RATING_UNSPECIFIED:
+            raise InvalidArgument.field("rating", "must be up or down")
+        if len(comment) > MAX_COMMENT:
+            raise InvalidArgument.field("comment", f"must have at most {MAX_COMMENT} characters")
+        message = await self._conversations.message(scope, message_id)
+        if message.role != MESSAGE_ROLE_ASSISTANT:
+            raise InvalidArgument.field("message_id", "must name an answer")
+        citations = len(message.answer.citations)
+        if not 0 <= citation <= citations:
+            raise InvalidArgument.field("citation", f"must be between 0 and {citations}, the citations of this answer")
+        row = FeedbackRow(
+            id=uuid4().hex,
+            tenant_id=scope.tenant_id,
+            user_id=scope.user_id,
+            message_id=message_id,
+            citation=citation,
+            rating=rating,
+            comment=comment,
+            create_time=datetime.now(UTC),
+        )
+        async with self._sessions.begin() as session:
+            await session.execute(
+                delete(FeedbackRow).where(
+                    FeedbackRow.message_id == message_id,
+                    FeedbackRow.citation == citation,
+                    FeedbackRow.user_id == scope.user_id,
+                )
+            )
+            session.add(row)
+        verdict = "down" if rating == RATING_DOWN else "up"
+        counter("footnote.edge.feedback").add(1, {"verdict": verdict})
+        if rating == RATING_DOWN:
+            # The comment is the reader's own text and stays out of the log; the id leads to it.
+            _log.warning("feedback_negative", feedback_id=row.id, message_id=message_id, citation=citation)
+        return _feedback(row)
+
+    async def page(self, scope: Scope, rating: Rating.ValueType, page: Page) -> tuple[list[Feedback], int]:
+        """Return a page, newest first, and how much there is: of the tenant for administrators, else one's own."""
+        wanted = [FeedbackRow.tenant_id == scope.tenant_id]
+        if ROLE_ADMIN not in scope.roles:
+            wanted.append(FeedbackRow.user_id == scope.user_id)
+        if rating != RATING_UNSPECIFIED:
+            wanted.append(FeedbackRow.rating == rating)
+        query = select(FeedbackRow).where(*wanted).order_by(FeedbackRow.sequence.desc())
+        async with self._sessions() as session:
+            rows = (await session.scalars(query.limit(page.size).offset(page.offset))).all()
+            total = await session.scalar(select(func.count()).select_from(FeedbackRow).where(*wanted))
+        return [_feedback(row) for row in rows], total or 0
+
+
+def _feedback(row: FeedbackRow) -> Feedback:
+    feedback = Feedback(
+        id=row.id,
+        message_id=row.message_id,
+        citation=row.citation,
+        rating=row.rating,  # type: ignore[arg-type]
+        comment=row.comment,
+        user_id=row.user_id,
+    )
+    moment = row.create_time if row.create_time.tzinfo else row.create_time.replace(tzinfo=UTC)
+    feedback.create_time.FromDatetime(moment)
+    return feedback

@@ -1,0 +1,67 @@
+"""How all parts of a deployment are, asked side by side."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_STORE
+from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote_kit.errors import FootnoteError
+
+from footnote_edge.stages import STAGE_NAMES, Stages
+
+STORE = "vector store"
+TIMEOUT = 3.0
+
+# Health is asked for by probes that have no identity; the store tells it nothing of any tenant.
+_NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part's health; `latency` in seconds."""
+
+    name: str
+    error: str
+    latency: float
+
+
+class Health:
+    """Asks every stage's health service, and indexing for the vector store."""
+
+    def __init__(
+        self, stages: Stages, check: Callable[[str], Awaitable[str | None]], own: Callable[[], Awaitable[str | None]]
+    ) -> None:
+        self._indexing = stages.indexing
+        self._check = check
+        self._own = own
+
+    async def parts(self) -> list[Part]:
+        """Return the health of the five stages, of the edge itself and of the vector store."""
+        asked: list[tuple[str, Awaitable[str | None]]] = [(name, self._check(name)) for name in STAGE_NAMES]
+        asked += [("edge", self._own()), (STORE, self._store())]
+        return list(await asyncio.gather(*(_timed(name, answer) for name, answer in asked)))
+
+    async def _store(self) -> str | None:
+        request = indexing.ListProvidersRequest(scope=_NOBODY)
+        listed = await self._indexing.ListProviders(request, timeout=TIMEOUT)
+        for provider in listed.providers:
+            if provider.kind == PROVIDER_KIND_STORE:
+                check = indexing.CheckProviderRequest(scope=_NOBODY, kind=PROVIDER_KIND_STORE, id=provider.id)
+                health = (await self._indexing.CheckProvider(check, timeout=TIMEOUT)).health
+                return None if health.healthy else (health.error or "not healthy")
+        return "no vector store is registered"
+
+
+async def _timed(name: str, answer: Awaitable[str | None]) -> Part:
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            error = await answer
+    except FootnoteError as failure:
+        error = failure.message
+    except TimeoutError:
+        error = f"no answer within {TIMEOUT:.0f} s"
+    return Part(name, error or "", time.perf_counter() - began)

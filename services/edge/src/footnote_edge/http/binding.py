@@ -1,0 +1,111 @@
+"""From an HTTP request to a protobuf message and back to JSON, by the rules of google.api.http."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from footnote_kit.errors import InvalidArgument
+from google.protobuf import json_format
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from footnote_edge.http.rules import Rule
+
+_INTEGERS = frozenset(
+    {
+        FieldDescriptor.CPPTYPE_INT32,
+        FieldDescriptor.CPPTYPE_INT64,
+        FieldDescriptor.CPPTYPE_UINT32,
+        FieldDescriptor.CPPTYPE_UINT64,
+    }
+)
+_FLOATS = frozenset({FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE})
+_TEXT_FORM = frozenset(
+    {"google.protobuf.Timestamp", "google.protobuf.Duration", "google.protobuf.FieldMask"},
+)
+
+
+def to_json(message: Message) -> dict[str, Any]:
+    """Return a message as JSON: the contract's own field names, every field present that can be absent of meaning."""
+    result: dict[str, Any] = json_format.MessageToDict(
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+    return result
+
+
+def parse_body(body: bytes) -> Any:
+    """Return the JSON of a body, an empty object for none; raises InvalidArgument when it is not JSON."""
+    if not body.strip():
+        return {}
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidArgument("The body must be valid JSON") from None
+
+
+def bind(rule: Rule, path: Mapping[str, str], query: Iterable[tuple[str, str]], body: Any) -> Message:
+    """Return the request message; raises InvalidArgument for a field that is unknown or of the wrong kind."""
+    descriptor = rule.method.input_type
+    values: dict[str, Any] = {}
+    if rule.body == "*":
+        if not isinstance(body, dict):
+            raise InvalidArgument("The body must be a JSON object")
+        values.update(body)
+    elif rule.body:
+        values[rule.body] = body
+    for key, text in query:
+        _put(descriptor, values, key, text)
+    for variable in rule.variables:
+        _put(descriptor, values, variable, path[variable.replace(".", "__")], replace=True)
+    message = GetMessageClass(descriptor)()
+    try:
+        json_format.ParseDict(values, message)
+    except (json_format.ParseError, RecursionError) as error:
+        raise InvalidArgument(f"The request does not fit the contract: {_short(error)}") from None
+    return message
+
+
+def _put(descriptor: Descriptor, values: dict[str, Any], path: str, text: str, replace: bool = False) -> None:
+    """Put a query or path value where its dotted path says."""
+    names = path.split(".")
+    target, level = values, descriptor
+    for name in names[:-1]:
+        field = level.fields_by_name.get(name)
+        if field is None or field.message_type is None or field.is_repeated:
+            raise InvalidArgument.field(path, "is not a field of this request")
+        nested = target.setdefault(name, {})
+        if not isinstance(nested, dict):
+            raise InvalidArgument.field(name, "must be an object")
+        target, level = nested, field.message_type
+    field = level.fields_by_name.get(names[-1])
+    if field is None:
+        raise InvalidArgument.field(path, "is not a field of this request")
+    value = _value(field, path, text)
+    if field.is_repeated and not replace:
+        target.setdefault(names[-1], []).append(value)
+    else:
+        target[names[-1]] = value
+
+
+def _value(field: FieldDescriptor, path: str, text: str) -> Any:
+    if field.message_type is not None:
+        if field.message_type.full_name not in _TEXT_FORM:
+            raise InvalidArgument.field(path, "cannot be given in the query")
+        return text
+    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+        if text not in ("true", "false"):
+            raise InvalidArgument.field(path, 'must be "true" or "false"')
+        return text == "true"
+    kind = int if field.cpp_type in _INTEGERS else float if field.cpp_type in _FLOATS else None
+    if kind is None:
+        return text
+    try:
+        return kind(text)
+    except ValueError:
+        raise InvalidArgument.field(path, "must be a number") from None
+
+
+def _short(error: Exception) -> str:
+    # The parser's own sentence names the field; its tail may quote the whole value.
+    return str(error).split("\n", 1)[0][:200]

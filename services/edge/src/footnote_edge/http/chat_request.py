@@ -1,0 +1,119 @@
+"""An OpenAI chat request read as a question: `model` names the collection, the last user message is what is asked."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage
+from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings
+from footnote_kit.errors import InvalidArgument
+
+EVERYTHING = "footnote"
+"""The model that stands for every collection that the caller may see."""
+
+_ROLES = {"user": MESSAGE_ROLE_USER, "assistant": MESSAGE_ROLE_ASSISTANT}
+_INSTRUCTIONS = ("system", "developer")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What was asked for and how it is to be given."""
+
+    ask: pb.AskRequest
+    model: str
+    stream: bool
+    include_usage: bool
+
+
+def parse(body: Any) -> ChatRequest:
+    """Return the question in a chat request; raises InvalidArgument for one that holds none."""
+    if not isinstance(body, dict):
+        raise InvalidArgument("The body must be a JSON object")
+    model = _text(body, "model") or EVERYTHING
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise InvalidArgument.field("messages", "must be a list that is not empty")
+    if body.get("n") not in (None, 1):
+        raise InvalidArgument.field("n", "must be 1")
+    instructions, spoken = _split(messages)
+    if not spoken or spoken[-1].role != MESSAGE_ROLE_USER:
+        raise InvalidArgument.field("messages", "must end with a message of the user")
+    options = body.get("stream_options")
+    ask = pb.AskRequest(
+        question=spoken[-1].text,
+        collections=[] if model == EVERYTHING else [model],
+        history=spoken[:-1],
+        generation=_generation(body),
+    )
+    if instructions:
+        ask.prompt.CopyFrom(PromptSettings(system_prompt="\n\n".join(instructions)))
+    return ChatRequest(
+        ask=ask,
+        model=model,
+        stream=body.get("stream") is True,
+        include_usage=isinstance(options, dict) and options.get("include_usage") is True,
+    )
+
+
+def _split(messages: list[Any]) -> tuple[list[str], list[ChatMessage]]:
+    instructions: list[str] = []
+    spoken: list[ChatMessage] = []
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict):
+            raise InvalidArgument.field(f"messages[{index}]", "must be an object")
+        role, text = message.get("role"), _content(message.get("content"), index)
+        if role in _INSTRUCTIONS:
+            instructions.append(text)
+        elif role in _ROLES:
+            spoken.append(ChatMessage(role=_ROLES[role], text=text))
+        else:
+            raise InvalidArgument.field(f"messages[{index}].role", "must be system, developer, user or assistant")
+    return instructions, spoken
+
+
+def _content(content: Any, index: int) -> str:
+    """Return a message's text: a string, or a list of parts of which every one is text."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        if len(texts) == len(content) and all(isinstance(text, str) for text in texts):
+            return "\n".join(str(text) for text in texts)
+    raise InvalidArgument.field(f"messages[{index}].content", "must be text")
+
+
+def _generation(body: dict[str, Any]) -> GenerationSettings:
+    settings = GenerationSettings()
+    temperature = _number(body, "temperature", 0, 2)
+    if temperature is not None:
+        settings.temperature = temperature
+    longest = _number(body, "max_completion_tokens", 1, 2**31 - 1) or _number(body, "max_tokens", 1, 2**31 - 1)
+    if longest is not None:
+        settings.max_tokens = int(longest)
+    seed = _number(body, "seed", -(2**63), 2**63 - 1)
+    if seed is not None:
+        settings.seed = int(seed)
+    stop = body.get("stop")
+    stops = [stop] if isinstance(stop, str) else stop or []
+    if not isinstance(stops, list) or not all(isinstance(one, str) for one in stops):
+        raise InvalidArgument.field("stop", "must be a string or a list of strings")
+    settings.stop.extend(stops)
+    return settings
+
+
+def _text(body: dict[str, Any], name: str) -> str:
+    value = body.get(name)
+    if value is not None and not isinstance(value, str):
+        raise InvalidArgument.field(name, "must be a string")
+    return value or ""
+
+
+def _number(body: dict[str, Any], name: str, least: float, most: float) -> float | None:
+    value = body.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise InvalidArgument.field(name, f"must be a number between {least:g} and {most:g}")
+    return value

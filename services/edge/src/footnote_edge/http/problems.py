@@ -1,0 +1,90 @@
+"""Failures over HTTP: status codes, and problem details (RFC 9457) as bodies."""
+
+import math
+from typing import Any
+
+from footnote_kit.context import request_id
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+MEDIA_TYPE = "application/problem+json"
+
+STATUS = {
+    "INVALID_ARGUMENT": 400,
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403,
+    "NOT_FOUND": 404,
+    "ALREADY_EXISTS": 409,
+    "FAILED_PRECONDITION": 409,
+    "ABORTED": 409,
+    "RESOURCE_EXHAUSTED": 429,
+    "INTERNAL": 500,
+    "UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 504,
+}
+_BY_REASON = {"FILE_TOO_LARGE": 413, "FILE_UNSUPPORTED": 415}
+
+_log = get_logger(__name__)
+
+
+def status_of(error: FootnoteError) -> int:
+    """Return the HTTP status that says the same as the error."""
+    return _BY_REASON.get(error.reason) or STATUS.get(error.code, 500)
+
+
+def problem(error: FootnoteError) -> dict[str, Any]:
+    """Return an error as problem details; `detail` is its message, verbatim."""
+    status = status_of(error)
+    body: dict[str, Any] = {
+        "type": f"urn:footnote:error:{error.reason}",
+        "title": error.reason.replace("_", " ").capitalize(),
+        "status": status,
+        "detail": error.message,
+        "reason": error.reason,
+        "request_id": request_id(),
+    }
+    if error.violations:
+        body["errors"] = [{"field": one.field, "description": one.description} for one in error.violations]
+    if error.metadata:
+        body["metadata"] = error.metadata
+    return body
+
+
+def headers_of(error: FootnoteError) -> dict[str, str]:
+    """Return the headers that belong to an error."""
+    headers = {}
+    if error.retry_after is not None:
+        headers["retry-after"] = str(max(1, math.ceil(error.retry_after)))
+    if error.code == "UNAUTHENTICATED":
+        headers["www-authenticate"] = 'Bearer realm="footnote"'
+    return headers
+
+
+async def on_footnote_error(_: Request, error: Exception) -> Response:
+    """Answer a failure of ours."""
+    assert isinstance(error, FootnoteError)
+    return JSONResponse(problem(error), status_of(error), headers_of(error), media_type=MEDIA_TYPE)
+
+
+async def on_http_exception(_: Request, error: Exception) -> Response:
+    """Answer what Starlette itself refuses: an unknown path, a method that is not served."""
+    assert isinstance(error, HTTPException)
+    body = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": error.detail}
+    return JSONResponse(body, error.status_code, error.headers, media_type=MEDIA_TYPE)
+
+
+async def on_fault(_: Request, error: Exception) -> Response:
+    """Answer a fault of ours without telling anything of it but the request id."""
+    _log.error("http_failed", exc_info=error)
+    body = {
+        "type": "urn:footnote:error:INTERNAL",
+        "title": "Internal",
+        "status": 500,
+        "detail": f"Internal error; request id {request_id()}",
+        "reason": "INTERNAL",
+        "request_id": request_id(),
+    }
+    return JSONResponse(body, 500, media_type=MEDIA_TYPE)

@@ -1,0 +1,46 @@
+"""The HTTP routes that the contract's google.api.http annotations declare."""
+
+import re
+from dataclasses import dataclass
+
+from footnote.edge.v1 import edge_service_pb2 as pb
+from google.api import annotations_pb2
+from google.protobuf.descriptor import MethodDescriptor
+
+SERVICE = pb.DESCRIPTOR.services_by_name["EdgeService"]
+
+_VERBS = ("get", "post", "put", "patch", "delete")
+_VARIABLE = re.compile(r"\{([a-z_.]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One route: `body` is "*", the name of a field, or empty; `variables` are paths of fields in the request."""
+
+    method: MethodDescriptor
+    verb: str
+    template: str
+    body: str
+    variables: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """Return the template with variables that Starlette takes: dots become double underscores."""
+        return _VARIABLE.sub(lambda match: "{" + match[1].replace(".", "__") + "}", self.template)
+
+
+def rules() -> list[Rule]:
+    """Return every annotated route, custom verbs (":watch") before the plainer paths that would match too."""
+    found = []
+    for method in SERVICE.methods:
+        options = method.GetOptions()
+        if not options.HasExtension(annotations_pb2.http):
+            continue
+        http = options.Extensions[annotations_pb2.http]
+        for rule in (http, *http.additional_bindings):
+            verb = rule.WhichOneof("pattern")
+            if verb not in _VERBS:
+                raise ValueError(f"{method.full_name}: only {', '.join(_VERBS)} are served")
+            template = getattr(rule, verb)
+            found.append(Rule(method, verb.upper(), template, rule.body, tuple(_VARIABLE.findall(template))))
+    return sorted(found, key=lambda rule: (":" not in rule.template.rsplit("/", 1)[-1], rule.template))

@@ -1,0 +1,72 @@
+"""Serves the HTTP application on a port of its own, in the loop that everything else runs in."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+from footnote_kit.logs import get_logger
+from footnote_kit.server import ListenError
+from starlette.types import ASGIApp
+
+START_SECONDS = 10.0
+
+_log = get_logger(__name__)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its hands on the signals: they belong to the launcher."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+class HttpServer:
+    """One listening HTTP server."""
+
+    def __init__(self, app: ASGIApp, host: str, port: int, *, cert_file: str = "", key_file: str = "") -> None:
+        self._host = host
+        self._port = port
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            server_header=False,
+            timeout_graceful_shutdown=5,
+            ssl_certfile=cert_file or None,
+            ssl_keyfile=key_file or None,
+        )
+        self._server = _Server(config)
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> str:
+        """Listen and return the address; raises ListenError when the port is taken."""
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((self._host, self._port))
+        except OSError as error:
+            listener.close()
+            where = f"{self._host}:{self._port}"
+            raise ListenError(f"edge cannot listen for HTTP on {where}: {error.strerror}") from error
+        port = listener.getsockname()[1]
+        self._task = asyncio.create_task(self._server.serve(sockets=[listener]), name="edge-http")
+        async with asyncio.timeout(START_SECONDS):
+            while not self._server.started:
+                if self._task.done():
+                    self._task.result()
+                await asyncio.sleep(0.01)
+        reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._host, self._host)
+        return f"{reachable}:{port}"
+
+    async def stop(self) -> None:
+        """Refuse new requests and give those in flight a moment."""
+        if self._task is None:
+            return
+        self._server.should_exit = True
+        await asyncio.gather(self._task, return_exceptions=True)

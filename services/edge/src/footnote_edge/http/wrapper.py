@@ -1,0 +1,171 @@
+"""The paths of the RAG wrapper API: `/collections` and below, with its status codes and messages."""
+
+from typing import Any
+
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.types.v1.collection_pb2 import Collection
+from footnote_kit.errors import InvalidArgument
+from google.protobuf import json_format
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.struct_pb2 import Struct
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from footnote_edge.http.caller import Caller
+from footnote_edge.http.transcoder import read_json
+
+PAGE = 1000
+DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
+
+
+class Wrapper:
+    """Handlers of the wrapper's paths; each calls the public API with the caller's own credentials."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        one = "/collections/{name}"
+        return [
+            Route("/collections", self.create, methods=["POST"], name="wrapper.create"),
+            Route("/collections", self.list_all, methods=["GET"], name="wrapper.list"),
+            Route(one, self.get, methods=["GET"], name="wrapper.get"),
+            Route(one, self.delete, methods=["DELETE"], name="wrapper.delete"),
+            Route(f"{one}/metadata", self.set_metadata, methods=["PUT"], name="wrapper.metadata"),
+            Route(f"{one}/documents", self.add, methods=["POST"], name="wrapper.add"),
+            Route(f"{one}/documents", self.query, methods=["GET"], name="wrapper.query"),
+        ]
+
+    async def create(self, request: Request) -> Response:
+        """Create a collection; top-level embedding fields are kept as metadata."""
+        body = await _object(request)
+        if not isinstance(body.get("name"), str) or not body["name"]:
+            raise InvalidArgument.field("name", "must be given")
+        metadata = body.get("metadata") or {}
+        if not isinstance(metadata, dict):
+            raise InvalidArgument.field("metadata", "must be an object")
+        metadata = dict(metadata)
+        for key in ("embedding_provider", "embedding_model"):
+            if body.get(key) is not None:
+                metadata[key] = body[key]
+        collection = Collection(name=body["name"], metadata=_struct(metadata))
+        made = await self._caller.unary("CreateCollection", pb.CreateCollectionRequest(collection=collection), request)
+        return JSONResponse(_collection(made.collection), 201)
+
+    async def list_all(self, request: Request) -> Response:
+        """List all collections with their metadata."""
+        found: list[dict[str, Any]] = []
+        token = ""
+        while True:
+            asked = pb.ListCollectionsRequest(page_size=PAGE, page_token=token)
+            page = await self._caller.unary("ListCollections", asked, request)
+            found += [_collection(collection) for collection in page.collections]
+            token = page.next_page_token
+            if not token:
+                return JSONResponse({"collections": found, "count": len(found)})
+
+    async def get(self, request: Request) -> Response:
+        """Return one collection with its metadata."""
+        return JSONResponse(_collection(await self._get(request)))
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a collection."""
+        name = request.path_params["name"]
+        gone = await self._caller.unary("DeleteCollection", pb.DeleteCollectionRequest(collection=name), request)
+        return JSONResponse({"success": True, "name": name, "chunks_deleted": gone.chunks_deleted})
+
+    async def set_metadata(self, request: Request) -> Response:
+        """Replace a collection's metadata by `metadata` of the body, or by the body itself."""
+        body = await _object(request)
+        metadata = body["metadata"] if set(body) == {"metadata"} else body
+        if not isinstance(metadata, dict):
+            raise InvalidArgument.field("metadata", "must be an object")
+        change = Collection(name=request.path_params["name"], metadata=_struct(metadata))
+        asked = pb.UpdateCollectionRequest(collection=change, update_mask=FieldMask(paths=["metadata"]))
+        changed = await self._caller.unary("UpdateCollection", asked, request)
+        return JSONResponse({"success": True, **_collection(changed.collection)})
+
+    async def add(self, request: Request) -> Response:
+        """Add documents with embeddings that the caller made."""
+        body = await _object(request)
+        documents = body.get("documents")
+        if not isinstance(documents, list) or not documents:
+            raise InvalidArgument("Documents array is required")
+        asked = pb.AddVectorsRequest(collection=request.path_params["name"])
+        for document in documents:
+            asked.documents.append(_document(document))
+        added = await self._caller.unary("AddVectors", asked, request)
+        return JSONResponse({"success": True, "count": added.count, "ids": list(added.ids)})
+
+    async def query(self, request: Request) -> Response:
+        """Return documents by their metadata."""
+        limit = _number(request, "limit", DEFAULT_LIMIT)
+        asked = pb.QueryChunksRequest(
+            collection=request.path_params["name"],
+            where=request.query_params.get("where", ""),
+            limit=min(limit, MAX_LIMIT),
+            offset=_number(request, "offset", 0),
+        )
+        found = await self._caller.unary("QueryChunks", asked, request)
+        documents = [_chunk(chunk) for chunk in found.chunks]
+        return JSONResponse({"documents": documents, "count": found.count, "total": found.total})
+
+    async def _get(self, request: Request) -> Collection:
+        asked = pb.GetCollectionRequest(collection=request.path_params["name"])
+        found: Collection = (await self._caller.unary("GetCollection", asked, request)).collection
+        return found
+
+
+async def _object(request: Request) -> dict[str, Any]:
+    body = await read_json(request)
+    if not isinstance(body, dict):
+        raise InvalidArgument("The body must be a JSON object")
+    return body
+
+
+def _struct(value: dict[str, Any]) -> Struct:
+    struct = Struct()
+    try:
+        json_format.ParseDict(value, struct)
+    except json_format.ParseError:
+        raise InvalidArgument.field("metadata", "must hold JSON values of moderate depth") from None
+    return struct
+
+
+def _document(value: Any) -> pb.VectorDocument:
+    if not isinstance(value, dict):
+        raise InvalidArgument("Each document must be an object with text, metadata and embedding")
+    known = {key: value[key] for key in ("id", "text", "metadata", "embedding") if value.get(key) is not None}
+    try:
+        return json_format.ParseDict(known, pb.VectorDocument())
+    except json_format.ParseError as error:
+        raise InvalidArgument(f"A document does not have the form {{text, metadata, embedding}}: {error}") from None
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number < 2**31:
+        raise InvalidArgument.field(name, "must be a whole number, not negative")
+    return number
+
+
+def _collection(collection: Collection) -> dict[str, Any]:
+    return {
+        "id": collection.id,
+        "name": collection.name,
+        "metadata": json_format.MessageToDict(collection.metadata),
+        "count": collection.chunk_count,
+    }
+
+
+def _chunk(chunk: Chunk) -> dict[str, Any]:
+    return {"id": chunk.id, "text": chunk.text, "metadata": json_format.MessageToDict(chunk.metadata)}

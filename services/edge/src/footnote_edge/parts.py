@@ -1,0 +1,35 @@
+"""The edge's parts, put together once and given to the handlers."""
+
+from dataclasses import dataclass
+
+from footnote_edge.ask import Asker
+from footnote_edge.catalog import Catalog
+from footnote_edge.conversations import Conversations
+from footnote_edge.documents import Documents
+from footnote_edge.feedback import FeedbackBook
+from footnote_edge.health import Health
+from footnote_edge.jobs import Jobs
+from footnote_edge.providers import Providers
+from footnote_edge.settings import Settings
+from footnote_edge.stages import Stages
+from footnote_edge.traces import Traces
+from footnote_edge.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the handlers call."""
+
+    settings: Settings
+    stages: Stages
+    catalog: Catalog
+    documents: Documents
+    watch: Watch
+    jobs: Jobs
+    asker: Asker
+    conversations: Conversations
+    feedback: FeedbackBook
+    providers: Providers
+    health: Health
+    traces: Traces
+    version: str

@@ -1,0 +1,71 @@
+"""How far documents being processed have come, told to whoever watches in this process."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from footnote.types.v1.document_pb2 import Progress
+
+
+class Watcher:
+    """One watch's mailbox: the documents that moved since it last looked, however often they did."""
+
+    def __init__(self) -> None:
+        self._moved: set[str] = set()
+        self._event = asyncio.Event()
+
+    def notify(self, document_id: str) -> None:
+        """Note that a document moved."""
+        self._moved.add(document_id)
+        self._event.set()
+
+    async def wait(self, timeout: float) -> set[str]:
+        """Return the documents that moved, after at most `timeout` seconds; possibly none."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._event.wait()
+        except TimeoutError:
+            pass
+        self._event.clear()
+        moved, self._moved = self._moved, set()
+        return moved
+
+
+class ProgressBus:
+    """Latest progress per document in work here; bounded by the number of documents in work and of watches."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Progress] = {}
+        self._watchers: dict[str, set[Watcher]] = {}
+
+    def publish(self, document_id: str, collection_id: str, progress: Progress) -> None:
+        """Tell watches of the document and of its collection."""
+        self._latest[document_id] = progress
+        self._notify(document_id, collection_id)
+
+    def finish(self, document_id: str, collection_id: str) -> None:
+        """Forget the document's progress: from now on its state says everything."""
+        self._latest.pop(document_id, None)
+        self._notify(document_id, collection_id)
+
+    def latest(self, document_id: str) -> Progress | None:
+        """Return the progress of a document that is in work in this process, else None."""
+        return self._latest.get(document_id)
+
+    @contextmanager
+    def watching(self, key: str) -> Iterator[Watcher]:
+        """Listen to a document or to a collection, by id, for the time of the block."""
+        watcher = Watcher()
+        self._watchers.setdefault(key, set()).add(watcher)
+        try:
+            yield watcher
+        finally:
+            watchers = self._watchers[key]
+            watchers.discard(watcher)
+            if not watchers:
+                del self._watchers[key]
+
+    def _notify(self, document_id: str, collection_id: str) -> None:
+        for key in (document_id, collection_id):
+            for watcher in self._watchers.get(key, ()):
+                watcher.notify(document_id)

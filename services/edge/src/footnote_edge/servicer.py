@@ -1,0 +1,14 @@
+"""EdgeService: all its RPCs in one object."""
+
+from footnote_edge.api.chat import ChatApi
+from footnote_edge.api.collections import CollectionsApi
+from footnote_edge.api.documents import DocumentsApi
+from footnote_edge.api.system import SystemApi
+from footnote_edge.parts import Parts
+
+
+class EdgeServicer(CollectionsApi, DocumentsApi, ChatApi, SystemApi):
+    """Handlers of every RPC; `guard` puts identity in front of them."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts

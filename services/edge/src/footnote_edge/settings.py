@@ -1,0 +1,97 @@
+"""What a deployment of the edge service can set; read once when the service is built."""
+
+import socket
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Settings of the edge service, from the environment (`FOOTNOTE_EDGE_…`)."""
+
+    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_EDGE_", extra="ignore")
+
+    database_url: str = Field(
+        default="",
+        description="Conversations, feedback and keys: empty for SQLite in the data folder, or postgresql+asyncpg://…",
+    )
+    jobs_database_url: str = Field(
+        default="",
+        description="State of durable jobs: empty for SQLite in the data folder (or the PostgreSQL of database_url).",
+    )
+    executor_id: str = Field(
+        default="",
+        description="Stable name of this replica; its unfinished jobs resume when a process of this name starts.",
+    )
+    document_concurrency: int = Field(default=4, ge=1, description="Documents processed at once by this replica.")
+    background_concurrency: int = Field(default=2, ge=1, description="Other jobs done at once by this replica.")
+    queue_polling_seconds: float = Field(default=0.05, gt=0, description="How often the job queues are looked at.")
+    reconcile_seconds: float = Field(
+        default=30.0, gt=0, description="How often documents that wait without a job are looked for."
+    )
+    retry_ceiling_seconds: float = Field(
+        default=10.0, gt=0, description="Longest pause before a job tries a stage that was unavailable again."
+    )
+    job_timeout_seconds: float = Field(default=3600.0, gt=0, description="Longest time one document may take.")
+    ask_timeout_seconds: float = Field(
+        default=120.0, gt=0, description="Time for an answer when the caller sets no deadline."
+    )
+    call_timeout_seconds: float = Field(default=30.0, gt=0, description="Time for a short call to another stage.")
+    watch_poll_seconds: float = Field(
+        default=1.0, gt=0, description="How often a watch looks for changes that other replicas made."
+    )
+    max_question_characters: int = Field(default=8000, ge=1, description="Longest question.")
+    http: bool = Field(default=True, description="Serve HTTP beside gRPC.")
+    http_port: int = Field(default=7180, ge=0, le=65535, description="Port for HTTP.")
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description='Origins whose pages may call over HTTP, separated by commas; "*" for all.'
+    )
+    auth: Annotated[tuple[Literal["keys", "jwt"], ...], NoDecode] = Field(
+        default=(),
+        description='How callers prove themselves: "keys", "jwt" or both; empty for not at all (loopback).',
+    )
+    jwt_jwks_url: str = Field(default="", description="Where the token issuer publishes its keys.")
+    jwt_issuer: str = Field(default="", description="The issuer that tokens must name; empty for any with its keys.")
+    jwt_audience: str = Field(default="footnote", description="The audience that tokens must name.")
+    jwt_leeway_seconds: float = Field(default=30.0, ge=0, description="Clock skew allowed.")
+    jwt_tenant_claim: str = Field(default="tenant", description="Claim with the tenant, a dotted path.")
+    jwt_roles_claim: str = Field(default="roles", description="Claim with reader, writer or admin, a dotted path.")
+    jwt_default_tenant: str = Field(default="", description="Tenant of tokens without that claim; empty refuses them.")
+    requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant and replica; 0 for no limit.")
+    uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant and replica; 0 for no limit.")
+    tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant and replica; 0 for none.")
+    history_messages: int = Field(default=8, ge=0, description="Messages of a conversation given to augmentation.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Settings":
+        if "jwt" in self.auth and not self.jwt_jwks_url:
+            raise ValueError("jwt needs jwt_jwks_url")
+        return self
+
+    @field_validator("cors_origins", "auth", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    def sqlalchemy_url(self, folder: Path) -> str:
+        """Return the URL of the edge's own tables, SQLite below `folder` unless set."""
+        return self.database_url or f"sqlite+aiosqlite:///{folder / 'edge.db'}"
+
+    def dbos_url(self, folder: Path) -> str:
+        """Return the URL of the job state, SQLite below `folder` unless a PostgreSQL is set."""
+        if self.jobs_database_url:
+            return self.jobs_database_url
+        if self.database_url.startswith("postgresql"):
+            return "postgresql://" + self.database_url.split("://", 1)[1]
+        return f"sqlite:///{folder / 'jobs.db'}"
+
+    def executor(self) -> str:
+        """Return this replica's name: with SQLite there is one only, with PostgreSQL hosts' names tell them apart."""
+        if self.executor_id:
+            return self.executor_id
+        shared = self.jobs_database_url or self.database_url
+        return socket.gethostname() if shared.startswith("postgresql") else "edge"

@@ -1,0 +1,89 @@
+"""The edge's own tables: conversations, messages, feedback, and what it remembers of collections."""
+
+from datetime import datetime
+
+from sqlalchemy import DateTime, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+class Base(DeclarativeBase):
+    """Declarative base of the edge's tables."""
+
+
+class ConversationRow(Base):
+    """A conversation of one user; `topic` is what follow-up questions are searched with."""
+
+    __tablename__ = "conversations"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(256))
+    user_id: Mapped[str] = mapped_column(String(256))
+    title: Mapped[str] = mapped_column(Text, default="")
+    collections: Mapped[str] = mapped_column(Text, default="[]")
+    topic: Mapped[str] = mapped_column(Text, default="")
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    update_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+
+    __table_args__ = (Index("conversations_by_user", "tenant_id", "user_id", "update_time"),)
+
+
+class MessageRow(Base):
+    """A message; `payload` is a serialised footnote.edge.v1.Message with the parts an answer has."""
+
+    __tablename__ = "messages"
+
+    sequence: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    id: Mapped[str] = mapped_column(String(40), unique=True)
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), index=True)
+    tenant_id: Mapped[str] = mapped_column(String(256))
+    user_id: Mapped[str] = mapped_column(String(256))
+    role: Mapped[int]
+    text: Mapped[str] = mapped_column(Text)
+    payload: Mapped[bytes] = mapped_column(LargeBinary, default=b"")
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    embed_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+
+
+class FeedbackRow(Base):
+    """One reader's verdict on an answer (citation 0) or on one of its citations; a new one replaces the old."""
+
+    __tablename__ = "feedback"
+
+    sequence: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    id: Mapped[str] = mapped_column(String(40), unique=True)
+    tenant_id: Mapped[str] = mapped_column(String(256), index=True)
+    user_id: Mapped[str] = mapped_column(String(256))
+    message_id: Mapped[str] = mapped_column(ForeignKey("messages.id", ondelete="CASCADE"))
+    citation: Mapped[int]
+    rating: Mapped[int]
+    comment: Mapped[str] = mapped_column(Text, default="")
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+
+    __table_args__ = (UniqueConstraint("message_id", "citation", "user_id", name="feedback_once"),)
+
+
+class KnownCollectionRow(Base):
+    """A collection as last seen, so that uploads are accepted while indexing is down."""
+
+    __tablename__ = "known_collections"
+
+    tenant_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    user_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    name: Mapped[str] = mapped_column(String(160), primary_key=True)
+    payload: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ApiKeyRow(Base):
+    """A key; of its secret only the hash."""
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    hash: Mapped[str] = mapped_column(String(64))
+    tenant_id: Mapped[str] = mapped_column(String(256), index=True)
+    user_id: Mapped[str] = mapped_column(String(256))
+    role: Mapped[int]
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    expire_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+    revoke_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)

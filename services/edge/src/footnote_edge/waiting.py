@@ -1,0 +1,43 @@
+"""Patience: a stage that does not answer now is no failure, it is tried again until it does."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
+
+T = TypeVar("T")
+
+FIRST_PAUSE = 0.2
+
+
+def is_passing(error: FootnoteError) -> bool:
+    """Tell whether a failure passes by itself: a stage or the store is down or overloaded. A refusal does not."""
+    if isinstance(error, ResourceExhausted):
+        return error.reason == "RATE_LIMITED"
+    return isinstance(error, Unavailable) and error.reason != "PROVIDER_FAILED"
+
+
+async def until_available(
+    operation: Callable[[], Awaitable[T]],
+    ceiling: float,
+    on_wait: Callable[[FootnoteError], Awaitable[None]] | None = None,
+    also_timeouts: bool = True,
+) -> T:
+    """Repeat `operation` while it fails for a passing reason, after pauses growing to `ceiling` seconds, with jitter.
+
+    `on_wait` hears of each such failure. Time running out counts as passing unless `also_timeouts` is off.
+    """
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return await operation()
+        except FootnoteError as error:
+            if not (is_passing(error) or (also_timeouts and isinstance(error, DeadlineExceeded))):
+                raise
+            if on_wait is not None:
+                await on_wait(error)
+            delay = max(pause, error.retry_after or 0.0)
+        await asyncio.sleep(min(delay, ceiling) * random.uniform(0.5, 1.0))
+        pause = min(pause * 2, ceiling)

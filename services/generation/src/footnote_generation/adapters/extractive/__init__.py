@@ -1,0 +1,1 @@
+"""The built-in answerer: no model, no network; the sources' own sentences, chosen, ordered and cited."""

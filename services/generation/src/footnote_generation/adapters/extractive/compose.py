@@ -1,0 +1,102 @@
+"""Making an answer of chosen sentences: which, in what order, how much of each, with their markers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from footnote.types.v1.answer_pb2 import Source
+
+from footnote_generation.adapters.extractive.confidence import confidence, signs
+from footnote_generation.adapters.extractive.passages import Unit, units
+from footnote_generation.adapters.extractive.question import Kind, Question, read
+from footnote_generation.adapters.extractive.ranking import Ranked, rank
+from footnote_generation.adapters.extractive.rows import shorten
+
+_LONGEST = 420
+_MORE = {Kind.LIST: 3, Kind.REASON: 2, Kind.MANNER: 3, Kind.DEFINITION: 2, Kind.THING: 2}
+_LEAD = re.compile(
+    r"^(?:however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently|nevertheless"
+    r"|meanwhile|for example|for instance|as a result|"
+    r"cependant|toutefois|de plus|en outre|par ailleurs|ainsi|par conséquent|néanmoins|par exemple|en effet|or"
+    r"|donc),\s+",
+    re.IGNORECASE,
+)
+_FOOTNOTES = re.compile(r"\s?[\[(]\s?\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\s?[\])](?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer in pieces, each a sentence with the numbers it cites; `support` says how sure it is, 0 to 1."""
+
+    sentences: tuple[tuple[str, int], ...]
+    support: float
+
+
+def draft(question_text: str, sources: Sequence[Source]) -> Draft:
+    """Return the best answer that the sources' sentences give, however poor: `support` tells."""
+    question = read(question_text)
+    found = units(sources, question.language)
+    if not found:
+        return Draft((), 0.0)
+    ranked = rank(question, found, [source.score for source in sources])
+    chosen = _choose(question, ranked)
+    return Draft(
+        tuple((tidy(item.unit, question), item.unit.source) for item in chosen), support(question, ranked, found)
+    )
+
+
+def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit]) -> float:
+    """How sure it is that the sources answer the question at all, 0 to 1: the best of the first few sentences."""
+    return max(confidence(signs(question, item, found, item.source_covered)) for item in ranked[:3])
+
+
+def _choose(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Return the best sentence, and others that add to it: as many as the kind of question wants."""
+    best = ranked[0]
+    chosen = [best]
+    limit = _MORE.get(question.kind, 2)
+    for item in ranked[1:12]:
+        if len(chosen) >= limit:
+            break
+        if item.score < best.score * 0.85:
+            break
+        if item.unit.is_row and question.kind is not Kind.LIST and not _names_more(question, item, chosen):
+            continue
+        if all(_adds(item, other) for other in chosen):
+            chosen.append(item)
+    first = chosen[0].unit
+    # Reading order inside the source of the best sentence, which still comes first if others precede it elsewhere.
+    same = sorted((item for item in chosen[1:] if item.unit.source == first.source), key=lambda item: item.unit.place)
+    other = [item for item in chosen[1:] if item.unit.source != first.source]
+    return [chosen[0], *same, *other]
+
+
+def _names_more(question: Question, item: Ranked, chosen: Sequence[Ranked]) -> bool:
+    """Whether a row speaks of something asked for that the chosen ones do not: the second of two products compared."""
+    known = frozenset(stem for other in chosen for stem in other.unit.analysed.stems)
+    return any(set(word.stems) & item.unit.analysed.stems - known for word in question.about)
+
+
+def _adds(item: Ranked, other: Ranked) -> bool:
+    """Whether a sentence says something that another does not."""
+    mine, theirs = item.unit.analysed.stems, other.unit.analysed.stems
+    return len(mine & theirs) < 0.6 * max(1, min(len(mine), len(theirs)))
+
+
+def tidy(unit: Unit, question: Question) -> str:
+    """Return a sentence fit to stand alone: on one line, not too long, without footnote marks and leading links."""
+    text = " ".join(unit.text.split())
+    if unit.is_row:
+        text = shorten(text, question)
+    text = re.sub(r"^(?:[-*•–|]+|#{1,6}|\d{1,2}[.)])\s+", "", text)
+    text = _FOOTNOTES.sub("", text).strip(" |")
+    lead = _LEAD.match(text)
+    if lead:
+        text = text[lead.end() :]
+        text = text[:1].upper() + text[1:]
+    if len(text) > _LONGEST:
+        cut = text.rfind(" ", 0, _LONGEST)
+        text = text[: cut if cut > 0 else _LONGEST].rstrip(" ,;:") + " …"
+    return text

@@ -1,0 +1,122 @@
+"""What a question asks for: its kind, the words it is about and the sort of answer that would do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from footnote_text import language as languages
+from footnote_text.lexical import is_unspaced
+
+from footnote_generation.wordlists import word_set
+from footnote_generation.words import Analysed, Word, analyse
+
+
+class Kind(Enum):
+    """The sort of answer asked for."""
+
+    PERSON = "person"
+    TIME = "time"
+    PLACE = "place"
+    COUNT = "count"
+    AMOUNT = "amount"
+    REASON = "reason"
+    MANNER = "manner"
+    DEFINITION = "definition"
+    LIST = "list"
+    YES_NO = "yes or no"
+    THING = "thing"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question taken apart; `about` are its words of meaning without those that only say what kind of answer."""
+
+    text: str
+    language: str
+    kind: Kind
+    analysed: Analysed
+    about: tuple[Word, ...]
+    sought: frozenset[str]
+
+
+def _start(text: str) -> str:
+    return rf"(?:^|[,;:(]\s*|\b(?:in|at|on|by|from|to|for|of|with|à|en|de|par|pour|dans|depuis|and|et)\s+)(?:{text})\b"
+
+
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        (Kind.TIME, _start(
+            r"when|(?:what|which) (?:(?:was|is) the )?(?:year|date|day|month|decade|century|time|era|period)s?"
+            r"|quand|(?:quelle?s?) (?:est la |était la |fut la )?(?:année|date|jour|mois|siècle|période|époque"
+            r"|heure)s?") + r"|多少年|何时|什么时候|哪(?:一)?年|几月|哪天|日期"),
+        (Kind.COUNT,
+            r"\bhow many\b|\bcombien d(?:e|['’])|\b(?:what|quel) (?:is|was|est|était) (?:the|le) (?:total "
+            r")?(?:number|nombre)\b|\b(?:number|nombre) (?:of|de|d['’])|多少个|几个|有多少|几位|几次"),
+        (Kind.AMOUNT,
+            r"\bhow (?:much|long|far|old|tall|high|big|large|often|fast|wide|deep|heavy|late|early|soon)\b"
+            r"|\bcombien\b|\b(?:what|which|quelle?s?) (?:(?:is|was|were|est|était|sont) (?:the |le |la |les "
+            r"|l['’])?)?(?:\w+ ){0,3}?(?:percentage|percent|proportion|share|rate|price|cost|amount|budget"
+            r"|salary|temperature|distance|length|height|size|duration|weight|speed|revenue|profit|total"
+            r"|pourcentage|part|taux|prix|coût|montant|salaire|température|durée|taille|poids|superficie"
+            r"|vitesse|population|longueur|hauteur|stock|quantité|quantity|tarif|délai|fee|limit|deadline)\b"
+            r"|多少|多长|多大|多高|多远"),
+        (Kind.PERSON, _start(
+            r"who|whom|whose|(?:what|which) (?:person|man|woman|people|president|king|queen|leader|actor"
+            r"|actress|singer|author|artist|player|coach|scientist|philosopher|general|emperor|director"
+            r"|producer)s?|qui|à qui|(?:quelle?s?) (?:personne|homme|femme|président|roi|reine|auteur|acteur"
+            r"|joueur|chanteur|empereur|réalisateur|architecte|peintre)s?|comment s['’]appelle") + r"|谁|哪位"),
+        (Kind.PLACE, _start(
+            r"where|(?:what|which) (?:city|country|state|town|place|location|region|area|street|island"
+            r"|continent|river|county|province|venue|stadium)|où|(?:quelle?s?) (?:ville|pays|lieu|endroit"
+            r"|région|rue|île|continent|département|province|stade|état|quartier)s?")
+            + r"|哪里|哪儿|何地|哪个(?:国家|城市|省)|什么地方"),
+        (Kind.REASON,
+            r"\bwhy\b|\bpourquoi\b|\b(?:what|quelle?) (?:is|was|were|est|était|fut) (?:the |la |le )?(?:reason"
+            r"|cause|purpose|raison|but|motif)s?\b|\bwhat caused\b|为什么|为何|原因"),
+        (Kind.LIST,
+            r"\b(?:list|name|enumerate|cite[zr]?|énum[eè]re[zr]?) (?:the|all|two|three|four|some|les|des|deux"
+            r"|trois)\b|\b(?:what|which) (?:are|were) the\b|\bquel(?:le)?s (?:sont|étaient|furent)\b|哪些"),
+        (Kind.DEFINITION,
+            r"^\s*(?:what(?:['’]s| is| are| was| were)|define|explain|describe|qu['’]est[- ]ce (?:que|qu['’])"
+            r"|c['’]est quoi|que signifie|what does \w+ (?:mean|stand for))\b|是什么|什么是"),
+        (Kind.MANNER, r"\bhow\b|\bcomment\b|\bde quelle (?:manière|façon)\b|如何|怎么"),
+        (Kind.YES_NO,
+            r"^\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have|had|may|must|est[- ]ce "
+            r"(?:que|qu['’])|(?:est|sont|peut|peuvent|doit|faut|a|ont)[- ](?:il|elle|on|ils|elles|t)|y "
+            r"a[- ]t)\b|吗"),
+    )
+)  # fmt: skip
+_CATEGORY = re.compile(
+    r"(?i)\b(?:what|which|quel(?:le)?s?|how many|combien d(?:e |['’]))\s*(?:type of |kind of |sort of |types? "
+    r"de |kinds of )?((?:[^\W\d_]+\s+){0,1}[^\W\d_]+)"
+)
+# Words that ask rather than tell: the answer's sentence need not hold them.
+_ASKING = word_set("""what which who whom whose when where why how many much name list year date day month
+    person people place city country
+    kind type sort number percentage percent amount long far old called known call mean stand happen
+    describe define explain tell give
+    quel quelle quels quelles qui quand où combien pourquoi comment année date jour mois personne lieu ville
+    pays sorte genre nombre
+    pourcentage appelle nom type citer décrire expliquer définir donner est-ce""")
+# Characters of Chinese questions that ask or join: a pair with one of them says nothing of the subject.
+_ASKING_CHARS = frozenset("哪谁什么几吗呢的了是在有多少何为个年月日被于和与及其")
+
+
+def read(text: str) -> Question:
+    """Take a question apart."""
+    language = languages.detect(text, ("en", "fr")) or "en"
+    analysed = analyse(text, language)
+    kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.THING)
+    about = tuple(word for word in analysed.words if word.stems and not _asks(word))
+    category = _CATEGORY.search(text)
+    sought = analyse(category[1], language).stems if category else frozenset()
+    return Question(text, language, kind, analysed, about or tuple(w for w in analysed.words if w.stems), sought)
+
+
+def _asks(word: Word) -> bool:
+    if is_unspaced(word.text[0]):
+        return bool(set(word.text) & _ASKING_CHARS)
+    return word.text.lower() in _ASKING

@@ -1,0 +1,27 @@
+"""Composition root of the generation service."""
+
+from __future__ import annotations
+
+from footnote.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
+from footnote_kit.app import App, Runtime
+
+from footnote_generation.registry import Providers
+from footnote_generation.servicer import Servicer
+from footnote_generation.settings import Settings
+
+
+async def build(runtime: Runtime) -> App:
+    """Put the service together; a model that is down shows per answer, not in the service's health."""
+    settings = Settings()
+    providers = Providers(settings)
+    return App(
+        name="generation",
+        servicers=[
+            (
+                add_GenerationServiceServicer_to_server,
+                Servicer(settings, providers),
+                "footnote.generation.v1.GenerationService",
+            )
+        ],
+        close=[providers.close],
+    )

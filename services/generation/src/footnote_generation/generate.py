@@ -1,0 +1,227 @@
+"""From a model's stream to an answer whose footnotes have been checked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from footnote.types.v1.answer_pb2 import (
+    FINISH_REASON_ANSWERED,
+    FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
+    FINISH_REASON_MAX_TOKENS,
+    FINISH_REASON_NO_RELEVANT_CONTENT,
+    FINISH_REASON_REFUSED,
+    MESSAGE_ROLE_SYSTEM,
+    SUPPORT_NOT_A_CLAIM,
+    SUPPORT_SUPPORTED,
+    SUPPORT_UNCITED,
+    SUPPORT_UNSUPPORTED,
+    Answer,
+    Citation,
+    Claim,
+    FinishReason,
+    Reliability,
+    Source,
+    Usage,
+)
+from footnote_text import tokens
+
+from footnote_generation import phrases, policy
+from footnote_generation.claims import Checker, Sentence, segment
+from footnote_generation.markers import MarkerScanner, Piece
+from footnote_generation.patience import Patience, patient_stream
+from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Stop, Words
+from footnote_generation.writer import Writer
+
+_UNFOUNDED = frozenset({SUPPORT_UNSUPPORTED, SUPPORT_UNCITED})
+_ENDS = frozenset(".!?…\n。！？")
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """The next words to show."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The finished answer; `first_token` is in seconds from the call, None when the model said nothing."""
+
+    answer: Answer
+    first_token: float | None
+
+
+Event = Delta | Citation | Completed
+
+
+@dataclass(slots=True)
+class _Answering:
+    """The state of one answer."""
+
+    request: ModelRequest
+    strict: bool
+    writer: Writer
+    scanner: MarkerScanner
+    policy: policy.Policy
+    checker: Checker
+    sent: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+class Generator:
+    """Runs answers: model, policy, markers, checks, verdicts."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+
+    async def run(
+        self, provider: ModelProvider, request: ModelRequest, strict: bool = False, remaining: float | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """Stream an answer: words and footnotes as they are settled, then one Completed.
+
+        Closing the generator closes the model's stream. Raises Unavailable(PROVIDER_FAILED) when the model fails or
+        dies midway, after everything it said has been passed on, and DeadlineExceeded when it is too slow.
+        """
+        started = perf_counter()
+        first_token: float | None = None
+        state = self._start(request, strict)
+        finished = Finished()
+        async with aclosing(patient_stream(provider, request, self._patience, remaining)) as stream:
+            try:
+                async for event in stream:
+                    if isinstance(event, Finished):
+                        finished = event
+                        break
+                    if first_token is None:
+                        first_token = perf_counter() - started
+                    for out in self._take(state, event):
+                        yield out
+            except Exception:
+                # What the model said before it failed is shown; the error then says that it is not whole.
+                for out in self._rest(state):
+                    yield out
+                raise
+        for out in self._rest(state):
+            yield out
+        yield Completed(self._answer(state, provider, finished), first_token)
+
+    def _start(self, request: ModelRequest, strict: bool) -> _Answering:
+        warnings: list[str] = []
+        system = "\n".join(item.text for item in request.messages if item.role == MESSAGE_ROLE_SYSTEM)
+        not_found = phrases.not_found_sentences()
+        leak = policy.PromptLeak(policy.instructions_in(system, not_found)) if system else None
+        rules = (policy.control_characters, policy.raw_html, policy.secrets, policy.delimiters)
+        return _Answering(
+            request=request,
+            strict=strict,
+            writer=Writer(request.sources, warnings=warnings),
+            scanner=MarkerScanner([source.filename for source in request.sources]),
+            policy=policy.Policy(rules, warnings, leak),
+            checker=Checker({source.number: source for source in request.sources}, request.locale, not_found),
+            warnings=warnings,
+        )
+
+    def _take(self, state: _Answering, words: Words) -> list[Event]:
+        allowed = state.policy.feed(words.text)
+        return self._write(state, state.scanner.feed(allowed)) if allowed else []
+
+    def _rest(self, state: _Answering) -> list[Event]:
+        """Flush what was held back and check the sentences that are left; in strict mode, everything."""
+        out = self._write(state, [*state.scanner.feed(state.policy.finish()), *state.scanner.finish()])
+        state.writer.finish()
+        state.writer.sweep(0, len(state.writer.text))
+        if state.strict and state.writer.text:
+            self._withhold(state)
+            out.append(Delta(state.writer.text))
+        out.extend(self._settle(state, segment(state.writer.text, state.writer.markers)))
+        return out
+
+    def _write(self, state: _Answering, pieces: Sequence[Piece]) -> list[Event]:
+        shown = "".join(state.writer.add(piece) for piece in pieces)
+        if state.strict or not shown:
+            return []
+        out: list[Event] = [Delta(shown)]
+        if any(char in _ENDS for char in shown):
+            # A sentence is settled once another one has begun after it: its markers may follow the full stop.
+            out.extend(self._settle(state, segment(state.writer.text, state.writer.markers)[:-1]))
+        return out
+
+    def _withhold(self, state: _Answering) -> None:
+        """Rewrite the answer without the statements that no source bears out."""
+        writer = state.writer
+        sentences = segment(writer.text, writer.markers)
+        unfounded = [item for item in sentences if state.checker.check(item).claim.support in _UNFOUNDED]
+        if not unfounded:
+            return
+        writer.cut([(item.start, max([item.end, *(m.end for m in item.markers)])) for item in unfounded])
+        state.warnings.append(f"{len(unfounded)} statements that the sources do not bear out were withheld.")
+        left = segment(writer.text, writer.markers)
+        if all(state.checker.check(item).claim.support == SUPPORT_NOT_A_CLAIM for item in left):
+            writer.replace(phrases.load(state.request.locale).not_found)
+
+    def _settle(self, state: _Answering, sentences: Sequence[Sentence]) -> list[Event]:
+        """Check sentences not checked before and return their footnotes."""
+        out: list[Event] = []
+        for sentence in sentences[state.sent :]:
+            out.extend(state.checker.check(sentence).citations)
+        state.sent = max(state.sent, len(sentences))
+        return out
+
+    def _answer(self, state: _Answering, provider: ModelProvider, finished: Finished) -> Answer:
+        writer = state.writer
+        checked = [state.checker.check(sentence) for sentence in segment(writer.text, writer.markers)]
+        citations = [citation for item in checked for citation in item.citations]
+        claims = [item.claim for item in checked]
+        return Answer(
+            text=writer.text,
+            finish_reason=_finish_reason(state.request, writer.text, finished, citations, claims),
+            citations=citations,
+            claims=claims,
+            reliability=_reliability(state.request.sources, citations, claims, writer.invalid),
+            usage=_usage(state.request, writer.text, finished),
+            provider=provider.id,
+            model=finished.model or state.request.model or provider.default_model,
+            warnings=list(dict.fromkeys(state.warnings)),
+        )
+
+
+def _reliability(
+    sources: Sequence[Source], citations: Sequence[Citation], claims: Sequence[Claim], invalid: int
+) -> Reliability:
+    counted = [claim for claim in claims if claim.support != SUPPORT_NOT_A_CLAIM]
+    supported = sum(1 for claim in counted if claim.support == SUPPORT_SUPPORTED)
+    return Reliability(
+        sources_used=len({citation.number for citation in citations}) / len(sources) if sources else 0.0,
+        claims_supported=supported / len(counted) if counted else 1.0,
+        claims=len(counted),
+        invalid_citations=invalid,
+    )
+
+
+def _finish_reason(
+    request: ModelRequest, text: str, finished: Finished, citations: Sequence[Citation], claims: Sequence[Claim]
+) -> FinishReason.ValueType:
+    if finished.stop is Stop.FILTERED or finished.refusal:
+        return FINISH_REASON_REFUSED
+    if finished.stop is Stop.LENGTH:
+        return FINISH_REASON_MAX_TOKENS
+    if request.without_sources:
+        return FINISH_REASON_ANSWERED_WITHOUT_SOURCES
+    stated = [claim for claim in claims if claim.support != SUPPORT_NOT_A_CLAIM]
+    if not citations and (not stated or phrases.is_not_found(text)):
+        return FINISH_REASON_NO_RELEVANT_CONTENT
+    if not citations and phrases.is_refusal(text):
+        return FINISH_REASON_REFUSED
+    return FINISH_REASON_ANSWERED if request.sources else FINISH_REASON_ANSWERED_WITHOUT_SOURCES
+
+
+def _usage(request: ModelRequest, text: str, finished: Finished) -> Usage:
+    estimated = finished.prompt_tokens is None or finished.completion_tokens is None
+    prompt = finished.prompt_tokens
+    if prompt is None:
+        prompt = sum(tokens.count(message.text) + 4 for message in request.messages)
+    completion = tokens.count(text) if finished.completion_tokens is None else finished.completion_tokens
+    return Usage(prompt_tokens=prompt, completion_tokens=completion, estimated=estimated)

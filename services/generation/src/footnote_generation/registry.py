@@ -1,0 +1,64 @@
+"""The model providers of a deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from footnote_kit.errors import InvalidArgument
+
+from footnote_generation.adapters.extractive.provider import Extractive
+from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible
+from footnote_generation.ports import Descriptor, ModelProvider
+from footnote_generation.settings import Settings
+
+
+class Providers:
+    """Providers by id; addresses and keys come from the deployment, never from a request."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        builtin = Extractive(settings.not_found_threshold)
+        self._providers: dict[str, ModelProvider] = {builtin.id: builtin}
+        self._descriptors = [
+            Descriptor(builtin.id, "Built-in, extractive", ("streaming", "citations", "offline"), builtin.default_model)
+        ]
+        for preset in PRESETS:
+            url = str(getattr(settings, f"{preset.id}_base_url"))
+            key = str(getattr(settings, f"{preset.id}_api_key", ""))
+            model = str(getattr(settings, f"{preset.id}_model", ""))
+            self._providers[preset.id] = OpenAICompatible(preset, url, key, model, settings.connect_timeout)
+            self._descriptors.append(
+                Descriptor(preset.id, preset.display_name, ("streaming", "chat"), model or preset.default_model)
+            )
+
+    @property
+    def default(self) -> str:
+        """The provider used when a request names none."""
+        if self._settings.provider:
+            return self._settings.provider
+        configured = self._settings.openai_api_key or self._settings.openai_base_url
+        return "openai" if configured else "builtin"
+
+    def all(self) -> Sequence[Descriptor]:
+        """Return the registered providers."""
+        return list(self._descriptors)
+
+    def problems(self, id: str, settings: object) -> list[str]:
+        """Return what is wrong with an id or its settings."""
+        if id not in self._providers:
+            return [f"There is no model provider {id!r}; there are {', '.join(self._providers)}."]
+        return [
+            f"{name} is not a setting of this provider." for name in (settings if isinstance(settings, dict) else ())
+        ]
+
+    def get(self, id: str) -> ModelProvider:
+        """Return a provider; "" is the default. Raises InvalidArgument(PROVIDER_INVALID) for an unknown one."""
+        found = self._providers.get(id or self.default)
+        if found is None:
+            raise InvalidArgument(self.problems(id or self.default, {})[0], reason="PROVIDER_INVALID")
+        return found
+
+    async def close(self) -> None:
+        """Close all of them."""
+        for provider in self._providers.values():
+            await provider.close()

@@ -1,0 +1,220 @@
+"""Translates between the messages of GenerationService and the logic."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import timedelta
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import grpc
+from footnote.generation.v1 import generation_service_pb2 as pb
+from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
+from footnote.types.v1.answer_pb2 import (
+    FINISH_REASON_NO_RELEVANT_CONTENT,
+    Answer,
+    Citation,
+    FinishReason,
+    Support,
+)
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, Provider, ProviderHealth
+from footnote_kit import names, telemetry
+from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_kit.logs import get_logger
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
+from opentelemetry.trace import Span, SpanKind
+from opentelemetry.util.types import AttributeValue
+
+from footnote_generation.generate import Completed, Delta, Generator
+from footnote_generation.patience import Patience
+from footnote_generation.ports import ModelProvider, ModelRequest
+from footnote_generation.registry import Providers
+from footnote_generation.settings import Settings
+from footnote_generation.titles import make_title
+
+_log = get_logger(__name__)
+_CONTEXT: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_MAX_SOURCES = 200
+
+
+class Servicer(GenerationServiceServicer):
+    """GenerationService over the functions of this package."""
+
+    def __init__(self, settings: Settings, providers: Providers) -> None:
+        self._providers = providers
+        self._settings = settings
+        self._patience = Patience(
+            first_token=settings.first_token_timeout,
+            between_tokens=settings.token_timeout,
+            attempts=settings.attempts,
+        )
+        self._generator = Generator(self._patience)
+
+    async def Generate(self, request: pb.GenerateRequest, context: _CONTEXT) -> AsyncIterator[pb.GenerateResponse]:
+        """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
+        provider, model = self._check(request)
+        wanted = _model_request(request, model)
+        attributes: dict[str, AttributeValue] = {
+            names.GEN_AI_OPERATION: "chat",
+            names.GEN_AI_PROVIDER: provider.id,
+            names.GEN_AI_REQUEST_MODEL: model or provider.default_model,
+            names.SOURCES: len(request.sources),
+        }
+        with telemetry.span(f"chat {model or provider.default_model}", attributes, SpanKind.CLIENT) as span:
+            run = self._generator.run(provider, wanted, request.settings.strict, context.time_remaining())
+            async with aclosing(run) as events:
+                async for event in events:
+                    if isinstance(event, Delta):
+                        yield pb.GenerateResponse(text_delta=event.text)
+                    elif isinstance(event, Citation):
+                        yield pb.GenerateResponse(citation=event)
+                    else:
+                        self._report(event, span)
+                        yield pb.GenerateResponse(completed=_completed(event))
+
+    async def GenerateTitle(self, request: pb.GenerateTitleRequest, context: _CONTEXT) -> pb.GenerateTitleResponse:
+        """Make a title."""
+        if not request.first_message.strip():
+            raise InvalidArgument.field("first_message", "must not be empty")
+        provider = self._providers.get(request.settings.provider)
+        patience = Patience(first_token=5.0, between_tokens=5.0, attempts=1)
+        return pb.GenerateTitleResponse(
+            title=await make_title(
+                provider, request.first_message, self._model(request.settings.model, provider), patience
+            )
+        )
+
+    async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
+        """List the model providers."""
+        providers = []
+        for item in self._providers.all():
+            schema = Struct()
+            json_format.ParseDict(dict(item.schema), schema)
+            providers.append(
+                Provider(
+                    kind=PROVIDER_KIND_MODEL,
+                    id=item.id,
+                    display_name=item.display_name,
+                    capabilities=item.capabilities,
+                    settings_schema=schema,
+                    default_model=item.default_model,
+                )
+            )
+        return pb.ListProvidersResponse(providers=providers)
+
+    async def ValidateProvider(
+        self, request: pb.ValidateProviderRequest, context: _CONTEXT
+    ) -> pb.ValidateProviderResponse:
+        """Check settings without calling anything."""
+        problems = self._providers.problems(request.id, json_format.MessageToDict(request.settings))
+        return pb.ValidateProviderResponse(valid=not problems, problems=problems)
+
+    async def CheckProvider(self, request: pb.CheckProviderRequest, context: _CONTEXT) -> pb.CheckProviderResponse:
+        """Call a provider and say how it is."""
+        health = ProviderHealth(kind=PROVIDER_KIND_MODEL, id=request.id)
+        health.check_time.GetCurrentTime()
+        started = perf_counter()
+        try:
+            async with asyncio.timeout(10):
+                details = await self._providers.get(request.id).health()
+            health.healthy = True
+            json_format.ParseDict(dict(details), health.details)
+        except FootnoteError as error:
+            health.error = error.message
+        except TimeoutError:
+            health.error = "No answer within 10 s."
+        health.latency.FromTimedelta(timedelta(seconds=perf_counter() - started))
+        return pb.CheckProviderResponse(health=health)
+
+    def _check(self, request: pb.GenerateRequest) -> tuple[ModelProvider, str]:
+        """Refuse what cannot be answered; return the provider and the model's name, "" for its default."""
+        settings = request.settings
+        if not request.question.strip():
+            raise InvalidArgument.field("question", "must not be empty")
+        if len(request.sources) > _MAX_SOURCES:
+            raise InvalidArgument.field("sources", f"must be at most {_MAX_SOURCES}")
+        numbers = [source.number for source in request.sources]
+        if len(set(numbers)) != len(numbers) or any(number < 1 for number in numbers):
+            raise InvalidArgument.field("sources", "must have numbers from 1, each once")
+        if settings.HasField("temperature") and not 0 <= settings.temperature <= 2:
+            raise InvalidArgument.field("settings.temperature", "must be from 0 to 2")
+        if settings.max_tokens < 0:
+            raise InvalidArgument.field("settings.max_tokens", "must not be negative")
+        if len(settings.stop) > 16:
+            raise InvalidArgument.field("settings.stop", "must be at most 16 texts")
+        provider = self._providers.get(settings.provider)
+        problems = self._providers.problems(provider.id, json_format.MessageToDict(settings.settings))
+        if problems:
+            raise InvalidArgument(" ".join(problems), reason="PROVIDER_INVALID")
+        if provider.id != "builtin" and not request.prompt.messages:
+            raise InvalidArgument.field("prompt.messages", "must not be empty")
+        return provider, self._model(settings.model, provider)
+
+    def _model(self, asked: str, provider: ModelProvider) -> str:
+        if asked:
+            return asked
+        return self._settings.model if provider.id == self._providers.default else ""
+
+    def _report(self, completed: Completed, span: Span) -> None:
+        """Put an answer's figures on its span, into the metrics and into the log; never its text."""
+        answer = completed.answer
+        reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_")
+        span.set_attribute(names.GEN_AI_RESPONSE_MODEL, answer.model)
+        span.set_attribute(names.GEN_AI_INPUT_TOKENS, answer.usage.prompt_tokens)
+        span.set_attribute(names.GEN_AI_OUTPUT_TOKENS, answer.usage.completion_tokens)
+        span.set_attribute(names.GEN_AI_FINISH_REASONS, [reason])
+        span.set_attribute(names.CITATIONS, len(answer.citations))
+        tokens = telemetry.counter("footnote.generation.tokens")
+        tokens.add(answer.usage.prompt_tokens, {"direction": "input", names.GEN_AI_RESPONSE_MODEL: answer.model})
+        tokens.add(answer.usage.completion_tokens, {"direction": "output", names.GEN_AI_RESPONSE_MODEL: answer.model})
+        if completed.first_token is not None:
+            telemetry.histogram("footnote.generation.time_to_first_token").record(completed.first_token)
+        self._count_citations(answer)
+        if answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT:
+            _log.info("rag_miss", provider=answer.provider)
+        if answer.reliability.invalid_citations:
+            _log.warning("citations_of_unknown_sources", count=answer.reliability.invalid_citations, model=answer.model)
+        _log.info(
+            "answer_generated",
+            finish_reason=reason,
+            provider=answer.provider,
+            model=answer.model,
+            citations=len(answer.citations),
+            claims=answer.reliability.claims,
+            claims_supported=round(answer.reliability.claims_supported, 3),
+            prompt_tokens=answer.usage.prompt_tokens,
+            completion_tokens=answer.usage.completion_tokens,
+        )
+
+    def _count_citations(self, answer: Answer) -> None:
+        counter = telemetry.counter("footnote.generation.citations")
+        for citation in answer.citations:
+            counter.add(1, {"verdict": Support.Name(citation.support).removeprefix("SUPPORT_").lower()})
+        if answer.reliability.invalid_citations:
+            counter.add(answer.reliability.invalid_citations, {"verdict": "unknown_source"})
+
+
+def _model_request(request: pb.GenerateRequest, model: str) -> ModelRequest:
+    settings = request.settings
+    return ModelRequest(
+        messages=list(request.prompt.messages),
+        question=request.question,
+        sources=() if request.without_sources else list(request.sources),
+        locale=request.locale or request.prompt.locale or "en",
+        model=model,
+        temperature=settings.temperature if settings.HasField("temperature") else 0.1,
+        max_tokens=settings.max_tokens or 1024,
+        stop=list(settings.stop),
+        seed=settings.seed if settings.HasField("seed") else None,
+        without_sources=request.without_sources,
+    )
+
+
+def _completed(event: Completed) -> pb.GenerateCompleted:
+    completed = pb.GenerateCompleted(answer=event.answer)
+    if event.first_token is not None:
+        completed.time_to_first_token.FromTimedelta(timedelta(seconds=event.first_token))
+    return completed

@@ -1,0 +1,43 @@
+"""Settings of the generation service, read once from the environment."""
+
+from __future__ import annotations
+
+from pydantic import AliasChoices, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Variables FOOTNOTE_GENERATION_*, and those that OpenAI-compatible providers are commonly set by."""
+
+    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_GENERATION_", populate_by_name=True)
+
+    provider: str = Field(
+        default="",
+        description="Used when a request names none; empty means builtin, or openai when its key or address is set.",
+    )
+    model: str = Field(default="", description="Model of that provider.")
+    openai_base_url: str = Field(
+        default="", validation_alias=AliasChoices("FOOTNOTE_OPENAI_BASE_URL", "OPENAI_BASE_URL")
+    )
+    openai_api_key: str = Field(
+        default="", repr=False, validation_alias=AliasChoices("FOOTNOTE_OPENAI_API_KEY", "OPENAI_API_KEY")
+    )
+    openai_model: str = Field(default="", validation_alias=AliasChoices("FOOTNOTE_OPENAI_MODEL", "OPENAI_MODEL"))
+    ollama_base_url: str = Field(default="", validation_alias="FOOTNOTE_OLLAMA_BASE_URL")
+    gemini_base_url: str = Field(default="", validation_alias="FOOTNOTE_GEMINI_BASE_URL")
+    gemini_api_key: str = Field(
+        default="", repr=False, validation_alias=AliasChoices("FOOTNOTE_GEMINI_API_KEY", "GEMINI_API_KEY")
+    )
+    vllm_base_url: str = Field(default="", validation_alias="FOOTNOTE_VLLM_BASE_URL")
+    vllm_api_key: str = Field(default="", repr=False, validation_alias="FOOTNOTE_VLLM_API_KEY")
+    anthropic_base_url: str = Field(default="", validation_alias="FOOTNOTE_ANTHROPIC_BASE_URL")
+    anthropic_api_key: str = Field(
+        default="", repr=False, validation_alias=AliasChoices("FOOTNOTE_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY")
+    )
+    connect_timeout: float = Field(default=5.0, gt=0, description="Seconds to connect to a model.")
+    first_token_timeout: float = Field(default=30.0, gt=0, description="Seconds a model may take to its first token.")
+    token_timeout: float = Field(default=20.0, gt=0, description="Seconds a model may take between two tokens.")
+    attempts: int = Field(default=3, ge=1, le=10, description="Attempts before the first token.")
+    not_found_threshold: float = Field(
+        default=0.5, ge=0, le=1, description="Support below which the built-in answerer says that it found nothing."
+    )

@@ -1,0 +1,210 @@
+"""How well a passage bears out a statement: words covered, and nothing contrary in numbers, negations or names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED, SUPPORT_WEAK, Support
+from footnote_text import language as languages
+from footnote_text import sentences
+
+from footnote_generation import contradictions, lexicon, polarity
+from footnote_generation.words import Analysed, Word, analyse
+
+SUPPORTED_AT = 0.66
+WEAK_AT = 0.34
+_MAX_WINDOW = 3
+_MAX_SOURCE = 12_000
+# A name weighs more than another word, a word such as "indicates" less.
+_NAME, _WORD, _LIGHT, _QUANTITY = 1.5, 1.0, 0.25, 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a statement stands to a passage; `start:end` is the supporting stretch of the passage's text."""
+
+    support: Support.ValueType
+    score: float
+    start: int
+    end: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A source made ready: its sentences, and the words of its title and headings, which its text takes for granted."""
+
+    text: str
+    language: str
+    spans: tuple[tuple[int, int], ...]
+    context: frozenset[str]
+    context_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    start: int
+    end: int
+    score: float
+    first: int
+    last: int
+
+
+def prepare(text: str, context: str = "", language: str = "") -> Evidence:
+    """Make a source ready for any number of statements; `context` is its label, title and headings."""
+    text = text[:_MAX_SOURCE]
+    language = language or languages.detect(text, ("en", "fr"))
+    spans: list[tuple[int, int]] = []
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        spans.extend((offset + start, offset + end) for start, end in sentences.split(line, language))
+        offset += len(line)
+    return Evidence(text, language, tuple(spans), analyse(context, language).stems, context)
+
+
+def _weight(word: Word) -> float:
+    if word.name:
+        return _NAME
+    return _LIGHT if all(stem in lexicon.light_stems() for stem in word.stems) else _WORD
+
+
+def _similar(stem: str, others: frozenset[str]) -> bool:
+    """Whether a stem and another one share all but their endings: "manag" and "manager", "calcul" and "calculateur"."""
+    if len(stem) < 5:
+        return False
+    for other in others:
+        short, long = (stem, other) if len(stem) <= len(other) else (other, stem)
+        if len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 5:
+            return True
+    return False
+
+
+def credit(
+    word: Word, given: Analysed, context: frozenset[str], given_groups: frozenset[int], given_pairs: frozenset[int]
+) -> float:
+    """How far a word of a statement is found in a stretch: 1 itself, a little less for a synonym or in the headings."""
+    best = 0.0
+    # An opposite is on the subject too; whether the sense agrees is for the search for contradictions to say.
+    if not word.name and any(pair in given_pairs for pair, _ in polarity.polar_of(word)):
+        best = 0.9
+    for stem in word.stems:
+        if stem in given.stems:
+            return 1.0
+        if (not word.name and lexicon.groups(stem) & given_groups) or stem in context:
+            best = max(best, 0.9)
+        elif _similar(stem, given.stems):
+            best = max(best, 0.85)
+    return best
+
+
+def _groups(stems: frozenset[str]) -> frozenset[int]:
+    return frozenset(group for stem in stems for group in lexicon.groups(stem))
+
+
+def coverage(claim: Analysed, given: Analysed, context: frozenset[str]) -> tuple[float, list[Word]]:
+    """Return the share of a statement's meaning found in a stretch, and the weighty words not found."""
+    groups = _groups(given.stems)
+    pairs = frozenset(pair for word in given.words for pair, _ in polarity.polar_of(word))
+    total = found = 0.0
+    missing: list[Word] = []
+    named = frozenset(stem for item in claim.quantities for stem in lexicon.dimension_stems(item.dimension))
+    for word in claim.content:
+        weight = _weight(word)
+        value = credit(word, given, context, groups, pairs)
+        if value == 0 and named and set(word.stems) & named:
+            continue
+        total += weight
+        found += weight * value
+        if value == 0 and weight >= _WORD:
+            missing.append(word)
+    for quantity in claim.quantities:
+        total += _QUANTITY
+        if contradictions.quantity_match(quantity, given) is not None:
+            found += _QUANTITY
+    return (found / total if total else 0.0), missing
+
+
+def judge(claim_text: str, evidence: Evidence) -> Verdict:
+    """Return the verdict on one statement against one source.
+
+    Stretches of one to three sentences are tried from the best covered on; a contradiction in all good ones makes the
+    statement UNSUPPORTED, one in the best alone still leaves the others to speak for it.
+    """
+    claim_language = languages.detect(claim_text, (evidence.language or "en",))
+    foreign = bool(claim_language and evidence.language and claim_language != evidence.language)
+    claim = analyse(claim_text, evidence.language)
+    if not claim.content and not claim.quantities:
+        return Verdict(SUPPORT_WEAK, 0.0, 0, 0, "says nothing that can be checked")
+    windows = _windows(claim, evidence)
+    if not windows:
+        return Verdict(SUPPORT_UNSUPPORTED, 0.0, 0, 0, "the source is empty")
+    if foreign:
+        return _judge_foreign(claim, evidence, windows)
+    best = windows[0]
+    first_reason = ""
+    weakest: Verdict | None = None
+    for window in windows[:6]:
+        if window.score < max(WEAK_AT, best.score * 0.8):
+            break
+        given = analyse(evidence.text[window.start : window.end], evidence.language)
+        _, missing = coverage(claim, given, evidence.context)
+        conflict = contradictions.find_conflict(claim, given, evidence.context)
+        if conflict:
+            first_reason = first_reason or conflict
+            continue
+        reason = _doubt(missing)
+        if not reason and window.score >= SUPPORTED_AT:
+            return Verdict(SUPPORT_SUPPORTED, window.score, window.start, window.end)
+        if weakest is None:
+            weakest = Verdict(
+                SUPPORT_WEAK, window.score, window.start, window.end, reason or "only partly in the source"
+            )
+    if weakest is not None and not (first_reason and weakest.score < best.score * 0.9):
+        return weakest
+    reason = first_reason or _absent(claim, evidence)
+    return Verdict(SUPPORT_UNSUPPORTED, min(best.score, WEAK_AT), best.start, best.end, reason)
+
+
+def _windows(claim: Analysed, evidence: Evidence) -> list[_Window]:
+    """Stretches of sentences, best covered first; a longer one must cover more to go before a shorter."""
+    found: list[_Window] = []
+    spans = evidence.spans
+    for first in range(len(spans)):
+        for last in range(first, min(first + _MAX_WINDOW, len(spans))):
+            start, end = spans[first][0], spans[last][1]
+            given = analyse(evidence.text[start:end], evidence.language)
+            score, _ = coverage(claim, given, evidence.context)
+            if score > 0:
+                found.append(_Window(start, end, score, first, last))
+    return sorted(found, key=lambda item: (-round(item.score - 0.04 * (item.last - item.first), 4), item.start))
+
+
+def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[_Window]) -> Verdict:
+    """Return a statement in another language than its source: names and numbers can be checked, the rest cannot."""
+    whole = analyse(evidence.text, evidence.language)
+    absent = [quantity.text for quantity in claim.quantities if contradictions.quantity_match(quantity, whole) is None]
+    best = windows[0]
+    if absent:
+        return Verdict(SUPPORT_UNSUPPORTED, 0.0, best.start, best.end, f"{absent[0]} is not in the source")
+    return Verdict(SUPPORT_WEAK, max(best.score, WEAK_AT), best.start, best.end, "the source is in another language")
+
+
+def _doubt(missing: Sequence[Word]) -> str:
+    """Why a well-covered statement is still not borne out: a word of weight that the source has in no form.
+
+    One such word can be all the difference ("contractors" for "employees"), so it makes the verdict WEAK, not worse:
+    it may as well be a synonym that we do not know.
+    """
+    return f"{missing[0].text} is not in the source" if missing else ""
+
+
+def _absent(claim: Analysed, evidence: Evidence) -> str:
+    whole = analyse(evidence.text, evidence.language)
+    _, missing = coverage(claim, whole, evidence.context)
+    return f"{missing[0].text} is not in the source" if missing else "the source does not say it"
+
+
+def terms_of(texts: Sequence[str], language: str) -> frozenset[str]:
+    """Return the stems of several texts together."""
+    return frozenset(stem for text in texts for stem in analyse(text, language).stems)

@@ -1,0 +1,1 @@
+"""What the indexing service needs from outside, one backend a file."""

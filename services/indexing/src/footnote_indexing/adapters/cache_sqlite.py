@@ -1,0 +1,115 @@
+"""The embedding cache in a SQLite file of its own, on a thread of its own."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import time
+from typing import TypeVar
+
+import numpy as np
+from footnote_kit.logs import get_logger
+from footnote_providers.base import Vectors
+
+_log = get_logger("footnote.indexing.cache")
+A = TypeVar("A")
+T = TypeVar("T")
+_PRUNE_EVERY = 2000
+_SLICE = 500  # below SQLite's limit of host parameters everywhere
+
+
+class SqliteCache:
+    """Vectors by key with an expiry; the oldest go when there are more than `max_entries`."""
+
+    def __init__(self, path: Path, ttl: float, max_entries: int = 500_000) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._ttl = ttl
+        self._max_entries = max_entries
+        self._written = 0
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedding-cache")
+        self._connection: sqlite3.Connection | None = None
+        self._path = path
+
+    async def get(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
+        """Return the vectors that are there and not expired."""
+        return await self._run(self._get, list(keys), {})
+
+    async def put(self, vectors: Mapping[str, Vectors]) -> None:
+        """Keep vectors."""
+        await self._run(self._put, dict(vectors), None)
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Forget vectors."""
+        await self._run(self._delete, list(keys), None)
+
+    async def count(self) -> int:
+        """Return the number of entries."""
+        return await self._run(lambda _: self._count(), None, 0)
+
+    async def close(self) -> None:
+        """Close the file."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, function: Callable[[A], T], argument: A, otherwise: T) -> T:
+        """Run on the thread; a broken file makes an empty cache, not a failed document."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, function, argument)
+        except sqlite3.Error as error:
+            _log.warning("embedding_cache_failed", error=type(error).__name__)
+            return otherwise
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            connection = sqlite3.connect(self._path, isolation_level=None)
+            # Losing the newest entries in a power cut costs a few embeddings; waiting for the disk would cost all.
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=OFF")
+            connection.execute("PRAGMA busy_timeout=2000")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL, expires REAL NOT NULL)"
+            )
+            connection.execute("CREATE INDEX IF NOT EXISTS vectors_by_expiry ON vectors (expires)")
+            self._connection = connection
+        return self._connection
+
+    def _get(self, keys: list[str]) -> dict[str, Vectors]:
+        found: dict[str, Vectors] = {}
+        for start in range(0, len(keys), _SLICE):
+            part = keys[start : start + _SLICE]
+            marks = ",".join("?" * len(part))
+            query = f"SELECT key, vector FROM vectors WHERE expires > ? AND key IN ({marks})"
+            for key, vector in self._open().execute(query, (time(), *part)):
+                found[key] = np.frombuffer(vector, dtype=np.float32)
+        return found
+
+    def _put(self, vectors: dict[str, Vectors]) -> None:
+        expires = time() + self._ttl
+        connection = self._open()
+        rows = [
+            (key, np.ascontiguousarray(vector, dtype=np.float32).tobytes(), expires) for key, vector in vectors.items()
+        ]
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+        self._written += len(rows)
+        if self._written >= _PRUNE_EVERY:
+            self._written = 0
+            connection.execute("DELETE FROM vectors WHERE expires <= ?", (time(),))
+            surplus = self._count() - self._max_entries
+            if surplus > 0:
+                connection.execute(
+                    "DELETE FROM vectors WHERE key IN (SELECT key FROM vectors ORDER BY expires LIMIT ?)", (surplus,)
+                )
+        connection.execute("COMMIT")
+
+    def _delete(self, keys: list[str]) -> None:
+        self._open().executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key in keys])
+
+    def _count(self) -> int:
+        return int(self._open().execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

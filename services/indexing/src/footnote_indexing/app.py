@@ -1,0 +1,72 @@
+"""Puts the indexing service together."""
+
+from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote_kit.app import App, Runtime
+from footnote_kit.errors import Unavailable
+from footnote_providers import registry
+from footnote_providers.settings import DefaultSettings
+from footnote_store.store import VectorStore
+
+from footnote_indexing.adapters.cache_redis import RedisCache
+from footnote_indexing.adapters.cache_sqlite import SqliteCache
+from footnote_indexing.collections import Collections
+from footnote_indexing.database import Database
+from footnote_indexing.generations import Generations
+from footnote_indexing.indexing import Indexing
+from footnote_indexing.ledger import Ledger
+from footnote_indexing.messages import Messages
+from footnote_indexing.ports import EmbeddingCache
+from footnote_indexing.providers import Providers
+from footnote_indexing.recovery import Recovery
+from footnote_indexing.servicer import IndexingServicer
+from footnote_indexing.settings import Settings
+from footnote_indexing.store_writer import StoreWriter
+from footnote_indexing.sweeper import Sweeper
+from footnote_indexing.switching import Switching
+from footnote_indexing.vectorizers import Vectorizers
+from footnote_indexing.vectors import VectorTexts
+
+
+async def build(runtime: Runtime) -> App:
+    """Open database, cache and store, and wire the logic to them."""
+    settings = Settings()
+    folder = runtime.data_dir / "indexing"
+    database = Database(settings.database_url, folder)
+    await database.migrate()
+    cache: EmbeddingCache
+    if settings.cache_url:
+        cache = RedisCache(settings.cache_url, settings.cache_ttl)
+    else:
+        cache = SqliteCache(folder / "embeddings.db", settings.cache_ttl)
+    store = VectorStore(runtime.vector_store_uri, runtime.vector_store_token)
+    writer = StoreWriter(store, settings)
+    ledger = Ledger(database)
+    generations = Generations(database)
+    vectorizers = Vectorizers(cache, DefaultSettings())
+    collections = Collections(database, ledger, generations, vectorizers)
+    switching = Switching(database, generations, settings.rollback_window)
+    indexing = Indexing(collections, generations, ledger, vectorizers, writer, switching, settings)
+    sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(ledger, generations, writer), settings)
+    servicer = IndexingServicer(
+        indexing,
+        collections,
+        VectorTexts(database, collections, ledger, writer, settings),
+        Messages(store, vectorizers),
+        Providers(store),
+        vectorizers,
+    )
+
+    async def ready() -> str | None:
+        try:
+            await store.health()
+        except Unavailable as error:
+            return error.message
+        return None
+
+    return App(
+        name="indexing",
+        servicers=[(pb_grpc.add_IndexingServiceServicer_to_server, servicer, "footnote.indexing.v1.IndexingService")],
+        ready=ready,
+        start=[sweeper.start],
+        close=[sweeper.stop, registry.close_all, cache.close, store.close, database.close],
+    )

@@ -1,0 +1,156 @@
+"""From a cut to the chunk's text, locator and anchors."""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
+
+from footnote.types.v1 import document_pb2, locator_pb2
+from footnote_kit.errors import InvalidArgument
+from footnote_text.locators import narrow
+
+from footnote_indexing.chunking.model import Cut, PlacedBlock
+
+_end = attrgetter("end")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk's text and where it stands; the document's text at `locator.span` is `text`."""
+
+    text: str
+    locator: locator_pb2.Locator
+    anchors: Sequence[locator_pb2.Anchor]
+
+
+class TextWindow:
+    """The stretch of a document's text that chunks may still be cut from: memory stays bounded however long it is."""
+
+    def __init__(self) -> None:
+        self._blocks: deque[PlacedBlock] = deque()
+        self._end = 0
+
+    def place(self, blocks: Iterable[document_pb2.Block]) -> list[PlacedBlock]:
+        """Give the next blocks their places; InvalidArgument if a block names another place than it has."""
+        placed = []
+        for block in blocks:
+            if not block.text:
+                raise InvalidArgument.field("blocks.text", "must not be empty")
+            span = block.locator.span
+            if block.locator.HasField("span") and (span.start, span.end) != (self._end, self._end + len(block.text)):
+                raise InvalidArgument.field(
+                    "blocks.locator.span",
+                    f"is {span.start} to {span.end}, but the blocks before it and its text make it {self._end} to "
+                    f"{self._end + len(block.text)}",
+                )
+            placed.append(PlacedBlock(block, self._end, block.text))
+            self._end += len(block.text) + 1
+        self._blocks.extend(placed)
+        return placed
+
+    def passage(self, cut: Cut) -> Passage:
+        """Return what a cut holds."""
+        parts = []
+        for block in islice(self._blocks, self._first(cut.start), None):
+            if block.start >= cut.end:
+                break
+            inside = block.start >= cut.start and block.end <= cut.end
+            parts.append(block if inside else block.clip(cut.start, cut.end))
+        text = "\n".join(part.text for part in parts)
+        anchors = [anchor for part in parts for anchor in _finest(part, cut.start)]
+        locator = _locator(parts, cut)
+        whole = locator.WhichOneof("place")
+        place = getattr(locator, whole) if whole else None
+        kept = [a for a in anchors if whole is None or getattr(a.locator, whole) != place]
+        return Passage(text, locator, kept)
+
+    def _first(self, start: int) -> int:
+        """Return the index of the first block that ends after a place."""
+        return bisect_right(self._blocks, start, key=_end)
+
+    def forget(self, before: int) -> None:
+        """Drop the blocks that end before a place: no later cut begins there."""
+        while self._blocks and self._blocks[0].end <= before:
+            self._blocks.popleft()
+
+
+def _locator(parts: Sequence[PlacedBlock], cut: Cut) -> locator_pb2.Locator:
+    """Return the smallest place that holds all parts."""
+    places = [anchor for part in parts for anchor in _places(part, cut.start)]
+    base = locator_pb2.Locator()
+    if parts:
+        base.CopyFrom(parts[0].block.locator)
+    del base.heading_path[:]
+    base.span.start = cut.start
+    base.span.end = cut.end
+    locator = narrow(base, places, (0, cut.end - cut.start))
+    del locator.heading_path[:]
+    locator.heading_path.extend(_common_path(parts))
+    locator.span.start = cut.start
+    locator.span.end = cut.end
+    return locator
+
+
+def _places(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
+    """Return where a part stands: its block's place when it is whole, else as narrow as its anchors or lines allow."""
+    if len(part.text) < len(part.block.text):
+        clipped = _clipped_anchors(part, origin)
+        if clipped:
+            return clipped
+    return [_anchor(part, origin, _own_place(part))] if part.block.locator.WhichOneof("place") else []
+
+
+def _finest(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
+    """Return the anchors of a part; for one without, its own place, so that a citation can name it."""
+    clipped = _clipped_anchors(part, origin)
+    if clipped or not part.block.locator.WhichOneof("place"):
+        return clipped
+    return [_anchor(part, origin, _own_place(part))]
+
+
+def _clipped_anchors(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
+    shift = part.start - part.offset - origin
+    last = part.offset + len(part.text)
+    anchors = []
+    for anchor in part.block.anchors:
+        start, end = max(anchor.span.start, part.offset), min(anchor.span.end, last)
+        if start < end:
+            span = locator_pb2.Span(start=start + shift, end=end + shift)
+            anchors.append(locator_pb2.Anchor(span=span, locator=anchor.locator))
+    return anchors
+
+
+def _anchor(part: PlacedBlock, origin: int, place: locator_pb2.Locator) -> locator_pb2.Anchor:
+    start = part.start - origin
+    return locator_pb2.Anchor(span=locator_pb2.Span(start=start, end=start + len(part.text)), locator=place)
+
+
+def _own_place(part: PlacedBlock) -> locator_pb2.Locator:
+    """Return a part's place; for a part of a block that keeps its line breaks, its own lines."""
+    place = locator_pb2.Locator()
+    place.CopyFrom(part.block.locator)
+    place.ClearField("span")
+    whole = part.block.text
+    if place.HasField("lines") and len(part.text) < len(whole):
+        lines = place.lines
+        if lines.last_line - lines.first_line == whole.count("\n"):
+            lines.first_line += whole.count("\n", 0, part.offset)
+            lines.last_line = lines.first_line + part.text.count("\n")
+    return place
+
+
+def _common_path(parts: Sequence[PlacedBlock]) -> list[str]:
+    """Return the headings above every part; a heading inside the chunk counts for what is below it."""
+    body = [part for part in parts if not part.is_heading] or list(parts)
+    paths = [list(part.block.locator.heading_path) for part in body]
+    if not paths:
+        return []
+    common = paths[0]
+    for path in paths[1:]:
+        length = 0
+        while length < min(len(common), len(path)) and common[length] == path[length]:
+            length += 1
+        common = common[:length]
+    return common

@@ -1,0 +1,150 @@
+"""The strategies that need the text alone: window, paragraphs, sections, tables."""
+
+from collections.abc import Iterable
+
+from footnote.types.v1 import collection_pb2
+
+from footnote_indexing.chunking import divide
+from footnote_indexing.chunking.model import Cut, Piece, PlacedBlock, Region, Sizes
+from footnote_indexing.chunking.pack import Packer
+
+
+class FixedWindow:
+    """Slides a window over the text, ending at sentences where it can."""
+
+    strategy = collection_pb2.CHUNKING_STRATEGY_FIXED_WINDOW
+
+    def __init__(self, sizes: Sizes) -> None:
+        self._sizes = sizes
+        self._packer = Packer(sizes)
+        self._region: Region | None = None
+
+    def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
+        """Take the next blocks; return the chunks that are complete."""
+        cuts: list[Cut] = []
+        for block in blocks:
+            region = block.region()
+            if self._region is not None and region != self._region:
+                cuts += self._packer.flush()
+            self._region = region
+            cuts += self._packer.add(self._pieces(block))
+        return cuts
+
+    def finish(self) -> list[Cut]:
+        """Return what is left."""
+        return self._packer.flush()
+
+    def _pieces(self, block: PlacedBlock) -> Iterable[Piece]:
+        return divide.in_sentences(block, self._sizes)
+
+
+class Paragraph(FixedWindow):
+    """Packs whole paragraphs; only one larger than a chunk is divided."""
+
+    strategy = collection_pb2.CHUNKING_STRATEGY_PARAGRAPH
+
+    def _pieces(self, block: PlacedBlock) -> Iterable[Piece]:
+        return divide.whole(block, self._sizes)
+
+
+class HeadingSection:
+    """One chunk a section; long sections are divided, very short neighbours under the same heading joined."""
+
+    strategy = collection_pb2.CHUNKING_STRATEGY_HEADING_SECTION
+
+    def __init__(self, sizes: Sizes) -> None:
+        self._sizes = sizes
+        self._short = sizes.limit // 5
+        self._packer = Packer(sizes)
+        self._waiting: list[Piece] = []  # short sections, complete
+        self._section: list[Piece] = []  # the section being read, while it fits into one chunk
+        self._parent: tuple[str, ...] | None = None
+        self._region: Region | None = None
+
+    def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
+        """Take the next blocks; return the chunks that are complete."""
+        cuts: list[Cut] = []
+        for block in blocks:
+            region = block.region()
+            if self._region is not None and region != self._region:
+                cuts += self.finish()
+            self._region = region
+            if block.is_heading and not all(piece.block.is_heading for piece in self._section):
+                cuts += self._end_section()
+            elif block.is_heading and not self._packer.empty:
+                cuts += self._packer.flush()
+            for piece in divide.whole(block, self._sizes):
+                cuts += self._add(piece)
+        return cuts
+
+    def finish(self) -> list[Cut]:
+        """Return what is left."""
+        return self._end_section() + self._release()
+
+    def _add(self, piece: Piece) -> list[Cut]:
+        if not self._packer.empty:
+            return self._packer.add([piece])
+        self._section.append(piece)
+        if self._sizes.total(self._section) <= self._sizes.limit:
+            return []
+        cuts = self._release() + self._packer.add(self._section)
+        self._section = []
+        return cuts
+
+    def _end_section(self) -> list[Cut]:
+        if not self._packer.empty:
+            return self._packer.flush()
+        if not self._section:
+            return []
+        cuts: list[Cut] = []
+        parent = _parent(self._section)
+        small = self._sizes.total(self._section) < self._short
+        joined = [*self._waiting, *self._section]
+        if self._waiting and not (small and parent == self._parent and self._sizes.total(joined) <= self._sizes.limit):
+            cuts += self._release()
+            joined = self._section
+        self._waiting, self._section, self._parent = joined, [], parent
+        if not small:
+            cuts += self._release()
+        return cuts
+
+    def _release(self) -> list[Cut]:
+        cuts = [Cut(self._waiting[0].start, self._waiting[-1].end)] if self._waiting else []
+        self._waiting = []
+        return cuts
+
+
+class Table:
+    """Rows of a table together, each whole and with its header in it; text around tables by paragraphs."""
+
+    strategy = collection_pb2.CHUNKING_STRATEGY_TABLE
+
+    def __init__(self, sizes: Sizes) -> None:
+        self._text = Paragraph(sizes)
+        self._rows = Packer(sizes.without_overlap())
+        self._sizes = sizes
+        self._table: tuple[Region, int] | None = None
+
+    def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
+        """Take the next blocks; return the chunks that are complete."""
+        cuts: list[Cut] = []
+        for block in blocks:
+            table = (block.region(), block.block.table) if block.is_row else None
+            if table != self._table:
+                cuts += self._rows.flush() if self._table is not None else self._text.finish()
+                self._table = table
+            if table is None:
+                cuts += self._text.feed([block])
+            else:
+                cuts += self._rows.add(divide.whole(block, self._sizes))
+        return cuts
+
+    def finish(self) -> list[Cut]:
+        """Return what is left."""
+        return self._rows.flush() + self._text.finish()
+
+
+def _parent(section: list[Piece]) -> tuple[str, ...]:
+    """Return the headings above a section's own heading."""
+    path = tuple(section[-1].block.block.locator.heading_path)
+    return path[:-1] if not section[-1].block.is_heading else path

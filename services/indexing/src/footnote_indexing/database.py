@@ -1,0 +1,77 @@
+"""The service's database: SQLite in the data folder, or PostgreSQL by URL."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import time
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, event
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+
+
+def now_ms() -> int:
+    """Return the time in unix milliseconds."""
+    return int(time() * 1000)
+
+
+class Database:
+    """Connections and transactions. Writers of SQLite take turns here instead of finding it locked."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        if not url:
+            folder.mkdir(parents=True, exist_ok=True)
+            url = f"sqlite+aiosqlite:///{folder / 'indexing.db'}"
+        self._engine = create_async_engine(url, pool_pre_ping=not url.startswith("sqlite"))
+        self._turn: asyncio.Lock | None = None
+        if self._engine.dialect.name == "sqlite":
+            self._turn = asyncio.Lock()
+            event.listen(self._engine.sync_engine, "connect", _set_pragmas)
+
+    @property
+    def dialect(self) -> str:
+        """The kind of database: "sqlite" or "postgresql"."""
+        return self._engine.dialect.name
+
+    async def migrate(self) -> None:
+        """Bring the schema up to date."""
+        async with self._engine.begin() as connection:
+            await connection.run_sync(_upgrade)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """Give a connection for queries."""
+        async with self._engine.connect() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """Give a connection in a transaction, committed at the end unless an exception leaves the block."""
+        if self._turn is None:
+            async with self._engine.begin() as connection:
+                yield connection
+        else:
+            async with self._turn, self._engine.begin() as connection:
+                yield connection
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._engine.dispose()
+
+
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _upgrade(connection: Connection) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -1,0 +1,215 @@
+"""From blocks to chunks ready to be embedded and stored."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote_store.rows import chunk_id
+from footnote_text import language, tokens
+from footnote_text.lexical import lexical_text
+
+from footnote_indexing.chunking import auto, make_chunker
+from footnote_indexing.chunking.assemble import TextWindow
+from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, SentenceVectors
+
+_LOOK_BLOCKS, _LOOK_CHARACTERS = 400, 100_000
+"""How much of a document AUTO looks at before it chooses; whatever came until then is held back."""
+_LANGUAGE_FIRST, _LANGUAGE_LAST = 4000, 64_000
+"""Characters after which the language is looked at anew: twice as many each time that it has not changed."""
+_SEPARATOR = " › "
+_MOST_BYTES = 45_000
+"""Of a chunk besides its text, so that the store takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A chunk with the text to embed ("" for a parent, which is not) and the terms to search by."""
+
+    chunk: chunk_pb2.Chunk
+    embedded_text: str
+    lexical_text: str
+
+
+class Drafter:
+    """Cuts one revision of a document; works on a thread, one call at a time."""
+
+    def __init__(
+        self,
+        document: document_pb2.Document,
+        settings: collection_pb2.CollectionSettings,
+        sentence_vectors: SentenceVectors,
+    ) -> None:
+        self._chunking = settings.chunking
+        self._sentence_vectors = sentence_vectors
+        self._document = document
+        self._window = TextWindow()
+        self._waiting: list[PlacedBlock] = []
+        self._waiting_characters = 0
+        self._chunker: Chunker | None = None
+        self._title = document.title
+        self._heading = ""
+        self._languages = _LanguageTracker(document.language)
+        self._base: chunk_pb2.Chunk | None = None
+        self._parent_id = ""
+        self.ordinal = 0
+        self.characters = 0
+        self.strategy = ""
+
+    @property
+    def language(self) -> str:
+        """The language that most of the text is in, "" if unsure."""
+        return self._languages.main()
+
+    def feed(self, blocks: Sequence[document_pb2.Block]) -> list[Draft]:
+        """Take the next blocks; return the chunks that are complete. Raises InvalidArgument for blocks out of place."""
+        placed = self._window.place(blocks)
+        self.characters += sum(len(block.text) for block in placed)
+        if self._chunker is not None:
+            return self._draft(self._chunker.feed(placed))
+        self._waiting += placed
+        self._waiting_characters += sum(len(block.text) for block in placed)
+        if len(self._waiting) < _LOOK_BLOCKS and self._waiting_characters < _LOOK_CHARACTERS:
+            return []
+        return self._begin(" in its first part")
+
+    def finish(self, parsed: document_pb2.ParsedMetadata) -> list[Draft]:
+        """Return the last chunks; what parsing found out fills in title and language where nothing is written yet."""
+        drafts: list[Draft] = []
+        if self._chunker is None:
+            self._title = parsed.title or self._title
+            self._languages.hint(parsed.language)
+            drafts += self._begin()
+        assert self._chunker is not None
+        return drafts + self._draft(self._chunker.finish())
+
+    def _begin(self, looked_at: str = "") -> list[Draft]:
+        """Choose the chunker and give it what was held back."""
+        strategy, reason = self._chunking.strategy, "as the collection sets it"
+        if strategy == collection_pb2.CHUNKING_STRATEGY_AUTO:
+            strategy, reason = auto.choose(self._waiting)
+            reason += looked_at
+        self._chunker = make_chunker(strategy, self._chunking, self._sentence_vectors)
+        self.strategy = auto.describe(strategy, reason)
+        self._heading = next((b.text for b in self._waiting if b.is_heading and b.block.level <= 1), "")
+        self._base = _base(self._document, self._title or self._heading, auto.short_name(strategy))
+        waiting, self._waiting = self._waiting, []
+        return self._draft(self._chunker.feed(waiting))
+
+    def _draft(self, cuts: Sequence[Cut]) -> list[Draft]:
+        drafts = [self._one(cut) for cut in cuts]
+        if cuts:
+            self._window.forget(cuts[-1].parent[0] if cuts[-1].parent else cuts[-1].start)
+        return drafts
+
+    def _one(self, cut: Cut) -> Draft:
+        assert self._base is not None
+        passage = self._window.passage(cut)
+        chunk = chunk_pb2.Chunk()
+        chunk.CopyFrom(self._base)
+        chunk.id = chunk_id(self._document.id, self._document.revision, self.ordinal)
+        chunk.ordinal = self.ordinal
+        chunk.text = passage.text
+        chunk.locator.CopyFrom(passage.locator)
+        chunk.anchors.extend(passage.anchors)
+        chunk.level = cut.level
+        chunk.language = self._languages.of(passage.text)
+        chunk.token_count = tokens.count(passage.text)
+        _bound(chunk)
+        self.ordinal += 1
+        if cut.level == chunk_pb2.CHUNK_LEVEL_PARENT:
+            self._parent_id = chunk.id
+            return Draft(chunk, "", "")
+        if cut.level == chunk_pb2.CHUNK_LEVEL_CHILD:
+            chunk.parent_id = self._parent_id
+        text = embedded_text(chunk, self._chunking.contextual_header)
+        return Draft(chunk, text, lexical_text(text, chunk.language))
+
+
+class _LanguageTracker:
+    """Knows the language of the text as it goes on; a document may change it, but not every sentence is asked."""
+
+    def __init__(self, hint: str) -> None:
+        self._current = hint
+        self._seen: dict[str, int] = {}
+        self._interval = _LANGUAGE_FIRST
+        self._unlooked = _LANGUAGE_LAST
+
+    def hint(self, code: str) -> None:
+        """Take what parsing found as the language of what is too short to tell."""
+        self._current = code or self._current
+
+    def of(self, text: str) -> str:
+        """Return the language of the next passage."""
+        self._unlooked += len(text)
+        if self._unlooked >= self._interval:
+            self._unlooked = 0
+            found = language.detect(text)
+            unchanged = found in ("", self._current)
+            self._interval = min(2 * self._interval, _LANGUAGE_LAST) if unchanged else _LANGUAGE_FIRST
+            self._current = found or self._current
+        self._seen[self._current] = self._seen.get(self._current, 0) + len(text)
+        return self._current
+
+    def main(self) -> str:
+        """Return the language of most of the text."""
+        return max(self._seen, key=self._seen.__getitem__, default="")
+
+
+def _base(document: document_pb2.Document, title: str, strategy: str) -> chunk_pb2.Chunk:
+    """Return what all chunks of a revision have in common."""
+    chunk = chunk_pb2.Chunk(
+        tenant_id=document.tenant_id,
+        owner_id=document.owner_id,
+        collection_id=document.collection_id,
+        document_id=document.id,
+        revision=document.revision,
+        title=title,
+        filename=document.filename,
+        mime_type=document.mime_type,
+        document_type=document.document_type,
+        source_type=document.source_type,
+        processing_strategy=strategy,
+        checksum=document.checksum,
+        tags=document.tags,
+    )
+    if document.HasField("metadata"):
+        chunk.metadata.CopyFrom(document.metadata)
+    if document.HasField("create_time"):
+        chunk.create_time.CopyFrom(document.create_time)
+    if document.HasField("expire_time"):
+        chunk.expire_time.CopyFrom(document.expire_time)
+    return chunk
+
+
+def _bound(chunk: chunk_pb2.Chunk) -> None:
+    """Give up anchors' headings, then the anchors, of a chunk with so many cells that the store would refuse it."""
+    if chunk.ByteSize() - len(chunk.text) <= _MOST_BYTES:
+        return
+    for anchor in chunk.anchors:
+        anchor.locator.ClearField("heading_path")
+    if chunk.ByteSize() - len(chunk.text.encode()) > _MOST_BYTES:
+        chunk.ClearField("anchors")
+
+
+def embedded_text(chunk: chunk_pb2.Chunk, with_header: bool) -> str:
+    """Return what is embedded and searched by words for a chunk: its text, after "title › headings" if so wanted."""
+    if not with_header:
+        return chunk.text
+    parts: list[str] = []
+    for part in (chunk.title, *chunk.locator.heading_path):
+        # What the passage itself begins with needs no repeating.
+        if part and part not in parts and not chunk.text.startswith(part):
+            parts.append(part)
+    return f"{_SEPARATOR.join(parts)}\n{chunk.text}" if parts else chunk.text
+
+
+def fingerprint(document: document_pb2.Document, settings: collection_pb2.CollectionSettings) -> str:
+    """Return what tells whether a revision begun earlier was cut and embedded in the same way."""
+    digest = hashlib.sha256(b"footnote-1")
+    digest.update(document.checksum.encode())
+    digest.update(settings.chunking.SerializeToString(deterministic=True))
+    digest.update(settings.embedding.SerializeToString(deterministic=True))
+    return digest.hexdigest()

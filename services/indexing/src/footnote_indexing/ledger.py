@@ -1,0 +1,385 @@
+"""Which revisions of which documents are being written, searched, or going: the truth that the store is kept to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from footnote_kit.errors import Aborted, FailedPrecondition
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from footnote_indexing.database import Database, now_ms
+from footnote_indexing.tables import revisions
+
+WRITING, CURRENT, RETIRED = "WRITING", "CURRENT", "RETIRED"
+_WRITER_TIMEOUT_MS = 600_000
+"""How long a writer that was overtaken may still be at work; its leavings are purged only then."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionKey:
+    """A revision of a document in a generation of a collection."""
+
+    collection_id: str
+    generation: int
+    document_id: str
+    revision: int
+
+    @property
+    def collection_key(self) -> str:
+        """Value of the store's column of the same name."""
+        return collection_key(self.collection_id, self.generation)
+
+    @property
+    def revision_key(self) -> str:
+        """Value of the store's column of the same name."""
+        return f"{self.document_id}:{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the ledger knows of a revision."""
+
+    key: RevisionKey
+    state: str
+    fingerprint: str
+    strategy: str
+    chunks_expected: int
+    chunks_stored: int
+    contextual_header: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The answer to opening a revision: what there was of it, and which one is searched meanwhile."""
+
+    before: Entry | None
+    current: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What searches of a generation see."""
+
+    documents: int
+    chunks: int
+    characters: int
+
+
+def collection_key(collection_id: str, generation: int) -> str:
+    """Return the store's name of a generation of a collection."""
+    return f"{collection_id}:{generation}"
+
+
+def _is(key: RevisionKey) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        revisions.c.collection_id == key.collection_id,
+        revisions.c.generation == key.generation,
+        revisions.c.document_id == key.document_id,
+        revisions.c.revision == key.revision,
+    )
+
+
+def _siblings(key: RevisionKey) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        revisions.c.collection_id == key.collection_id,
+        revisions.c.generation == key.generation,
+        revisions.c.document_id == key.document_id,
+    )
+
+
+def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
+    return Entry(
+        RevisionKey(row.collection_id, row.generation, row.document_id, row.revision),
+        row.state,
+        row.fingerprint,
+        row.strategy,
+        row.chunks_expected,
+        row.chunks_stored,
+        bool(row.contextual_header),
+    )
+
+
+def _overtaken(key: RevisionKey) -> Aborted:
+    return Aborted(f"Document '{key.document_id}' was deleted or replaced while it was indexed")
+
+
+class Ledger:
+    """Moves revisions through WRITING -> CURRENT -> RETIRED."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def open(self, key: RevisionKey, fingerprint: str, contextual_header: bool) -> Opened:
+        """Announce that a revision is being written: from now on it is hidden. One that is CURRENT stays so.
+
+        Raises FailedPrecondition when a newer revision is already searched, or the document is in another collection.
+        """
+        async with self._database.write() as connection:
+            elsewhere = sa.select(revisions.c.collection_id).where(
+                revisions.c.document_id == key.document_id,
+                revisions.c.collection_id != key.collection_id,
+                revisions.c.state != RETIRED,
+            )
+            if (await connection.execute(elsewhere.limit(1))).first() is not None:
+                # Ids of chunks begin with the document's: the same one in two collections would overwrite the other's.
+                raise FailedPrecondition(f"Document '{key.document_id}' belongs to another collection")
+            rows = (await connection.execute(sa.select(revisions).where(_siblings(key)))).all()
+            before = next((_entry(row) for row in rows if row.revision == key.revision), None)
+            current = next((_entry(row) for row in rows if row.state == CURRENT), None)
+            if current is not None and current.key.revision > key.revision:
+                raise FailedPrecondition(
+                    f"Revision {key.revision} of document '{key.document_id}' is older than {current.key.revision}, "
+                    "which is searched already"
+                )
+            if before is not None and before.state == CURRENT and before.fingerprint == fingerprint:
+                return Opened(before, current)
+            if before is not None and before.state == CURRENT:
+                raise FailedPrecondition(
+                    f"Revision {key.revision} of document '{key.document_id}' is searched already; "
+                    "other content or settings need a new revision"
+                )
+            values = {
+                "state": WRITING, "fingerprint": fingerprint, "contextual_header": contextual_header, "purge_at": None,
+                "updated_at": now_ms(),
+            }  # fmt: skip
+            if before is None:
+                names = ("collection_id", "generation", "document_id", "revision")
+                values |= {name: getattr(key, name) for name in names}
+                await connection.execute(sa.insert(revisions).values(values))
+            else:
+                await connection.execute(sa.update(revisions).where(_is(key)).values(values))
+            return Opened(before, current)
+
+    async def check_writing(self, key: RevisionKey) -> None:
+        """Raise Aborted unless a revision is still to be written."""
+        query = sa.select(revisions.c.state).where(_is(key))
+        async with self._database.read() as connection:
+            if (await connection.execute(query)).scalar_one_or_none() != WRITING:
+                raise _overtaken(key)
+
+    async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
+        """Announce the next revision of each of several documents at once; return their keys in order."""
+        keys = []
+        async with self._database.write() as connection:
+            for document_id in document_ids:
+                first = RevisionKey(collection_id, generation, document_id, 0)
+                newest = sa.select(sa.func.max(revisions.c.revision)).where(_siblings(first))
+                number = int((await connection.execute(newest)).scalar_one() or 0) + 1
+                key = RevisionKey(collection_id, generation, document_id, number)
+                keys.append(key)
+                await connection.execute(
+                    sa.insert(revisions).values(
+                        collection_id=collection_id, generation=generation, document_id=document_id, revision=number,
+                        state=WRITING, fingerprint="", contextual_header=False, updated_at=now_ms(),
+                    )
+                )  # fmt: skip
+        return keys
+
+    async def publish(
+        self,
+        key: RevisionKey,
+        *,
+        strategy: str,
+        language: str,
+        chunks: int,
+        characters: int,
+        expire_at: int | None,
+        grace_ms: int,
+    ) -> None:
+        """Make a revision the one that is searched, and retire the one before, at one moment.
+
+        Raises Aborted when the document or its collection was deleted, or overtaken, while it was written.
+        """
+        async with self._database.write() as connection:
+            await self.publish_on(
+                connection, key, strategy=strategy, language=language, chunks=chunks, characters=characters,
+                expire_at=expire_at, grace_ms=grace_ms,
+            )  # fmt: skip
+
+    async def publish_on(
+        self,
+        connection: AsyncConnection,
+        key: RevisionKey,
+        *,
+        strategy: str,
+        language: str,
+        chunks: int,
+        characters: int,
+        expire_at: int | None,
+        grace_ms: int,
+    ) -> None:
+        """Do what `publish` does inside a transaction that is open already."""
+        now = now_ms()
+        done = await connection.execute(
+            sa.update(revisions)
+            .where(_is(key), revisions.c.state == WRITING)
+            .values(
+                state=CURRENT, strategy=strategy[:256], language=language[:16], chunks_expected=chunks,
+                chunks_stored=chunks, characters=characters, expire_at=expire_at, updated_at=now,
+            )
+        )  # fmt: skip
+        if done.rowcount != 1:
+            raise _overtaken(key)
+        others = [_siblings(key), revisions.c.revision != key.revision]
+        await connection.execute(
+            sa.update(revisions)
+            .where(*others, revisions.c.state == CURRENT)
+            .values(state=RETIRED, purge_at=now + grace_ms, updated_at=now)
+        )
+        await connection.execute(
+            sa.update(revisions)
+            .where(*others, revisions.c.state == WRITING)
+            .values(state=RETIRED, purge_at=now + _WRITER_TIMEOUT_MS, updated_at=now)
+        )
+
+    async def expect(self, key: RevisionKey, chunks: int) -> None:
+        """Record how many chunks a revision was cut into, before it is complete."""
+        async with self._database.write() as connection:
+            await connection.execute(sa.update(revisions).where(_is(key)).values(chunks_expected=chunks))
+
+    async def retire_document(self, collection_id: str, document_id: str, revision: int) -> list[RevisionKey]:
+        """Hide a document's revisions, all of them for revision 0, for good; return them for purging.
+
+        The entries stay until the sweeper has purged once more: a writer may still be at work on one.
+        """
+        chosen = [revisions.c.collection_id == collection_id, revisions.c.document_id == document_id]
+        if revision:
+            chosen.append(revisions.c.revision == revision)
+        async with self._database.write() as connection:
+            rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
+            for row in rows:
+                entry = _entry(row)
+                purge_at = now_ms() + (_WRITER_TIMEOUT_MS if entry.state == WRITING else 1000)
+                await connection.execute(
+                    sa.update(revisions)
+                    .where(_is(entry.key))
+                    .values(state=RETIRED, purge_at=purge_at, updated_at=now_ms())
+                )
+            return [_entry(row).key for row in rows]
+
+    async def drop(self, connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
+        """Forget all of a collection, or of one generation, whose rows are purged together, inside a transaction.
+
+        What is being written is retired instead: its writer must notice.
+        """
+        chosen = [revisions.c.collection_id == collection_id]
+        if generation:
+            chosen.append(revisions.c.generation == generation)
+        await connection.execute(sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT))
+        await connection.execute(
+            sa.update(revisions)
+            .where(*chosen, revisions.c.state == WRITING)
+            .values(state=RETIRED, purge_at=now_ms() + _WRITER_TIMEOUT_MS, updated_at=now_ms())
+        )
+
+    async def abandon(self, key: RevisionKey) -> None:
+        """Give up a revision that is being written; its rows stay hidden and are purged soon."""
+        async with self._database.write() as connection:
+            await connection.execute(
+                sa.update(revisions)
+                .where(_is(key), revisions.c.state == WRITING)
+                .values(state=RETIRED, purge_at=now_ms(), updated_at=now_ms())
+            )
+
+    async def hidden(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
+        """Return the revision keys that searches must not see, by collection id, for (collection, generation) pairs."""
+        result: dict[str, list[str]] = {collection_id: [] for collection_id, _ in pairs}
+        if not pairs:
+            return result
+        query = sa.select(revisions.c.collection_id, revisions.c.document_id, revisions.c.revision).where(
+            sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs), revisions.c.state != CURRENT
+        )
+        async with self._database.read() as connection:
+            for collection_id, document_id, revision in await connection.execute(query):
+                result[collection_id].append(f"{document_id}:{revision}")
+        return result
+
+    async def languages(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
+        """Return the languages of what is searched, most frequent first, by collection id."""
+        result: dict[str, list[str]] = {collection_id: [] for collection_id, _ in pairs}
+        if not pairs:
+            return result
+        count = sa.func.count()
+        query = (
+            sa.select(revisions.c.collection_id, revisions.c.language)
+            .where(
+                sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
+                revisions.c.state == CURRENT,
+                revisions.c.language != "",
+            )
+            .group_by(revisions.c.collection_id, revisions.c.language)
+            .order_by(count.desc(), revisions.c.language)
+        )
+        async with self._database.read() as connection:
+            for collection_id, language in await connection.execute(query):
+                result[collection_id].append(language)
+        return result
+
+    async def totals(self, pairs: Sequence[tuple[str, int]]) -> dict[str, Totals]:
+        """Return what searches see just now, by collection id."""
+        result = {collection_id: Totals(0, 0, 0) for collection_id, _ in pairs}
+        if not pairs:
+            return result
+        query = (
+            sa.select(
+                revisions.c.collection_id,
+                sa.func.count(),
+                sa.func.coalesce(sa.func.sum(revisions.c.chunks_stored), 0),
+                sa.func.coalesce(sa.func.sum(revisions.c.characters), 0),
+            )
+            .where(
+                sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
+                revisions.c.state == CURRENT,
+                sa.or_(revisions.c.expire_at.is_(None), revisions.c.expire_at > now_ms()),
+            )
+            .group_by(revisions.c.collection_id)
+        )
+        async with self._database.read() as connection:
+            for collection_id, documents, chunks, characters in await connection.execute(query):
+                result[collection_id] = Totals(int(documents), int(chunks), int(characters))
+        return result
+
+    async def expected_rows(self, collection_id: str, generation: int, every_state: bool = False) -> dict[str, int]:
+        """Return the chunks recorded by revision key, of what is searched or of all."""
+        query = sa.select(revisions.c.document_id, revisions.c.revision, revisions.c.chunks_stored).where(
+            revisions.c.collection_id == collection_id, revisions.c.generation == generation
+        )
+        if not every_state:
+            query = query.where(revisions.c.state == CURRENT)
+        async with self._database.read() as connection:
+            return {f"{document}:{number}": int(chunks) for document, number, chunks in await connection.execute(query)}
+
+    async def due(self, limit: int) -> list[Entry]:
+        """Return retired revisions whose time to be purged has come."""
+        query = sa.select(revisions).where(revisions.c.purge_at <= now_ms()).order_by(revisions.c.purge_at).limit(limit)
+        async with self._database.read() as connection:
+            return [_entry(row) for row in await connection.execute(query)]
+
+    async def drop_generation(self, collection_id: str, generation: int) -> bool:
+        """Forget a purged generation's entries; return whether any is left because its writer may be at work."""
+        async with self._database.write() as connection:
+            await self.drop(connection, collection_id, generation)
+            query = sa.select(revisions.c.revision).where(
+                revisions.c.collection_id == collection_id, revisions.c.generation == generation
+            )
+            return (await connection.execute(query.limit(1))).first() is not None
+
+    async def forget(self, key: RevisionKey) -> None:
+        """Drop the entry of a revision whose rows are purged."""
+        async with self._database.write() as connection:
+            await connection.execute(sa.delete(revisions).where(_is(key), revisions.c.state == RETIRED))
+
+    async def retire_stale(self, expired_before: int, abandoned_before: int) -> int:
+        """Retire what expired before one time and what was begun, and never completed, before another."""
+        async with self._database.write() as connection:
+            expired = await connection.execute(
+                sa.update(revisions)
+                .where(revisions.c.state == CURRENT, revisions.c.expire_at <= expired_before)
+                .values(state=RETIRED, purge_at=now_ms())
+            )
+            abandoned = await connection.execute(
+                sa.update(revisions)
+                .where(revisions.c.state == WRITING, revisions.c.updated_at <= abandoned_before)
+                .values(state=RETIRED, purge_at=now_ms())
+            )
+            return expired.rowcount + abandoned.rowcount

@@ -1,0 +1,53 @@
+"""Messages of conversations for memory search."""
+
+from collections.abc import Sequence
+
+from footnote.types.v1 import answer_pb2, scope_pb2
+from footnote_kit.errors import InvalidArgument
+from footnote_store.compiler import quote
+from footnote_store.rows import MessageRow
+
+from footnote_indexing.ports import ChunkStore
+from footnote_indexing.vectorizers import Vectorizers
+
+_MOST = 1000
+
+
+class Messages:
+    """Embeds messages with the deployment's own provider and keeps them, each for its user."""
+
+    def __init__(self, store: ChunkStore, vectorizers: Vectorizers) -> None:
+        self._store = store
+        self._vectorizers = vectorizers
+
+    async def remember(self, scope: scope_pb2.Scope, messages: Sequence[answer_pb2.MemoryMessage]) -> int:
+        """Embed and store messages; blank ones are left out. Returns how many were stored."""
+        if len(messages) > _MOST:
+            raise InvalidArgument.field("messages", f"must be at most {_MOST}")
+        for message in messages:
+            if not message.message_id or not message.conversation_id:
+                raise InvalidArgument.field("messages", "must each have message_id and conversation_id")
+        kept = [message for message in messages if message.text.strip()]
+        if not kept:
+            return 0
+        vectorizer = await self._vectorizers.default()
+        texts = [message.text for message in kept]
+        embedded = await vectorizer.embed([vectorizer.key(text) for text in texts], texts, {})
+        space = await self._store.ensure_message_space(vectorizer.settings.dimensions)
+        rows = [
+            MessageRow(message, scope.tenant_id, scope.user_id, vector)
+            for message, vector in zip(kept, embedded.vectors, strict=True)
+        ]
+        return await self._store.upsert_messages(space, rows)
+
+    async def forget(self, scope: scope_pb2.Scope, conversation_id: str) -> int:
+        """Remove the messages of one of the user's conversations; returns how many there were."""
+        if not conversation_id:
+            raise InvalidArgument.field("conversation_id", "is required")
+        vectorizer = await self._vectorizers.default()
+        space = await self._store.ensure_message_space(vectorizer.settings.dimensions)
+        expr = (
+            f"tenant_id == {quote(scope.tenant_id)} and user_id == {quote(scope.user_id)} "
+            f"and conversation_id == {quote(conversation_id)}"
+        )
+        return await self._store.delete(space, expr)

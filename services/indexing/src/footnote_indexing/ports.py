@@ -1,0 +1,78 @@
+"""What the logic needs from outside, as protocols."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from footnote.types.v1 import chunk_pb2
+from footnote_providers.base import Vectors
+from footnote_store.rows import MessageRow, Row
+
+
+class ChunkStore(Protocol):
+    """The part of the vector store that indexing writes through; see footnote_store.store."""
+
+    async def ensure_space(self, dimensions: int, variant: int = ..., timeout: float = ...) -> str:
+        """Make the physical collection for a dimension if it is absent; return its name."""
+        ...
+
+    async def ensure_message_space(self, dimensions: int, timeout: float = ...) -> str:
+        """Make the physical collection for messages if it is absent; return its name."""
+        ...
+
+    async def upsert(self, space: str, rows: Sequence[Row], timeout: float = ...) -> int:
+        """Write rows; return how many were confirmed."""
+        ...
+
+    async def query(
+        self, space: str, expr: str, limit: int, offset: int = ..., timeout: float = ...
+    ) -> list[chunk_pb2.Chunk]:
+        """Read chunks in order of their ids."""
+        ...
+
+    async def ids(self, space: str, expr: str, limit: int, timeout: float = ...) -> list[str]:
+        """Return ids of rows in order."""
+        ...
+
+    async def vectors(self, space: str, ids: Sequence[str], timeout: float = ...) -> dict[str, Vectors]:
+        """Return the vectors of rows by id, each of shape (dimensions,); ids that are not there are left out."""
+        ...
+
+    async def count(self, space: str, expr: str, timeout: float = ...) -> int:
+        """Count rows."""
+        ...
+
+    async def delete(self, space: str, expr: str, timeout: float = ...) -> int:
+        """Remove rows; return how many there were."""
+        ...
+
+    async def upsert_messages(self, space: str, rows: Sequence[MessageRow], timeout: float = ...) -> int:
+        """Write messages; return how many were confirmed."""
+        ...
+
+    async def health(self, timeout: float = ...) -> dict[str, Any]:
+        """Say how the store is; raises Unavailable when it does not answer."""
+        ...
+
+
+class EmbeddingCache(Protocol):
+    """Vectors by key; a cache that does not answer counts as empty and never fails a document."""
+
+    async def get(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
+        """Return the vectors that are there, each of shape (dimensions,)."""
+        ...
+
+    async def put(self, vectors: Mapping[str, Vectors]) -> None:
+        """Keep vectors for the cache's time to live."""
+        ...
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Forget vectors."""
+        ...
+
+    async def count(self) -> int:
+        """Return the number of entries, an estimate where an exact one is dear."""
+        ...
+
+    async def close(self) -> None:
+        """Free what it holds."""
+        ...

@@ -1,0 +1,195 @@
+"""Translates between the messages of footnote.indexing.v1 and the logic."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from footnote.indexing.v1 import indexing_service_pb2 as pb
+from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote.types.v1 import provider_pb2
+from footnote_kit.errors import InvalidArgument
+from google.protobuf import json_format
+
+from footnote_indexing.collections import Collections
+from footnote_indexing.index_document import Part, Result
+from footnote_indexing.indexing import Indexing
+from footnote_indexing.messages import Messages
+from footnote_indexing.providers import Providers
+from footnote_indexing.vectorizers import Vectorizers
+from footnote_indexing.vectors import VectorText, VectorTexts
+
+
+class IndexingServicer(pb_grpc.IndexingServiceServicer):
+    """The RPCs of the indexing stage."""
+
+    def __init__(
+        self,
+        indexing: Indexing,
+        collections: Collections,
+        vectors: VectorTexts,
+        messages: Messages,
+        providers: Providers,
+        vectorizers: Vectorizers,
+    ) -> None:
+        self._indexing = indexing
+        self._collections = collections
+        self._vectors = vectors
+        self._messages = messages
+        self._providers = providers
+        self._vectorizers = vectorizers
+
+    async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
+        """Create a collection."""
+        created = await self._collections.create(request.scope, request.collection)
+        return pb.CreateCollectionResponse(collection=created)
+
+    async def GetCollection(self, request: pb.GetCollectionRequest, context: Any) -> pb.GetCollectionResponse:
+        """Return one collection."""
+        found = await self._collections.find(request.scope, request.collection)
+        return pb.GetCollectionResponse(collection=(await self._collections.with_counts([found]))[0])
+
+    async def ListCollections(self, request: pb.ListCollectionsRequest, context: Any) -> pb.ListCollectionsResponse:
+        """Return a page of collections."""
+        page, token, total = await self._collections.page(request.scope, request.page_size, request.page_token)
+        return pb.ListCollectionsResponse(collections=page, next_page_token=token, total_size=total)
+
+    async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Any) -> pb.UpdateCollectionResponse:
+        """Change a collection."""
+        changed = await self._indexing.update(request.scope, request.collection, request.update_mask.paths)
+        return pb.UpdateCollectionResponse(collection=changed)
+
+    async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Any) -> pb.DeleteCollectionResponse:
+        """Delete a collection."""
+        collection_id, chunks = await self._indexing.delete_collection(request.scope, request.collection)
+        return pb.DeleteCollectionResponse(collection_id=collection_id, chunks_deleted=chunks)
+
+    async def ResolveCollections(
+        self, request: pb.ResolveCollectionsRequest, context: Any
+    ) -> pb.ResolveCollectionsResponse:
+        """Return what a search must know."""
+        resolved = await self._indexing.resolve(request.scope, request.collections)
+        return pb.ResolveCollectionsResponse(
+            collections=[
+                pb.SearchableCollection(
+                    collection=item.collection,
+                    space=item.generation.space,
+                    collection_key=item.generation.collection_key,
+                    hidden_revisions=item.hidden,
+                    languages=item.languages,
+                )
+                for item in resolved
+            ]
+        )
+
+    async def IndexDocument(
+        self, request_iterator: AsyncIterator[pb.IndexDocumentRequest], context: Any
+    ) -> AsyncIterator[pb.IndexDocumentResponse]:
+        """Index one revision of a document."""
+        first = await anext(aiter(request_iterator), None)
+        if first is None or first.WhichOneof("payload") != "header":
+            raise InvalidArgument.field("header", "must be the first message")
+        events = self._indexing.index(first.scope, first.header.document, _parts(request_iterator))
+        async for event in events:
+            if isinstance(event, Result):
+                yield pb.IndexDocumentResponse(result=_result(event))
+            else:
+                yield pb.IndexDocumentResponse(progress=event)
+
+    async def DeleteDocumentChunks(
+        self, request: pb.DeleteDocumentChunksRequest, context: Any
+    ) -> pb.DeleteDocumentChunksResponse:
+        """Remove a document's chunks."""
+        removed = await self._indexing.delete_document(
+            request.scope, request.collection_id, request.document_id, request.revision
+        )
+        return pb.DeleteDocumentChunksResponse(chunks_deleted=removed)
+
+    async def AddVectors(self, request: pb.AddVectorsRequest, context: Any) -> pb.AddVectorsResponse:
+        """Add texts with vectors."""
+        documents = [
+            VectorText(
+                id=document.id,
+                text=document.text,
+                metadata=document.metadata,
+                embedding=document.embedding,
+                raw=document.raw_embedding if document.HasField("raw_embedding") else None,
+            )
+            for document in request.documents
+        ]
+        ids = await self._vectors.add(request.scope, request.collection, documents)
+        return pb.AddVectorsResponse(count=len(ids), ids=ids)
+
+    async def IndexMessages(self, request: pb.IndexMessagesRequest, context: Any) -> pb.IndexMessagesResponse:
+        """Remember messages."""
+        return pb.IndexMessagesResponse(count=await self._messages.remember(request.scope, request.messages))
+
+    async def DeleteMessages(self, request: pb.DeleteMessagesRequest, context: Any) -> pb.DeleteMessagesResponse:
+        """Forget a conversation's messages."""
+        return pb.DeleteMessagesResponse(count=await self._messages.forget(request.scope, request.conversation_id))
+
+    async def GetIndexStats(self, request: pb.GetIndexStatsRequest, context: Any) -> pb.GetIndexStatsResponse:
+        """Return counts."""
+        stats = await self._indexing.stats(request.scope, request.collections)
+        counters = self._vectorizers.counters
+        return pb.GetIndexStatsResponse(
+            collections=[
+                pb.CollectionStats(
+                    collection=item.found.collection.name,
+                    collection_id=item.found.collection.id,
+                    rows=item.rows,
+                    visible_rows=item.visible_rows,
+                    documents=item.documents,
+                    bytes=item.bytes,
+                    dimensions=item.found.generation.embedding.dimensions,
+                )
+                for item in stats
+            ],
+            cache_entries=await self._vectorizers.cache_entries(),
+            cache_hits=counters.cache_hits,
+            cache_misses=counters.cache_misses,
+            embedding_calls=counters.calls,
+        )
+
+    async def ListProviders(self, request: pb.ListProvidersRequest, context: Any) -> pb.ListProvidersResponse:
+        """Return the providers."""
+        return pb.ListProvidersResponse(providers=self._providers.descriptors())
+
+    async def ValidateProvider(self, request: pb.ValidateProviderRequest, context: Any) -> pb.ValidateProviderResponse:
+        """Check settings."""
+        problems = self._providers.validate(request.kind, request.id, json_format.MessageToDict(request.settings))
+        return pb.ValidateProviderResponse(valid=not problems, problems=problems)
+
+    async def CheckProvider(self, request: pb.CheckProviderRequest, context: Any) -> pb.CheckProviderResponse:
+        """Call a provider."""
+        settings = json_format.MessageToDict(request.settings)
+        checked = await self._providers.check(request.kind, request.id, settings)
+        health = provider_pb2.ProviderHealth(
+            kind=request.kind, id=request.id, healthy=checked.healthy, error=checked.error
+        )
+        health.check_time.GetCurrentTime()
+        health.latency.FromMicroseconds(int(checked.latency * 1e6))
+        json_format.ParseDict(dict(checked.details), health.details)
+        return pb.CheckProviderResponse(health=health)
+
+
+async def _parts(requests: AsyncIterator[pb.IndexDocumentRequest]) -> AsyncIterator[Part]:
+    """Return what follows the header."""
+    async for request in requests:
+        kind = request.WhichOneof("payload")
+        if kind == "blocks":
+            yield request.blocks.blocks
+        elif kind == "metadata":
+            yield request.metadata
+        else:
+            raise InvalidArgument.field("payload", "must be blocks or metadata after the first message")
+
+
+def _result(result: Result) -> pb.IndexResult:
+    return pb.IndexResult(
+        chunks_expected=result.chunks_expected,
+        chunks_stored=result.chunks_stored,
+        processing_strategy=result.strategy,
+        embedded=result.tally.embedded,
+        cache_hits=result.tally.cache_hits,
+        unchanged=result.tally.unchanged,
+        usage=result.usage,
+    )

@@ -1,0 +1,56 @@
+"""The tables of the indexing service."""
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData()
+
+# Times are unix milliseconds: SQLite has no time type, and nothing here is read by people.
+collections = sa.Table(
+    "indexing_collections",
+    metadata,
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("tenant_id", sa.String(256), nullable=False),
+    sa.Column("name", sa.String(128), nullable=False),
+    sa.Column("owner_id", sa.String(256), nullable=False),
+    sa.Column("visibility", sa.Integer, nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),  # types.v1.Collection: description, metadata, settings
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("updated_at", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint("tenant_id", "name"),
+)
+
+generations = sa.Table(
+    "indexing_generations",
+    metadata,
+    sa.Column("collection_id", sa.String(64), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("tenant_id", sa.String(256), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("variant", sa.Integer, nullable=False),
+    sa.Column("embedding", sa.LargeBinary, nullable=False),  # types.v1.EmbeddingSettings, dimensions filled in
+    sa.Column("purge_at", sa.BigInteger, nullable=True, index=True),
+)
+
+revisions = sa.Table(
+    "indexing_revisions",
+    metadata,
+    sa.Column("collection_id", sa.String(64), primary_key=True),
+    sa.Column("generation", sa.Integer, primary_key=True),
+    sa.Column("document_id", sa.String(512), primary_key=True),
+    sa.Column("revision", sa.BigInteger, primary_key=True),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("fingerprint", sa.String(64), nullable=False),
+    sa.Column("contextual_header", sa.Boolean, nullable=False),
+    sa.Column("strategy", sa.String(256), nullable=False, server_default=""),
+    sa.Column("language", sa.String(16), nullable=False, server_default=""),
+    sa.Column("chunks_expected", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("chunks_stored", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("characters", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("expire_at", sa.BigInteger, nullable=True, index=True),
+    sa.Column("purge_at", sa.BigInteger, nullable=True, index=True),
+    sa.Column("updated_at", sa.BigInteger, nullable=False),
+)
+sa.Index("indexing_revisions_by_document", revisions.c.document_id)
+sa.Index("indexing_revisions_by_state", revisions.c.collection_id, revisions.c.generation, revisions.c.state)

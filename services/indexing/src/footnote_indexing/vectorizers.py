@@ -1,0 +1,157 @@
+"""Texts to vectors: the provider of a collection, behind the cache and a bound on calls under way."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+from footnote.types.v1 import collection_pb2
+from footnote_kit import names
+from footnote_kit.telemetry import counter, span
+from footnote_providers import registry
+from footnote_providers.base import EmbeddingProvider, Vectors
+from footnote_providers.settings import DefaultSettings
+
+from footnote_indexing.ports import EmbeddingCache
+
+
+@dataclass(slots=True)
+class Counters:
+    """What happened since the start."""
+
+    cache_hits: int = 0
+    cache_misses: int = 0
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Vectors in the order of the texts, and which rows were sent to the provider."""
+
+    vectors: Vectors
+    sent: Sequence[int]
+
+
+class Vectorizer:
+    """One provider as a collection uses it."""
+
+    def __init__(
+        self,
+        settings: collection_pb2.EmbeddingSettings,
+        provider: EmbeddingProvider,
+        cache: EmbeddingCache,
+        counters: Counters,
+    ) -> None:
+        self.settings = settings
+        self.provider = provider
+        self._cache = cache
+        self._counters = counters
+        self._turns = asyncio.Semaphore(provider.max_in_flight)
+        tag = (settings.provider, settings.model, str(settings.dimensions))
+        self._prefix = sha256("\0".join(tag).encode() + settings.settings.SerializeToString(deterministic=True))
+
+    def key(self, text: str) -> str:
+        """Return the cache's key: SHA-256 of provider, model, dimensions, settings and text."""
+        digest = self._prefix.copy()
+        digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    async def embed(self, keys: Sequence[str], texts: Sequence[str], known: Mapping[str, Vectors]) -> Embedded:
+        """Embed texts whose `key`s are given: by `known` vectors, else the cache, else the provider."""
+        found = dict(known)
+        asked = list({key for key in keys if key not in found})
+        if asked:
+            hits = await self._cache.get(asked)
+            found.update((key, vector) for key, vector in hits.items() if len(vector) == self.settings.dimensions)
+        self._count_lookups(len(asked), [key for key in asked if key in found])
+        missing: dict[str, int] = {}
+        for row, key in enumerate(keys):
+            if key not in found:
+                missing.setdefault(key, row)
+        if missing:
+            made = await self._call([texts[row] for row in missing.values()])
+            fresh = dict(zip(missing, made, strict=True))
+            found.update(fresh)
+            await self._cache.put(fresh)
+        vectors = (
+            np.stack([found[key] for key in keys]) if keys else np.zeros((0, self.settings.dimensions), np.float32)
+        )
+        return Embedded(vectors, list(missing.values()))
+
+    async def _call(self, texts: Sequence[str]) -> Vectors:
+        """Call the provider in batches that it takes; several are under way at once, each in its turn."""
+        size = self.provider.max_batch
+        parts = [texts[start : start + size] for start in range(0, len(texts), size)]
+        return np.concatenate(await asyncio.gather(*(self._call_once(part) for part in parts)))
+
+    async def _call_once(self, texts: Sequence[str]) -> Vectors:
+        attributes = {
+            names.GEN_AI_OPERATION: "embeddings",
+            names.GEN_AI_PROVIDER: self.settings.provider,
+            names.GEN_AI_REQUEST_MODEL: self.settings.model,
+        }
+        outcome = "failed"
+        async with self._turns:
+            with span(f"embeddings {self.settings.model}", {**attributes, names.CHUNKS: len(texts)}):
+                self._counters.calls += 1
+                try:
+                    vectors = await self.provider.embed_documents(texts)
+                    outcome = "ok"
+                finally:
+                    provider = {names.GEN_AI_PROVIDER: self.settings.provider}
+                    counter("footnote.embedding.calls").add(1, {**provider, "outcome": outcome})
+        counter("footnote.embedding.texts").add(len(texts), provider)
+        return vectors
+
+    async def forget(self, texts: Sequence[str]) -> None:
+        """Drop the vectors of texts from the cache."""
+        await self._cache.delete([self.key(text) for text in texts])
+
+    def _count_lookups(self, asked: int, hits: Sequence[str]) -> None:
+        self._counters.cache_hits += len(hits)
+        self._counters.cache_misses += asked - len(hits)
+        lookups = counter("footnote.embedding.cache")
+        if hits:
+            lookups.add(len(hits), {"outcome": "hit"})
+        if asked > len(hits):
+            lookups.add(asked - len(hits), {"outcome": "miss"})
+
+
+class Vectorizers:
+    """Makes and keeps one `Vectorizer` for each embedding settings in use."""
+
+    def __init__(self, cache: EmbeddingCache, defaults: DefaultSettings) -> None:
+        self._cache = cache
+        self._defaults = defaults
+        self._made: dict[bytes, Vectorizer] = {}
+        self.counters = Counters()
+
+    async def resolve(self, settings: collection_pb2.EmbeddingSettings) -> collection_pb2.EmbeddingSettings:
+        """Return settings with provider, model and dimensions filled in; may call the provider to learn the last.
+
+        Raises InvalidArgument(PROVIDER_INVALID) for wrong settings, Unavailable(PROVIDER_FAILED) without an answer.
+        """
+        chosen = registry.with_defaults(settings, self._defaults)
+        provider = await registry.acreate(chosen)
+        if not provider.dimensions:
+            await provider.embed_query("dimensions")
+        chosen.dimensions = provider.dimensions
+        chosen.model = provider.model
+        return chosen
+
+    async def get(self, settings: collection_pb2.EmbeddingSettings) -> Vectorizer:
+        """Return the vectorizer for resolved settings."""
+        key = settings.SerializeToString(deterministic=True)
+        if key not in self._made:
+            provider = await registry.acreate(settings)
+            self._made.setdefault(key, Vectorizer(settings, provider, self._cache, self.counters))
+        return self._made[key]
+
+    async def default(self) -> Vectorizer:
+        """Return the deployment's own, for what belongs to no collection."""
+        return await self.get(await self.resolve(collection_pb2.EmbeddingSettings()))
+
+    async def cache_entries(self) -> int:
+        """Return the number of entries in the cache."""
+        return await self._cache.count()

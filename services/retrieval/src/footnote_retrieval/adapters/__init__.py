@@ -1,0 +1,1 @@
+"""What retrieval reaches outside: indexing for collections, the registry for embedding providers."""

@@ -1,0 +1,49 @@
+"""Query vectors from the registered embedding providers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+
+from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote_providers import registry
+from footnote_providers.base import EmbeddingProvider
+
+from footnote_retrieval.ports import QueryVector
+
+
+class ProviderEmbedder:
+    """Embeds queries by the settings of their collections, the last few hundred vectors kept.
+
+    Pages of one search, and the memory search beside it, ask for the same vector again.
+    """
+
+    def __init__(self, keep: int = 512) -> None:
+        self._kept: OrderedDict[tuple[bytes, bytes], QueryVector] = OrderedDict()
+        self._keep = keep
+
+    async def _provider(self, settings: EmbeddingSettings) -> EmbeddingProvider:
+        return await registry.acreate(settings)
+
+    async def embed_query(self, settings: EmbeddingSettings, text: str) -> QueryVector:
+        """Embed one query; raises Unavailable with the provider's words when it fails."""
+        key = (settings.SerializeToString(deterministic=True), hashlib.sha256(text.encode(errors="replace")).digest())
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        provider = await self._provider(settings)
+        made = QueryVector(await provider.embed_query(text), provider.recommended_dense_weight)
+        self._kept[key] = made
+        if len(self._kept) > self._keep:
+            self._kept.popitem(last=False)
+        return made
+
+    async def dense_weight(self, settings: EmbeddingSettings) -> float:
+        """Return the weight that the provider recommends."""
+        chosen = registry.with_defaults(settings)
+        registration = registry.registrations().get(chosen.provider)
+        return registration.recommended_dense_weight if registration else 0.0
+
+    async def close(self) -> None:
+        """Close the providers."""
+        await registry.close_all()

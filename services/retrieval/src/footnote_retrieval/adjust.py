@@ -1,0 +1,118 @@
+"""What happens to the fused list before it is cut: recency, repetitions, files that must be there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from footnote_retrieval.files import NamedFile
+from footnote_retrieval.model import Candidate
+from footnote_retrieval.proximity import MOST, TOP, proximity
+
+_SHINGLE = 3
+_SHORT = 8  # terms; shorter passages count as repetitions only when they are equal
+
+
+def order(candidates: list[Candidate]) -> None:
+    """Sort best first; equal scores by newer document, then by reading order."""
+    candidates.sort(
+        key=lambda c: (-round(c.score, 9), -c.hit.chunk.create_time.seconds, c.hit.chunk.id),
+    )
+
+
+def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str]) -> None:
+    """Lift passages in which the query's words stand together; scores stay within 0..1. Candidates come best first.
+
+    score' = (score + proximity) / (1 + the most that proximity can be)
+    """
+    if len(set(query)) < 2:
+        return  # one word stands with nothing
+    for position, candidate in enumerate(candidates):
+        close = proximity(query, candidate.hit.lexical_text.split()) if position < TOP else 0.0
+        lifted = (candidate.score + close) / (1 + MOST)
+        candidate.adjust("proximity", lifted - candidate.score, f"words of the query together: {close / MOST:.0%}")
+
+
+def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: float, now: float) -> None:
+    """Add to each score a share that halves with every `half_life` seconds of age; scores stay within 0..1.
+
+    score' = (score + weight · 2^(−age / half_life)) / (1 + weight)
+    """
+    if weight <= 0:
+        return
+    for candidate in candidates:
+        age = max(0.0, now - candidate.hit.chunk.create_time.ToMilliseconds() / 1000)
+        boosted = (candidate.score + weight * math.pow(2.0, -age / half_life)) / (1 + weight)
+        days = age / 86_400
+        candidate.adjust("recency", boosted - candidate.score, f"{days:.1f} days old")
+
+
+def _shingles(lexical_text: str) -> frozenset[tuple[str, ...]]:
+    words = lexical_text.split()
+    if len(words) < _SHORT:
+        return frozenset([tuple(words)])
+    return frozenset(zip(words, words[1:], words[2:], strict=False))
+
+
+class Repetitions:
+    """Finds passages that say nearly the same as one kept before: Jaccard index of runs of three search terms."""
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+        self._kept: list[tuple[str, frozenset[tuple[str, ...]]]] = []
+
+    def original(self, chunk_id: str, lexical_text: str) -> str:
+        """Return the id of the passage that this one repeats, or "" after keeping it as new."""
+        mine = _shingles(lexical_text)
+        for kept_id, theirs in self._kept:
+            smaller, larger = sorted((len(mine), len(theirs)))
+            if smaller < self._threshold * larger:
+                continue
+            common = len(mine & theirs)
+            if common >= self._threshold * (len(mine) + len(theirs) - common):
+                return kept_id
+        self._kept.append((chunk_id, mine))
+        return ""
+
+
+def without_repetitions(candidates: Sequence[Candidate], wanted: int, threshold: float) -> list[Candidate]:
+    """Return the first `wanted` candidates, leaving out near repetitions of one before."""
+    repetitions = Repetitions(threshold)
+    kept: list[Candidate] = []
+    by_id: dict[str, Candidate] = {}
+    for candidate in candidates:
+        if len(kept) >= wanted:
+            break
+        original = repetitions.original(candidate.hit.chunk.id, candidate.hit.lexical_text)
+        if original:
+            by_id[original].adjust("near_duplicate", 0.0, f"stands also for {candidate.hit.chunk.id}")
+            continue
+        kept.append(candidate)
+        by_id[candidate.hit.chunk.id] = candidate
+    return kept
+
+
+def guarantee_files(ranked: list[Candidate], files: Sequence[NamedFile], wanted: int) -> list[Candidate]:
+    """Put the best chunk of each named file among the first `wanted`, best first otherwise."""
+    if len(files) < 2 or wanted < 2:
+        return ranked
+    owner = {document_id: index for index, file in enumerate(files) for document_id in file.document_ids}
+    best: dict[int, Candidate] = {}
+    for candidate in ranked:
+        index = owner.get(candidate.hit.chunk.document_id)
+        if index is not None:
+            best.setdefault(index, candidate)
+    guaranteed = list(best.values())[:wanted]
+    head = ranked[:wanted]
+    missing = [candidate for candidate in guaranteed if not any(candidate is c for c in head)]
+    for candidate in missing:
+        # The weakest that is nobody's only chunk makes room.
+        for index in range(len(head) - 1, -1, -1):
+            if not any(head[index] is g for g in guaranteed):
+                del head[index]
+                break
+        candidate.adjust("file_named", 0.0, f"the question names {candidate.hit.chunk.filename}")
+        head.append(candidate)
+    order(head)
+    chosen = {id(candidate) for candidate in head}
+    return head + [candidate for candidate in ranked if id(candidate) not in chosen]

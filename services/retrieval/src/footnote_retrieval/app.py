@@ -1,0 +1,50 @@
+"""The retrieval service put together."""
+
+from __future__ import annotations
+
+from footnote.retrieval.v1.retrieval_service_pb2 import DESCRIPTOR
+from footnote.retrieval.v1.retrieval_service_pb2_grpc import add_RetrievalServiceServicer_to_server
+from footnote_kit.app import App, Runtime
+from footnote_kit.errors import FootnoteError
+from footnote_store.store import VectorStore
+
+from footnote_retrieval.adapters.collections import IndexingCollections
+from footnote_retrieval.adapters.embedding import ProviderEmbedder
+from footnote_retrieval.memory import Memory
+from footnote_retrieval.metadata import MetadataQuery
+from footnote_retrieval.search import Searcher
+from footnote_retrieval.servicer import RetrievalServicer
+from footnote_retrieval.settings import Settings
+
+
+async def build(runtime: Runtime) -> App:
+    """Put the service together; nothing is called before the first request, so its dependencies may come later."""
+    settings = Settings()
+    store = VectorStore(runtime.vector_store_uri, runtime.vector_store_token)
+    embedder = ProviderEmbedder()
+    collections = IndexingCollections(runtime.channel("indexing"))
+    servicer = RetrievalServicer(
+        Searcher(collections, store, embedder, settings),
+        MetadataQuery(collections, store, settings),
+        Memory(store, embedder, settings),
+    )
+
+    async def ready() -> str | None:
+        try:
+            await store.health(timeout=2.0)
+        except FootnoteError as error:
+            return error.message
+        return await runtime.check("indexing")
+
+    return App(
+        name="retrieval",
+        servicers=[
+            (
+                add_RetrievalServiceServicer_to_server,
+                servicer,
+                DESCRIPTOR.services_by_name["RetrievalService"].full_name,
+            )
+        ],
+        ready=ready,
+        close=[embedder.close, store.close],
+    )

@@ -1,0 +1,230 @@
+"""The two channels of a search, side by side, each with its own deadline and its own way to fail."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from footnote.types.v1.answer_pb2 import Degradation
+from footnote.types.v1.chunk_pb2 import Channel
+from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import histogram, span
+from footnote_store.filters import conjunction, quote
+from footnote_store.rows import Hit
+
+from footnote_retrieval.breaker import Breaker
+from footnote_retrieval.model import Candidate, ChannelRun, Clock, Group, degradation
+from footnote_retrieval.ports import ChunkStore, Embedder, QueryVector
+from footnote_retrieval.settings import Settings
+
+_log = get_logger("footnote.retrieval.channels")
+_FETCH = 200  # ids in one filter
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to search for, in which groups, under which filter."""
+
+    text: str
+    lexical_query: str
+    groups: Sequence[Group]
+    filter: str
+    limit: int
+    dense: bool
+    lexical: bool
+    now: float
+    query_vector: tuple[float, ...] = ()
+
+
+@dataclass(slots=True)
+class Findings:
+    """What the channels brought."""
+
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    vectors: dict[bytes, QueryVector] = field(default_factory=dict)
+    runs: list[ChannelRun] = field(default_factory=list)
+    degradations: list[Degradation] = field(default_factory=list)
+    dense_failed: bool = False
+    lexical_failed: bool = False
+
+
+class Channels:
+    """Runs the channels against the store and the embedding providers."""
+
+    def __init__(self, store: ChunkStore, embedder: Embedder, settings: Settings) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._settings = settings
+        self._breakers: dict[str, Breaker] = {}
+
+    def breaker(self, name: str) -> Breaker:
+        """Return the circuit breaker of a dependency."""
+        if name not in self._breakers:
+            self._breakers[name] = Breaker(name, self._settings.breaker_failures, self._settings.breaker_open)
+        return self._breakers[name]
+
+    async def run(self, plan: Plan, clock: Clock) -> Findings:
+        """Run the channels that the plan asks for; if dense was to go alone and cannot, lexical steps in."""
+        findings = Findings()
+        jobs = []
+        if plan.dense:
+            jobs.append(self._dense(plan, findings, clock))
+        if plan.lexical:
+            jobs.append(self._lexical(plan, findings, clock))
+        await asyncio.gather(*jobs)
+        if findings.dense_failed and not plan.lexical:
+            await self._lexical(plan, findings, clock)
+        if findings.lexical_failed and (findings.dense_failed or not plan.dense):
+            detail = findings.degradations[-1].detail
+            findings.degradations = [degradation("STORE_UNAVAILABLE", "No documents could be searched.", detail)]
+        return findings
+
+    async def _dense(self, plan: Plan, findings: Findings, clock: Clock) -> None:
+        run = ChannelRun(Channel.CHANNEL_DENSE)
+        findings.runs.append(run)
+        try:
+            await self._embed(plan, findings, clock)
+        except FootnoteError as error:
+            findings.dense_failed = True
+            findings.degradations.append(degradation("EMBEDDING_UNAVAILABLE", "Full text search only.", error.message))
+            _log.warning("embedding_unavailable", error=error.message, reason=error.reason)
+            return
+        began = time.perf_counter()
+        try:
+            for group, hits in zip(
+                plan.groups, await self._all_groups(plan, Channel.CHANNEL_DENSE, findings), strict=True
+            ):
+                self._collect(group, hits, Channel.CHANNEL_DENSE, plan.now, findings)
+                run.candidates += len(hits)
+        except FootnoteError as error:
+            findings.dense_failed = True
+            findings.degradations.append(degradation("DENSE_UNAVAILABLE", "Full text search only.", error.message))
+            _log.warning("dense_search_failed", error=error.message, reason=error.reason)
+        finally:
+            self._record(run, "dense", began, clock)
+
+    async def _lexical(self, plan: Plan, findings: Findings, clock: Clock) -> None:
+        run = ChannelRun(Channel.CHANNEL_LEXICAL)
+        findings.runs.append(run)
+        began = time.perf_counter()
+        try:
+            for group, hits in zip(
+                plan.groups, await self._all_groups(plan, Channel.CHANNEL_LEXICAL, findings), strict=True
+            ):
+                self._collect(group, hits, Channel.CHANNEL_LEXICAL, plan.now, findings)
+                run.candidates += len(hits)
+        except FootnoteError as error:
+            findings.lexical_failed = True
+            findings.degradations.append(degradation("LEXICAL_UNAVAILABLE", "Vector search only.", error.message))
+            _log.warning("lexical_search_failed", error=error.message, reason=error.reason)
+        finally:
+            self._record(run, "lexical", began, clock)
+
+    @staticmethod
+    def _record(run: ChannelRun, name: str, began: float, clock: Clock) -> None:
+        ended = time.perf_counter()
+        run.seconds = ended - began
+        clock.record(name, began, ended)
+        histogram("footnote.retrieval.duration").record(run.seconds, {"channel": name})
+
+    async def _embed(self, plan: Plan, findings: Findings, clock: Clock) -> None:
+        """Embed the query once for each provider and model, however many collections share it."""
+        wanted = {group.embedding_key: group.embedding for group in plan.groups}
+        if plan.query_vector:
+            vector = np.asarray(plan.query_vector, dtype=np.float32)
+            for key, embedding in wanted.items():
+                findings.vectors[key] = QueryVector(vector, await self._embedder.dense_weight(embedding))
+            return
+        with clock.step("embed"), span("embed query"):
+            made = await asyncio.gather(*(self._embed_one(embedding, plan.text) for embedding in wanted.values()))
+        findings.vectors.update(zip(wanted, made, strict=True))
+        if len(plan.groups) > len(wanted):
+            _log.debug("query_vector_reused", times=len(plan.groups) - len(wanted))
+
+    async def _embed_one(self, embedding: EmbeddingSettings, text: str) -> QueryVector:
+        breaker = self.breaker(f"embedding provider {embedding.provider or 'default'}")
+        return await breaker.call(lambda: self._embedder.embed_query(embedding, text), self._settings.embed_timeout)
+
+    async def _all_groups(self, plan: Plan, channel: Channel.ValueType, findings: Findings) -> list[list[Hit]]:
+        return list(
+            await asyncio.gather(
+                *(
+                    self._one(
+                        group, plan, channel, conjunction([group.scope(plan.now), plan.filter]), plan.limit, findings
+                    )
+                    for group in plan.groups
+                )
+            )
+        )
+
+    async def _one(
+        self, group: Group, plan: Plan, channel: Channel.ValueType, expr: str, limit: int, findings: Findings
+    ) -> list[Hit]:
+        if channel == Channel.CHANNEL_DENSE:
+            vector = findings.vectors[group.embedding_key].vector
+            timeout = self._settings.dense_timeout
+            if len(vector) != int(group.space.rsplit("_", 1)[-1]):
+                return []  # a vector of the caller's for another collection
+            return await self.breaker("dense search").call(
+                lambda: self._store.search_dense(group.space, vector, expr, limit, timeout), timeout
+            )
+        timeout = self._settings.lexical_timeout
+        return await self.breaker("full text search").call(
+            lambda: self._store.search_lexical(group.space, plan.lexical_query, expr, limit, timeout), timeout
+        )
+
+    def _collect(
+        self, group: Group, hits: Sequence[Hit], channel: Channel.ValueType, now: float, findings: Findings
+    ) -> None:
+        """Take hits into the candidates, checking the scope of each once more."""
+        for rank, hit in enumerate(hits, 1):
+            if not group.allows(hit, now):
+                # Never expected; whoever sees this has found a fault in the filter or in the store.
+                _log.error("hit_outside_scope", chunk_id=hit.chunk.id, space=group.space)
+                continue
+            candidate = findings.candidates.setdefault(hit.chunk.id, Candidate(hit, group))
+            if channel == Channel.CHANNEL_DENSE:
+                candidate.dense, candidate.dense_rank = hit.score, rank
+            else:
+                candidate.lexical, candidate.lexical_rank = hit.score, rank
+
+    async def complete(self, plan: Plan, findings: Findings, clock: Clock) -> None:
+        """Fetch the scores that candidates of one channel lack of the other; where that fails, its lowest stands in."""
+        with clock.step("complete"):
+            jobs = []
+            for group in plan.groups:
+                mine = [c for c in findings.candidates.values() if c.group is group]
+                for channel, missing in (
+                    (Channel.CHANNEL_DENSE, [c for c in mine if c.dense is None]),
+                    (Channel.CHANNEL_LEXICAL, [c for c in mine if c.lexical is None]),
+                ):
+                    jobs += [
+                        self._fetch(group, plan, channel, missing[start : start + _FETCH], findings)
+                        for start in range(0, len(missing), _FETCH)
+                    ]
+            await asyncio.gather(*jobs)
+        lowest = min((c.dense for c in findings.candidates.values() if c.dense is not None), default=0.0)
+        for candidate in findings.candidates.values():
+            candidate.dense = lowest if candidate.dense is None else candidate.dense
+            candidate.lexical = candidate.lexical or 0.0  # BM25 of a chunk without a common term
+
+    async def _fetch(
+        self, group: Group, plan: Plan, channel: Channel.ValueType, missing: Sequence[Candidate], findings: Findings
+    ) -> None:
+        by_id = {candidate.hit.chunk.id: candidate for candidate in missing}
+        expr = f"id in [{', '.join(map(quote, by_id))}]"
+        try:
+            hits = await self._one(group, plan, channel, expr, len(by_id), findings)
+        except FootnoteError as error:
+            _log.warning("score_fetch_failed", error=error.message)
+            return
+        for hit in hits:
+            if channel == Channel.CHANNEL_DENSE:
+                by_id[hit.chunk.id].dense = hit.score
+            else:
+                by_id[hit.chunk.id].lexical = hit.score

@@ -1,0 +1,147 @@
+"""Files named in the question: a search that names one is limited to it, one that names two brings chunks of both."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from footnote_store.filters import conjunction
+from footnote_text.lexical import fold
+
+from footnote_retrieval.model import Group
+from footnote_retrieval.ports import ChunkStore
+
+_log = get_logger("footnote.retrieval.files")
+_TOKEN = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_MAX_FILES = 5000  # above that, names in questions are not looked for
+_TTL = 30.0
+_MAX_CACHED = 256
+# Words beside which even a plain one-word name is meant as a file: "the file handbook", "fichier stock".
+_CUES = frozenset(
+    """file files document documents doc pdf spreadsheet sheet workbook deck slides presentation report paper fichier
+    fichiers feuille classeur rapport diaporama datei dokument tabelle archivo documento fichero hoja bestand""".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file that the question names, and the documents that carry that name."""
+
+    filename: str
+    document_ids: tuple[str, ...]
+
+
+@lru_cache(maxsize=8192)
+def _parts(filename: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the tokens of a file name without and with its extension, folded."""
+    stem, _, extension = filename.rpartition(".")
+    if not stem:
+        stem, extension = filename, ""
+    tokens = tuple(_TOKEN.findall(fold(_CAMEL.sub(" ", stem))))
+    return tokens, (*tokens, fold(extension)) if extension else tokens
+
+
+def _find(tokens: Sequence[str], wanted: Sequence[str]) -> int:
+    """Return where `wanted` stands in `tokens` as a run; -1 when it doesn't."""
+    size = len(wanted)
+    return next((i for i in range(len(tokens) - size + 1) if tuple(tokens[i : i + size]) == tuple(wanted)), -1)
+
+
+def named_files(query: str, filenames: Mapping[str, str]) -> list[NamedFile]:
+    """Return the files that a question names, in order of appearance; `filenames` maps document id to file name.
+
+    Case, accents and separators do not matter. A name without its extension counts when it has at least two words, or
+    a digit in it, or stands beside a word such as "file"; otherwise a file "policy.pdf" would catch every question
+    about policy.
+    """
+    tokens = _TOKEN.findall(fold(_CAMEL.sub(" ", query)))
+    plain = _TOKEN.findall(fold(query))
+    by_name: dict[str, list[str]] = {}
+    for document_id, filename in filenames.items():
+        by_name.setdefault(filename, []).append(document_id)
+    found: list[tuple[int, int, NamedFile]] = []
+    for filename, documents in by_name.items():
+        stem, full = _parts(filename)
+        if not stem:
+            continue
+        joined = (fold(filename.rpartition(".")[0] or filename),)
+        at, size = _place(tokens, plain, stem, full, joined)
+        if at >= 0:
+            found.append((at, size, NamedFile(filename, tuple(sorted(documents)))))
+    # "annual report 2023" names annual_report_2023.pdf, not annual_report.pdf as well.
+    best = [
+        entry
+        for entry in found
+        if not any(o[0] <= entry[0] and o[0] + o[1] >= entry[0] + entry[1] and o[1] > entry[1] for o in found)
+    ]
+    return [entry[2] for entry in sorted(best, key=lambda entry: entry[0])]
+
+
+def _place(
+    tokens: Sequence[str], plain: Sequence[str], stem: Sequence[str], full: Sequence[str], joined: Sequence[str]
+) -> tuple[int, int]:
+    """Return where the name stands in the question and how many tokens it takes; (-1, 0) when it isn't there."""
+    if len(full) > len(stem):
+        at = _find(tokens, full)
+        if at >= 0:
+            return at, len(full)
+    at = _find(tokens, stem)
+    if at < 0 and len(joined[0]) >= 4:
+        at = _find(plain, joined)
+        if at >= 0:
+            return (at, 1) if _distinct(joined) or _cued(plain, at, 1) else (-1, 0)
+    if at < 0:
+        return -1, 0
+    size = len(stem)
+    if _distinct(stem) or _cued(tokens, at, size):
+        return at, size
+    return -1, 0
+
+
+def _distinct(stem: Sequence[str]) -> bool:
+    """Tell whether a name without extension is unlikely to be meant as plain words."""
+    if len(stem) >= 2:
+        return sum(map(len, stem)) >= 6
+    return len(stem[0]) >= 4 and any(c.isdigit() for c in stem[0]) and any(c.isalpha() for c in stem[0])
+
+
+def _cued(tokens: Sequence[str], at: int, size: int) -> bool:
+    around = [*tokens[max(0, at - 1) : at], *tokens[at + size : at + size + 1]]
+    return any(token in _CUES for token in around)
+
+
+class FileIndex:
+    """File names of the collections, kept for half a minute unless the collections change before."""
+
+    def __init__(self, store: ChunkStore) -> None:
+        self._store = store
+        self._cache: dict[tuple[object, ...], tuple[float, dict[str, str]]] = {}
+
+    async def names(self, group: Group, now: float, timeout: float) -> dict[str, str]:
+        """Return document id to file name; empty when there are too many, or the store does not answer."""
+        key = (
+            group.space,
+            group.tenant_id,
+            *((m.collection_key, m.hidden_revisions, m.collection.chunk_count, m.collection.document_count)
+              for m in group.members),
+        )  # fmt: skip
+        cached = self._cache.get(key)
+        if cached and cached[0] > time.monotonic():
+            return cached[1]
+        try:
+            expr = conjunction([group.scope(now), "ordinal == 0"])
+            found = await self._store.filenames(group.space, expr, _MAX_FILES + 1, timeout)
+        except FootnoteError as error:
+            _log.warning("filenames_unavailable", error=error.message)
+            return {}
+        names = found if len(found) <= _MAX_FILES else {}
+        if len(self._cache) >= _MAX_CACHED:
+            self._cache.clear()
+        self._cache[key] = (time.monotonic() + _TTL, names)
+        return names

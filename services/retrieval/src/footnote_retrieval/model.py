@@ -1,0 +1,189 @@
+"""The values that a search passes around."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+from footnote.types.v1.answer_pb2 import Degradation, Stage, StageTiming
+from footnote.types.v1.chunk_pb2 import Channel, ScoreAdjustment, ScoredChunk
+from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_store.filters import ALL, Expr, scope_expr
+from footnote_store.rows import Hit
+
+from footnote_retrieval.ports import Searchable
+from footnote_retrieval.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A search, checked."""
+
+    scope: Scope
+    query: str
+    collections: tuple[str, ...] = ()
+    settings: RetrievalSettings = field(default_factory=RetrievalSettings)
+    offset: int = 0
+    where: Expr = ALL
+    document_ids: tuple[str, ...] = ()
+    language: str = ""
+    query_vector: tuple[float, ...] = ()
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """Retrieval settings after request, collections and deployment had their say."""
+
+    strategy: SearchStrategy.ValueType
+    limit: int
+    dense_weight: float | None
+    rrf: bool
+    min_score: float
+    neighbors: int
+    resolve_parents: bool
+    recency_weight: float
+    half_life: float
+
+    @staticmethod
+    def of(request: RetrievalSettings, collections: Sequence[RetrievalSettings], defaults: Settings) -> Effective:
+        """Take each setting from the first that gives it: the request, the collections in order, the deployment."""
+        layers = [request, *collections]
+
+        def first(name: Literal["dense_weight", "recency_weight", "recency_half_life"]) -> RetrievalSettings | None:
+            return next((layer for layer in layers if layer.HasField(name)), None)
+
+        weight, recency, half_life = first("dense_weight"), first("recency_weight"), first("recency_half_life")
+        strategy = next((layer.strategy for layer in layers if layer.strategy), SearchStrategy.SEARCH_STRATEGY_AUTO)
+        fusion = next((layer.fusion for layer in layers if layer.fusion), FusionMethod.FUSION_METHOD_WEIGHTED)
+        days = defaults.recency_half_life_days * 86_400
+        return Effective(
+            strategy=strategy,
+            limit=next((layer.limit for layer in layers if layer.limit), 5),
+            dense_weight=weight.dense_weight if weight else None,
+            rrf=fusion == FusionMethod.FUSION_METHOD_RRF,
+            min_score=next((layer.min_score for layer in layers if layer.min_score), 0.0),
+            neighbors=next((layer.neighbors for layer in layers if layer.neighbors), 0),
+            resolve_parents=any(layer.resolve_parents for layer in layers),
+            recency_weight=recency.recency_weight if recency else defaults.recency_weight,
+            half_life=max(1.0, half_life.recency_half_life.ToSeconds()) if half_life else days,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Collections that are searched by one call: in the same space, embedded alike."""
+
+    space: str
+    embedding: EmbeddingSettings
+    members: tuple[Searchable, ...]
+    tenant_id: str
+
+    @property
+    def embedding_key(self) -> bytes:
+        """What the query's vector depends on."""
+        return self.embedding.SerializeToString(deterministic=True)
+
+    def scope(self, now: float) -> str:
+        """Return the part of the filter that no caller can change."""
+        keys = [member.collection_key for member in self.members]
+        hidden = [revision for member in self.members for revision in member.hidden_revisions]
+        return scope_expr(self.tenant_id, keys, hidden, now)
+
+    def allows(self, hit: Hit, now: float) -> bool:
+        """Check a hit against the scope once more, whatever the store's filter made of it."""
+        chunk = hit.chunk
+        if chunk.tenant_id != self.tenant_id:
+            return False
+        if chunk.HasField("expire_time") and chunk.expire_time.ToMilliseconds() <= now * 1000:
+            return False
+        member = self.member(hit.collection_key)
+        return member is not None and hit.revision_key not in member.hidden_revisions
+
+    def member(self, collection_key: str) -> Searchable | None:
+        """Return the collection with this key."""
+        return next((member for member in self.members if member.collection_key == collection_key), None)
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A chunk on its way to the result."""
+
+    hit: Hit
+    group: Group
+    dense: float | None = None
+    lexical: float | None = None
+    dense_rank: int = 0
+    lexical_rank: int = 0
+    score: float = 0.0
+    normal_dense: float = 0.0
+    normal_lexical: float = 0.0
+    dense_weight: float = 0.0
+    adjustments: list[ScoreAdjustment] = field(default_factory=list)
+
+    def adjust(self, name: str, delta: float, detail: str) -> None:
+        """Change the score and say why."""
+        self.score += delta
+        self.adjustments.append(ScoreAdjustment(name=name, delta=delta, detail=detail))
+
+
+@dataclass(slots=True)
+class ChannelRun:
+    """What one channel did."""
+
+    channel: Channel.ValueType
+    candidates: int = 0
+    seconds: float = 0.0
+    weight: float = 0.0
+
+
+@dataclass(slots=True)
+class SearchResult:
+    """What a search found, and how."""
+
+    chunks: list[ScoredChunk] = field(default_factory=list)
+    strategy: SearchStrategy.ValueType = SearchStrategy.SEARCH_STRATEGY_HYBRID
+    strategy_reason: str = ""
+    language: str = ""
+    channels: list[ChannelRun] = field(default_factory=list)
+    degradations: list[Degradation] = field(default_factory=list)
+    timings: list[StageTiming] = field(default_factory=list)
+    total: int = 0
+
+
+def degradation(reason: str, effect: str, detail: str = "") -> Degradation:
+    """Return a degradation of this stage."""
+    return Degradation(stage=Stage.STAGE_RETRIEVAL, reason=reason, effect=effect, detail=detail)
+
+
+class Clock:
+    """Measures the steps of one request."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+        self.timings: list[StageTiming] = []
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Record the time of a block."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.record(name, began, time.perf_counter())
+
+    def record(self, name: str, began: float, ended: float) -> None:
+        """Record a step measured elsewhere, in `perf_counter` seconds."""
+        timing = StageTiming(stage=Stage.STAGE_RETRIEVAL, step=name)
+        timing.start.FromNanoseconds(int(max(0.0, began - self._start) * 1e9))
+        timing.duration.FromNanoseconds(int(max(0.0, ended - began) * 1e9))
+        self.timings.append(timing)
+
+    def finish(self) -> list[StageTiming]:
+        """Record the whole and return all."""
+        self.record("", self._start, time.perf_counter())
+        return self.timings

@@ -1,0 +1,90 @@
+"""What the retrieval logic needs from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from footnote.types.v1.answer_pb2 import MemoryMessage
+from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_store.rows import Hit, Vector
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """A collection as search sees it: settings, where its rows are, and which of them are hidden just now."""
+
+    collection: Collection
+    space: str
+    collection_key: str
+    hidden_revisions: tuple[str, ...]
+    languages: tuple[str, ...]
+
+
+class Collections(Protocol):
+    """Knows which collections the caller may see."""
+
+    async def resolve(self, scope: Scope, names: Sequence[str]) -> list[Searchable]:
+        """Return the named collections, or every visible one; raises NotFound for one that the caller may not see."""
+        ...
+
+
+class ChunkStore(Protocol):
+    """The part of the vector store that retrieval reads; raises Unavailable when it does not answer."""
+
+    async def search_dense(self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0) -> list[Hit]:
+        """Find the nearest chunks by cosine."""
+        ...
+
+    async def search_lexical(
+        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0
+    ) -> list[Hit]:
+        """Find the best chunks by BM25."""
+        ...
+
+    async def read(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Hit]:
+        """Read chunks by a filter in reading order."""
+        ...
+
+    async def filenames(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> dict[str, str]:
+        """Return document id to file name."""
+        ...
+
+    async def count(self, space: str, expr: str, timeout: float = 10.0) -> int:
+        """Count the rows that pass a filter."""
+        ...
+
+
+class MessageStore(Protocol):
+    """The part of the vector store that memory search reads."""
+
+    async def search_messages(
+        self, space: str, vector: Vector, tenant_id: str, user_id: str, limit: int,
+        exclude_conversation_id: str = "", timeout: float = 5.0,
+    ) -> list[MemoryMessage]:  # fmt: skip
+        """Find a user's own messages most similar to a vector."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A query's vector, and how much its maker thinks it is worth beside BM25 (0 to 1)."""
+
+    vector: NDArray[np.float32]
+    dense_weight: float
+
+
+class Embedder(Protocol):
+    """Turns queries into vectors; raises a FootnoteError when it cannot."""
+
+    async def embed_query(self, settings: EmbeddingSettings, text: str) -> QueryVector:
+        """Embed one query with the provider that these settings name."""
+        ...
+
+    async def dense_weight(self, settings: EmbeddingSettings) -> float:
+        """Return the fusion weight that the provider recommends, without calling it."""
+        ...

@@ -1,0 +1,80 @@
+"""What a query says about how to search: its language, quoted phrases, search terms, and the strategy for AUTO."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from footnote.types.v1.collection_pb2 import SearchStrategy
+from footnote_text import language as languages
+from footnote_text.lexical import fold, is_unspaced, terms
+from footnote_text.stopwords import STOP_WORDS
+
+_QUOTED = re.compile(
+    r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«\s?([^»\n]{2,200}?)\s?»"
+    r"|„([^“”\n]{2,200})[“”]"
+)
+_WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
+_ASKING = """what who whom whose which when where why how is are does do did can quel quelle quels quelles qui quoi que
+quand où pourquoi comment combien est wer was wie wo wann warum welche quién qué cuál cómo cuándo dónde chi cosa quale
+come quando dove quem qual como onde wat welke waar wanneer hoe"""
+_QUESTION_WORDS = frozenset(fold(_ASKING).split())
+_KEYWORDS = 2
+_SEMANTIC_WEIGHT = 0.4  # a provider recommending less than that does not understand meaning well enough to go alone
+_OTHER_LANGUAGES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query understood."""
+
+    text: str
+    language: str
+    phrases: tuple[str, ...]
+    words: int
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it is asked as a question rather than thrown as keywords."""
+        first = fold(self.text).split()[:1]
+        return "?" in self.text or "？" in self.text or (bool(first) and first[0] in _QUESTION_WORDS)
+
+
+def understand(text: str, language: str = "", expected: Sequence[str] = ()) -> Query:
+    """Find language and quoted phrases; `expected` are the languages of the collections, most frequent first."""
+    found = language.lower()[:2] or languages.detect(text, expected) or (expected[0] if expected else "")
+    phrases = tuple(next(group for group in match.groups() if group).strip() for match in _QUOTED.finditer(text))
+    # Scripts without spaces have no countable words; their bigrams say how long a question is.
+    words = len(terms(text, "")) if any(map(is_unspaced, text)) else len(_WORD.findall(text))
+    return Query(text, found, tuple(phrase for phrase in phrases if phrase), words)
+
+
+def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
+    """Return the search terms: in the query's language, and where the collections have others, in those too.
+
+    A word that is a stop word in the query's language stays out of the other languages' terms.
+    """
+    found = terms(query.text, query.language)
+    others = [code for code in expected if code != query.language][:_OTHER_LANGUAGES]
+    if others:
+        stop = STOP_WORDS.get(query.language, frozenset())
+        content = " ".join(word for word in query.text.split() if fold(word.strip('?!.,;:«»"')) not in stop)
+        for code in others:
+            found.extend(term for term in terms(content, code) if term not in found)
+    return " ".join(found)
+
+
+def choose(
+    query: Query, wanted: SearchStrategy.ValueType, dense_weight: float, long_words: int
+) -> tuple[SearchStrategy.ValueType, str]:
+    """Return the strategy, never AUTO, and why. `dense_weight` is the embedding provider's recommendation."""
+    if wanted not in {SearchStrategy.SEARCH_STRATEGY_UNSPECIFIED, SearchStrategy.SEARCH_STRATEGY_AUTO}:
+        return wanted, "asked for"
+    if query.phrases:
+        return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, "quoted terms"
+    if query.words <= _KEYWORDS and not query.is_question and terms(query.text, query.language):
+        return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, "a short keyword query"
+    if query.words >= long_words and dense_weight >= _SEMANTIC_WEIGHT:
+        return SearchStrategy.SEARCH_STRATEGY_VECTOR, f"a long natural question of {query.words} words"
+    return SearchStrategy.SEARCH_STRATEGY_HYBRID, "neither quoted, short nor long"

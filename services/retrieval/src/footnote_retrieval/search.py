@@ -1,0 +1,305 @@
+"""Retrieve: query to scored chunks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from footnote.types.v1.answer_pb2 import Degradation
+from footnote.types.v1.chunk_pb2 import Channel, ChannelScore, ScoredChunk
+from footnote.types.v1.collection_pb2 import SearchStrategy
+from footnote_kit import names
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import counter, span
+from footnote_store.filters import ALL, And, any_of, both, compile_expr, conjunction
+from footnote_text.lexical import terms
+
+from footnote_retrieval import adjust, expand, fusion, query
+from footnote_retrieval.affinity import affinities, apply_affinity
+from footnote_retrieval.channels import Channels, Findings, Plan
+from footnote_retrieval.files import FileIndex, NamedFile, named_files
+from footnote_retrieval.model import (
+    Candidate,
+    Clock,
+    Effective,
+    Group,
+    SearchRequest,
+    SearchResult,
+    degradation,
+)
+from footnote_retrieval.ports import ChunkStore, Collections, Embedder, Searchable
+from footnote_retrieval.settings import Settings
+
+_log = get_logger("footnote.retrieval.search")
+_FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
+_VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
+_HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
+
+
+class Searcher:
+    """Searches collections on behalf of a caller; a failing channel degrades the result instead of failing it."""
+
+    def __init__(
+        self, collections: Collections, store: ChunkStore, embedder: Embedder, settings: Settings,
+        now: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self._collections = collections
+        self._store = store
+        self._embedder = embedder
+        self._settings = settings
+        self._now = now
+        self._channels = Channels(store, embedder, settings)
+        self._files = FileIndex(store)
+
+    async def search(self, request: SearchRequest) -> SearchResult:
+        """Find the chunks that match best; raises NotFound for a collection that the caller cannot see."""
+        clock = Clock()
+        now = self._now()
+        with clock.step("resolve"):
+            visible = await self._collections.resolve(request.scope, request.collections)
+        groups = _groups(visible, request.scope.tenant_id)
+        settings = Effective.of(request.settings, [s.collection.settings.retrieval for s in visible], self._settings)
+        languages = _languages(visible)
+        understood = query.understand(request.query, request.language, languages)
+        result = SearchResult(language=understood.language)
+        if not groups:
+            result.strategy, result.strategy_reason = _HYBRID, "no collection to search"
+            result.timings = clock.finish()
+            return result
+        weights = [await self._embedder.dense_weight(group.embedding) for group in groups]
+        strategy, reason = query.choose(understood, settings.strategy, max(weights), self._settings.long_question_words)
+        filenames = await self._filenames(request, groups, now)
+        files = named_files(request.query, filenames)
+        plan = Plan(
+            text=request.query,
+            lexical_query=query.lexical_query(understood, languages),
+            groups=groups,
+            filter=_filter(request, files),
+            limit=max(self._settings.candidates, request.offset + settings.limit),
+            dense=strategy in {_VECTOR, _HYBRID},
+            lexical=strategy in {_FULLTEXT, _HYBRID},
+            now=now,
+            query_vector=request.query_vector,
+        )
+        findings, strategy, reason = await self._run(plan, understood, strategy, reason, settings, clock)
+        affinity = affinities(request.query, understood.language, filenames)
+        ranked = await self._rank(plan, findings, strategy, settings, affinity, clock)
+        wanted = request.offset + settings.limit
+        with clock.step("select"):
+            keep = len(ranked) if len(files) > 1 else wanted
+            ranked = adjust.without_repetitions(ranked, keep, self._settings.near_duplicate)
+            ranked = adjust.guarantee_files(ranked, files, wanted)
+        chosen = ranked[request.offset : wanted]
+        result.chunks = [_scored(candidate, explain=request.explain) for candidate in chosen]
+        result.strategy, result.strategy_reason = strategy, _reason(reason, files)
+        result.channels, result.degradations = findings.runs, findings.degradations
+        result.total = len(findings.candidates)
+        result.chunks = await self._expand(result.chunks, chosen, settings, now, clock, result.degradations)
+        result.timings = clock.finish()
+        self._report(request, result)
+        return result
+
+    async def _filenames(self, request: SearchRequest, groups: Sequence[Group], now: float) -> dict[str, str]:
+        if request.document_ids:
+            return {}  # the caller has chosen already
+        filenames: dict[str, str] = {}
+        for group in groups:
+            filenames.update(await self._files.names(group, now, self._settings.read_timeout))
+        return filenames
+
+    async def _run(
+        self,
+        plan: Plan,
+        understood: query.Query,
+        strategy: SearchStrategy.ValueType,
+        reason: str,
+        settings: Effective,
+        clock: Clock,
+    ) -> tuple[Findings, SearchStrategy.ValueType, str]:
+        """Run the channels; phrases must be there where any chunk has them, and AUTO does not end with nothing."""
+        auto = settings.strategy == SearchStrategy.SEARCH_STRATEGY_AUTO
+        if understood.phrases and plan.lexical:
+            with_phrases = _with(plan, filter=conjunction([plan.filter, _phrases(understood)]))
+            findings = await self._channels.run(with_phrases, clock)
+            if findings.candidates or findings.degradations:
+                return findings, strategy, reason
+            if auto:
+                plan, strategy = _with(plan, dense=True), _HYBRID
+                reason = "quoted terms, but no passage holds them as they are"
+            return await self._channels.run(plan, clock), strategy, reason
+        findings = await self._channels.run(plan, clock)
+        if auto and strategy == _FULLTEXT and not findings.candidates and not findings.degradations:
+            plan, strategy = _with(plan, dense=True), _HYBRID
+            return await self._channels.run(plan, clock), strategy, f"{reason}, but no passage holds the words"
+        return findings, strategy, reason
+
+    async def _rank(
+        self, plan: Plan, findings: Findings, strategy: SearchStrategy.ValueType, settings: Effective,
+        affinity: Mapping[str, float], clock: Clock,
+    ) -> list[Candidate]:  # fmt: skip
+        """Give every candidate its score and sort."""
+        both_ran = strategy == _HYBRID and not findings.dense_failed and not findings.lexical_failed
+        if both_ran and not settings.rrf:
+            await self._channels.complete(plan, findings, clock)
+        with clock.step("fuse"):
+            candidates = list(findings.candidates.values())
+            if both_ran:
+                self._fuse(candidates, findings, settings)
+            else:
+                _single(candidates)
+            for run in findings.runs:
+                run.weight = _mean_weight(candidates, run.channel)
+            if strategy != _VECTOR and not settings.rrf:
+                adjust.order(candidates)
+                adjust.apply_proximity(candidates, plan.lexical_query.split())
+            candidates = [candidate for candidate in candidates if candidate.score >= settings.min_score]
+            apply_affinity(candidates, affinity, self._settings.file_name_weight)
+            adjust.apply_recency(candidates, settings.recency_weight, settings.half_life, plan.now)
+            adjust.order(candidates)
+        return candidates
+
+    def _fuse(self, candidates: list[Candidate], findings: Findings, settings: Effective) -> None:
+        """Fuse per embedding model: cosines of different models do not compare."""
+        by_model: dict[bytes, list[Candidate]] = {}
+        for candidate in candidates:
+            by_model.setdefault(candidate.group.embedding_key, []).append(candidate)
+        for key, members in by_model.items():
+            recommended = findings.vectors[key].dense_weight
+            weight = recommended if settings.dense_weight is None else settings.dense_weight
+            dense = np.array([candidate.dense or 0.0 for candidate in members])
+            lexical = np.array([candidate.lexical or 0.0 for candidate in members])
+            fused = fusion.weighted(dense, lexical, weight, adapt=settings.dense_weight is None)
+            scores, share = fused.scores, fused.dense_weight
+            if settings.rrf:
+                share = 0.5 if settings.dense_weight is None else weight
+                scores = fusion.reciprocal_rank(
+                    [c.dense_rank for c in members], [c.lexical_rank for c in members], share
+                )
+            for index, candidate in enumerate(members):
+                candidate.score = float(scores[index])
+                candidate.normal_dense = float(fused.dense[index])
+                candidate.normal_lexical = float(fused.lexical[index])
+                candidate.dense_weight = share
+
+    async def _expand(
+        self, chunks: list[ScoredChunk], chosen: Sequence[Candidate], settings: Effective, now: float, clock: Clock,
+        degradations: list[Degradation],
+    ) -> list[ScoredChunk]:  # fmt: skip
+        """Add parents and neighbours where they are wanted; without them the hits are still good."""
+        if not chunks or not (settings.neighbors or settings.resolve_parents):
+            return chunks
+        timeout = self._settings.read_timeout
+        with clock.step("expand"):
+            try:
+                groups = {id(candidate.group): candidate.group for candidate in chosen}
+                group_of = {id(chunk): candidate.group for chunk, candidate in zip(chunks, chosen, strict=True)}
+                if settings.resolve_parents:
+                    kept: set[int] = set()
+                    for group in groups.values():
+                        mine = [chunk for chunk in chunks if group_of[id(chunk)] is group]
+                        kept.update(map(id, await expand.with_parents(self._store, group, mine, now, timeout)))
+                    chunks = [chunk for chunk in chunks if id(chunk) in kept]
+                for group in groups.values():
+                    mine = [chunk for chunk in chunks if group_of[id(chunk)] is group]
+                    await expand.add_neighbors(self._store, group, mine, settings.neighbors, now, timeout)
+            except FootnoteError as error:
+                degradations.append(
+                    degradation("STORE_UNAVAILABLE", "Passages come without their surroundings.", error.message)
+                )
+        return chunks
+
+    def _report(self, request: SearchRequest, result: SearchResult) -> None:
+        outcome = "degraded" if result.degradations else "found" if result.chunks else "empty"
+        strategy = SearchStrategy.Name(result.strategy).removeprefix("SEARCH_STRATEGY_")
+        counter("footnote.retrieval.searches").add(1, {names.STRATEGY: strategy, "outcome": outcome})
+        if not result.chunks:
+            counter("footnote.retrieval.misses").add(1)
+        with span("retrieval result", {names.STRATEGY: strategy, names.CHUNKS: len(result.chunks)}):
+            _log.info(
+                "search_done", strategy=strategy, reason=result.strategy_reason, outcome=outcome,
+                query_length=len(request.query), language=result.language, chunks=len(result.chunks),
+                candidates=result.total, degradations=[d.reason for d in result.degradations],
+                duration_ms=round(result.timings[-1].duration.ToNanoseconds() / 1e6, 2),
+            )  # fmt: skip
+
+
+def _groups(visible: Sequence[Searchable], tenant_id: str) -> list[Group]:
+    members: dict[tuple[str, bytes], list[Searchable]] = {}
+    for searchable in visible:
+        embedding = searchable.collection.settings.embedding
+        if searchable.space:
+            key = (searchable.space, embedding.SerializeToString(deterministic=True))
+            members.setdefault(key, []).append(searchable)
+    return [
+        Group(space, same[0].collection.settings.embedding, tuple(same), tenant_id)
+        for (space, _), same in members.items()
+    ]
+
+
+def _languages(visible: Sequence[Searchable]) -> list[str]:
+    return list(dict.fromkeys(code for searchable in visible for code in searchable.languages if code))
+
+
+def _filter(request: SearchRequest, files: Sequence[NamedFile]) -> str:
+    documents = any_of("document_id", request.document_ids)
+    if files:
+        documents = any_of("document_id", [document for file in files for document in file.document_ids])
+    expr = both(request.where, documents)
+    return compile_expr(expr if expr != ALL else And(()))
+
+
+def _phrases(understood: query.Query) -> str:
+    """Require each quoted phrase as a run of search terms, so that inflection and accents do not matter."""
+    runs = [" ".join(terms(phrase, understood.language)).replace("%", "") for phrase in understood.phrases]
+    return conjunction([f'lexical_text like "%{run}%"' for run in runs if run])
+
+
+def _with(plan: Plan, *, filter: str | None = None, dense: bool | None = None) -> Plan:
+    return Plan(
+        plan.text, plan.lexical_query, plan.groups, plan.filter if filter is None else filter, plan.limit,
+        plan.dense if dense is None else dense, plan.lexical, plan.now, plan.query_vector,
+    )  # fmt: skip
+
+
+def _single(candidates: Sequence[Candidate]) -> None:
+    """Score the hits of one channel: cosine as it is, BM25 as a share of the best."""
+    best = max((c.lexical for c in candidates if c.lexical is not None), default=0.0)
+    for candidate in candidates:
+        if candidate.dense is not None:
+            candidate.score = candidate.normal_dense = min(1.0, max(0.0, candidate.dense))
+            candidate.dense_weight = 1.0
+        elif candidate.lexical is not None:
+            candidate.score = candidate.normal_lexical = candidate.lexical / best if best > 0 else 0.0
+
+
+def _mean_weight(candidates: Sequence[Candidate], channel: int) -> float:
+    if not candidates:
+        return 0.0
+    dense = sum(candidate.dense_weight for candidate in candidates) / len(candidates)
+    return dense if channel == Channel.CHANNEL_DENSE else 1.0 - dense
+
+
+def _reason(reason: str, files: Sequence[NamedFile]) -> str:
+    return f"{reason}; limited to {', '.join(file.filename for file in files)}" if files else reason
+
+
+def _scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
+    chunk = candidate.hit.chunk
+    member = candidate.group.member(candidate.hit.collection_key)
+    if member is not None:
+        chunk.collection = member.collection.name
+        chunk.collection_id = member.collection.id
+    scored = ScoredChunk(chunk=chunk, score=min(1.0, max(0.0, candidate.score)))
+    for channel, raw, normal, rank, weight in (
+        (Channel.CHANNEL_DENSE, candidate.dense, candidate.normal_dense, candidate.dense_rank, candidate.dense_weight),
+        (Channel.CHANNEL_LEXICAL, candidate.lexical, candidate.normal_lexical, candidate.lexical_rank,
+         1 - candidate.dense_weight),
+    ):  # fmt: skip
+        # A score fetched for a candidate that the channel did not find itself is shown only where one explains.
+        if raw is not None and (rank or explain):
+            scored.channels.append(ChannelScore(channel=channel, raw_score=raw, score=normal, rank=rank, weight=weight))
+    if explain:
+        scored.adjustments.extend(candidate.adjustments)
+    return scored

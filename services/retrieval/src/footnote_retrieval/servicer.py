@@ -1,0 +1,130 @@
+"""RetrievalService: requests checked and translated to the logic's values, results back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import grpc
+from footnote.retrieval.v1 import retrieval_service_pb2 as pb
+from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceServicer
+from footnote.types.v1.collection_pb2 import RetrievalSettings
+from footnote_kit.errors import InvalidArgument
+from footnote_store.filters import parse_where
+
+from footnote_retrieval.memory import Memory, MemoryOptions
+from footnote_retrieval.metadata import MetadataQuery
+from footnote_retrieval.model import SearchRequest
+from footnote_retrieval.search import Searcher
+
+Context = grpc.aio.ServicerContext[Any, Any]
+MAX_QUERY = 8000
+MAX_LIMIT = 100
+MAX_OFFSET = 1000
+_MAX_COLLECTIONS = 1000
+_MAX_DOCUMENTS = 1000
+
+
+class RetrievalServicer(RetrievalServiceServicer):
+    """Translates, and nothing else."""
+
+    def __init__(self, searcher: Searcher, metadata: MetadataQuery, memory: Memory) -> None:
+        self._searcher = searcher
+        self._metadata = metadata
+        self._memory = memory
+
+    async def Retrieve(self, request: pb.RetrieveRequest, context: Context) -> pb.RetrieveResponse:
+        """Search."""
+        result = await self._searcher.search(
+            SearchRequest(
+                scope=request.scope,
+                query=_query(request.query),
+                collections=_bounded(request.collections, _MAX_COLLECTIONS, "collections"),
+                settings=_settings(request.settings),
+                offset=_offset(request.offset, MAX_OFFSET),
+                where=parse_where(request.where),
+                document_ids=_bounded(request.document_ids, _MAX_DOCUMENTS, "document_ids"),
+                language=request.language,
+                query_vector=tuple(request.query_vector),
+                explain=request.explain,
+            )
+        )
+        response = pb.RetrieveResponse(
+            chunks=result.chunks,
+            strategy=result.strategy,
+            strategy_reason=result.strategy_reason,
+            query_language=result.language,
+            degradations=result.degradations,
+            timings=result.timings,
+            total_candidates=result.total,
+        )
+        for run in result.channels:
+            report = response.channels.add(channel=run.channel, candidates=run.candidates, weight=run.weight)
+            report.duration.FromTimedelta(timedelta(seconds=run.seconds))
+        return response
+
+    async def QueryChunks(self, request: pb.QueryChunksRequest, context: Context) -> pb.QueryChunksResponse:
+        """Read chunks by metadata."""
+        if not request.collection:
+            raise InvalidArgument.field("collection", "is required")
+        limit = request.limit if request.HasField("limit") else None
+        if limit is not None and limit < 0:
+            raise InvalidArgument.field("limit", "must not be negative")
+        chunks, total = await self._metadata.query(
+            request.scope, request.collection, parse_where(request.where), limit, _offset(request.offset, 2**31)
+        )
+        return pb.QueryChunksResponse(chunks=chunks, count=len(chunks), total=total)
+
+    async def SearchMemory(self, request: pb.SearchMemoryRequest, context: Context) -> pb.SearchMemoryResponse:
+        """Search past messages."""
+        options = MemoryOptions(
+            enabled=request.enabled if request.HasField("enabled") else True,
+            max_messages=request.max_messages if request.HasField("max_messages") else 5,
+            max_tokens=request.max_tokens if request.HasField("max_tokens") else 2000,
+            exclude_conversation_id=request.exclude_conversation_id,
+        )
+        result = await self._memory.search(request.scope, request.query[:MAX_QUERY], options)
+        return pb.SearchMemoryResponse(
+            context=result.context,
+            source_messages=result.messages,
+            enabled=result.enabled,
+            degradations=result.degradations,
+        )
+
+
+def _query(text: str) -> str:
+    if not text.strip():
+        raise InvalidArgument.field("query", "is required")
+    if len(text) > MAX_QUERY:
+        raise InvalidArgument.field("query", f"must be at most {MAX_QUERY} characters")
+    return text
+
+
+def _offset(offset: int, most: int) -> int:
+    if not 0 <= offset <= most:
+        raise InvalidArgument.field("offset", f"must be between 0 and {most}")
+    return offset
+
+
+def _bounded(values: Iterable[str], most: int, field: str) -> tuple[str, ...]:
+    found = tuple(values)
+    if len(found) > most:
+        raise InvalidArgument.field(field, f"must name at most {most}")
+    if any("\n" in value or "\r" in value for value in found):
+        raise InvalidArgument.field(field, "must not hold line breaks")
+    return tuple(dict.fromkeys(found))
+
+
+def _settings(settings: RetrievalSettings) -> RetrievalSettings:
+    """Check the ranges that the contract gives."""
+    if not 0 <= settings.limit <= MAX_LIMIT:
+        raise InvalidArgument.field("settings.limit", f"must be between 1 and {MAX_LIMIT}")
+    if not 0 <= settings.neighbors <= 5:
+        raise InvalidArgument.field("settings.neighbors", "must be between 0 and 5")
+    for name in ("dense_weight", "min_score", "recency_weight"):
+        if not 0 <= getattr(settings, name) <= 1:
+            raise InvalidArgument.field(f"settings.{name}", "must be between 0 and 1")
+    if settings.HasField("recency_half_life") and settings.recency_half_life.ToSeconds() <= 0:
+        raise InvalidArgument.field("settings.recency_half_life", "must be longer than nothing")
+    return settings

@@ -1,0 +1,44 @@
+"""Settings of the retrieval service, read once from the environment (`FOOTNOTE_RETRIEVAL_*`)."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """How the deployment searches where neither request nor collection says; times in seconds."""
+
+    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_RETRIEVAL_")
+
+    candidates: int = Field(
+        default=100, ge=10, le=1000, description="Candidates that each channel brings before fusion."
+    )
+    embed_timeout: float = Field(default=5.0, gt=0, description="Longest wait for the query's vector.")
+    dense_timeout: float = Field(default=2.0, gt=0, description="Longest wait for the dense channel.")
+    lexical_timeout: float = Field(default=2.0, gt=0, description="Longest wait for the lexical channel.")
+    read_timeout: float = Field(
+        default=5.0, gt=0, description="Longest wait for metadata queries, neighbours and parents."
+    )
+    memory_timeout: float = Field(default=2.0, gt=0, description="Longest wait for memory search, embedding included.")
+    breaker_failures: int = Field(
+        default=4, ge=1, description="Failures in a row after which a dependency is left alone."
+    )
+    breaker_open: float = Field(
+        default=5.0, gt=0, description="How long it is left alone before one call tries it again."
+    )
+    recency_weight: float = Field(default=0.02, ge=0, le=1, description="Largest share of the score that recency adds.")
+    recency_half_life_days: float = Field(default=30.0, gt=0, description="Age at which the recency boost has halved.")
+    file_name_weight: float = Field(
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Largest share of the score that a file name spoken of in the question adds.",
+    )
+    near_duplicate: float = Field(
+        default=0.9,
+        gt=0,
+        le=1,
+        description="Share of common three-word runs above which a passage is dropped as a repetition.",
+    )
+    long_question_words: int = Field(default=40, ge=5, description="Words from which AUTO takes a question to be long.")

@@ -1,0 +1,45 @@
+"""The same tests against one process with everything, and against one process per service."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from support.deployment import Deployment, deployment
+from support.edge_client import EdgeClient, edge_client
+
+SAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "samples" / "handbook"
+
+
+@pytest.fixture(scope="session", params=["all in one", "one process each"])
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment in each mode, shared by all tests here."""
+    folder = tmp_path_factory.mktemp("deployment")
+    with deployment(folder, separate=request.param == "one process each") as started:
+        yield started
+
+
+@pytest.fixture
+async def edge(running: Deployment) -> AsyncIterator[EdgeClient]:
+    """A client of the deployment's edge."""
+    async with edge_client(running.address()) as client:
+        yield client
+
+
+@pytest.fixture
+async def handbook(edge: EdgeClient) -> str:
+    """The name of a collection that holds the sample documents, uploaded once per deployment."""
+    from footnote.edge.v1 import edge_service_pb2 as pb
+    from footnote.types.v1.collection_pb2 import Collection
+    from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+    from footnote_kit.errors import AlreadyExists
+
+    name = "handbook"
+    try:
+        await edge.stub.CreateCollection(pb.CreateCollectionRequest(collection=Collection(name=name)))
+    except AlreadyExists:
+        return name
+    accepted = [await edge.upload(path, collection=name) for path in sorted(SAMPLES.iterdir())]
+    for one in accepted:
+        document = await edge.settle(one.document.id)
+        assert document.state == DOCUMENT_STATE_INDEXED, document
+    return name

@@ -1,0 +1,110 @@
+"""From a file to a footnoted answer, through the real launcher, in both modes."""
+
+import re
+
+import grpc
+import httpx
+import pytest
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.types.v1 import answer_pb2 as ans
+from footnote.types.v1 import collection_pb2 as col
+from footnote_kit.settings import STAGES
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from support.deployment import Deployment
+from support.edge_client import EdgeClient
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "place"),
+    [
+        (
+            "How many months of warranty does the Polaris Laser Tracker have?",
+            r"\b60\b",
+            "products.xlsx, sheet 'Products'",
+        ),
+        ("How much is the daily travel allowance abroad?", r"\b54 euros\b", "handbook.pdf, page 3"),
+        (
+            "Combien de jours par semaine peut-on télétravailler à Lyon ?",
+            r"\bdeux jours par semaine\b",
+            "guide-lyon.md",
+        ),
+        ("How many characters must passwords have?", r"\b14\b", "security.md"),
+    ],
+)
+async def test_questions_are_answered_with_footnotes_to_the_place(
+    edge: EdgeClient, handbook: str, question: str, answer: str, place: str
+) -> None:
+    done = await edge.answer(question, collections=[handbook])
+    assert done.answer.finish_reason == ans.FINISH_REASON_ANSWERED
+    assert re.search(answer, done.answer.text), done.answer.text
+    labels = [citation.label for citation in done.answer.citations]
+    assert any(label.startswith(place) for label in labels), labels
+    assert not done.degradations
+    assert done.time_to_first_token.ToNanoseconds() > 0
+    for citation in done.answer.citations:
+        source = done.sources[citation.number - 1]
+        assert citation.chunk_id == source.chunk_id
+        start, end = citation.quote_span.start, citation.quote_span.end
+        assert source.text[start:end] == citation.quote
+
+
+async def test_search_explains_its_scores(edge: EdgeClient, handbook: str) -> None:
+    request = pb.SearchRequest(query="warranty months", collections=[handbook], explain=True)
+    found = await edge.stub.Search(request)
+    assert found.chunks
+    assert found.chunks[0].channels
+    assert re.fullmatch("[0-9a-f]{32}", found.trace_id)
+    unfiltered = pb.QueryChunksRequest(collection=handbook)
+    assert (await edge.stub.QueryChunks(unfiltered)).total > 0
+
+
+async def test_a_conversation_remembers_its_subject_and_gets_a_title(edge: EdgeClient, handbook: str) -> None:
+    made = await edge.stub.CreateConversation(pb.CreateConversationRequest(collections=[handbook]))
+    conversation = made.conversation.id
+    first = await edge.answer("What is the warranty of the Polaris Laser Tracker?", conversation_id=conversation)
+    assert first.manifest.query_strategy == "first message (raw query)"
+    second = await edge.answer("And how much does it cost?", conversation_id=conversation)
+    assert second.manifest.query_strategy == "follow-up (contextualized topic)"
+    assert "Polaris" in second.manifest.query
+    listed = await edge.stub.ListMessages(pb.ListMessagesRequest(conversation_id=conversation))
+    assert [message.role for message in listed.messages] == [
+        ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT, ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT
+    ]  # fmt: skip
+    assert listed.messages[1].answer == first.answer
+
+
+async def test_a_deleted_collection_is_gone_from_search(edge: EdgeClient) -> None:
+    await edge.stub.CreateCollection(pb.CreateCollectionRequest(collection=col.Collection(name="short-lived")))
+    document = await edge.put(b"The zebra sleeps standing.", collection="short-lived")
+    assert document.chunks_stored == 1
+    deleted = await edge.stub.DeleteCollection(pb.DeleteCollectionRequest(collection="short-lived"), timeout=60)
+    assert (deleted.documents_deleted, deleted.chunks_deleted) == (1, 1)
+    found = await edge.stub.Search(pb.SearchRequest(query="zebra sleeps standing"))
+    assert not [one for one in found.chunks if one.chunk.document_id == document.id]
+
+
+async def test_health_says_that_every_part_is_well(edge: EdgeClient) -> None:
+    health = await edge.stub.GetHealth(pb.GetHealthRequest())
+    assert health.healthy, health
+    assert {part.name for part in health.components} == {*STAGES, "vector store"}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_every_service_shows_its_contract_by_reflection(running: Deployment, stage: str) -> None:
+    async with grpc.aio.insecure_channel(running.address(stage)) as channel:
+        asked = reflection_pb2.ServerReflectionRequest(list_services="")
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        answer = await anext(aiter(stub.ServerReflectionInfo(iter([asked]))))
+    named = {service.name for service in answer.list_services_response.service}
+    assert f"footnote.{stage}.v1.{stage.capitalize()}Service" in named
+
+
+async def test_http_serves_the_same(running: Deployment, handbook: str) -> None:
+    async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=30) as http:
+        listed = (await http.get("/collections")).json()["collections"]
+        assert handbook in [one["name"] for one in listed]
+        body = {"question": "How many characters must passwords have?", "collections": [handbook]}
+        answer = await http.post("/v1/ask", json=body, headers={"accept": "application/json"})
+        assert "14" in answer.json()["answer"]["text"]

@@ -1,0 +1,290 @@
+"""Questions over the public API, with the stages' doubles behind it: what comes, in which order, and what fails how."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.types.v1 import answer_pb2 as ans
+from footnote.types.v1 import collection_pb2 as col
+from footnote_edge.app import build
+from footnote_kit.errors import (
+    FootnoteError,
+    InvalidArgument,
+    NotFound,
+    Unavailable,
+)
+from footnote_kit.testing import serve_app
+from support.stage_doubles import World, serve_doubles
+
+DOWN = Unavailable("The service does not answer")
+
+
+@pytest.fixture
+async def world() -> World:
+    return World()
+
+
+@pytest.fixture
+async def edge(world: World) -> AsyncIterator[EdgeServiceStub]:
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        stub = EdgeServiceStub(served.channel)
+        accepted = await stub.UploadDocument(upload(b"Tea is brewed at 80 degrees."))
+        async for _ in stub.WatchDocument(pb.WatchDocumentRequest(document_id=accepted.document.id), timeout=20):
+            pass
+        yield stub
+
+
+def upload(text: bytes) -> Iterator[Any]:
+    yield pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection="default", filename="tea.txt"))
+    yield pb.UploadDocumentRequest(data=text)
+
+
+async def ask(edge: EdgeServiceStub, question: str = "tea ?", **more: Any) -> list[pb.AskResponse]:
+    return [event async for event in edge.Ask(pb.AskRequest(question=question, **more), timeout=20)]
+
+
+def reasons(completed: pb.AskCompleted) -> list[str]:
+    return [one.reason for one in completed.degradations]
+
+
+async def test_events_come_in_order_and_completed_has_everything(edge: EdgeServiceStub) -> None:
+    events = await ask(edge)
+    kinds = [event.WhichOneof("event") for event in events]
+    stages = [(event.stage.stage, event.stage.finished) for event in events if event.HasField("stage")]
+    assert stages == [
+        (ans.STAGE_RETRIEVAL, False), (ans.STAGE_RETRIEVAL, True),
+        (ans.STAGE_AUGMENTATION, False), (ans.STAGE_AUGMENTATION, True),
+        (ans.STAGE_GENERATION, False), (ans.STAGE_GENERATION, True),
+    ]  # fmt: skip
+    assert kinds.index("sources") < kinds.index("text_delta") < kinds.index("citation")
+    assert kinds[-1] == "completed"
+    done = events[-1].completed
+    assert done.answer.text == "Tea is brewed at 80 degrees. [1]"
+    assert "".join(event.text_delta for event in events).strip() == done.answer.text
+    assert [source.number for source in done.sources] == [1]
+    assert done.manifest.query_strategy == "first message (raw query)"
+    assert done.manifest.prompt_hash == "h"
+    assert done.manifest.sources[0].chunk_id == done.sources[0].chunk_id
+    assert len(done.trace_id) == 32
+    assert done.time_to_first_token.ToNanoseconds() > 0
+    assert not done.degradations
+    assert {timing.stage for timing in done.timings} >= {
+        ans.STAGE_RETRIEVAL, ans.STAGE_AUGMENTATION, ans.STAGE_GENERATION
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [({"question": ""}, "question"), ({"question": "  "}, "question"), ({"question": "x" * 8001}, "question")],
+)
+async def test_a_bad_question_is_refused(edge: EdgeServiceStub, request_: dict[str, str], field: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        await ask(edge, **request_)
+    assert [violation.field for violation in caught.value.violations] == [field]
+
+
+async def test_an_unknown_collection_or_conversation_is_not_found(edge: EdgeServiceStub) -> None:
+    with pytest.raises(NotFound) as caught:
+        await ask(edge, collections=["nowhere"])
+    assert caught.value.reason == "COLLECTION_NOT_FOUND"
+    with pytest.raises(NotFound) as caught:
+        await ask(edge, conversation_id="nothing")
+    assert caught.value.reason == "CONVERSATION_NOT_FOUND"
+
+
+async def test_a_greeting_is_answered_without_a_search(edge: EdgeServiceStub, world: World) -> None:
+    done = (await ask(edge, "hello"))[-1].completed
+    assert done.answer.finish_reason == ans.FINISH_REASON_ANSWERED_WITHOUT_SOURCES
+    assert not world.requests("Retrieve")
+    assert not done.degradations
+
+
+async def test_without_retrieval_the_answer_comes_without_sources_and_says_so(
+    edge: EdgeServiceStub, world: World
+) -> None:
+    world.failures["Retrieve"] = DOWN
+    done = (await ask(edge))[-1].completed
+    assert reasons(done) == ["RETRIEVAL_UNAVAILABLE"]
+    assert done.answer.finish_reason == ans.FINISH_REASON_ANSWERED_WITHOUT_SOURCES
+    assert not done.sources
+
+
+async def test_without_augmentation_a_minimal_prompt_keeps_sources_and_citations(
+    edge: EdgeServiceStub, world: World
+) -> None:
+    world.failures["PlanQuery"] = world.failures["BuildPrompt"] = DOWN
+    done = (await ask(edge))[-1].completed
+    assert reasons(done) == ["PLAN_UNAVAILABLE", "AUGMENTATION_UNAVAILABLE"]
+    assert done.manifest.template_version == "minimal/en/1"
+    assert done.sources[0].label == "tea.txt"
+    assert done.answer.citations[0].number == 1
+
+
+async def test_without_memory_the_answer_says_so(edge: EdgeServiceStub, world: World) -> None:
+    world.failures["SearchMemory"] = DOWN
+    done = (await ask(edge, use_memory=True))[-1].completed
+    assert reasons(done) == ["MEMORY_UNAVAILABLE"]
+
+
+async def test_without_indexing_the_deployments_settings_are_used(edge: EdgeServiceStub, world: World) -> None:
+    world.failures["GetCollection"] = DOWN
+    done = (await ask(edge, collections=["default"]))[-1].completed
+    assert reasons(done) == ["SETTINGS_UNAVAILABLE"]
+
+
+async def test_a_stage_that_hangs_costs_its_share_of_the_deadline_only(edge: EdgeServiceStub, world: World) -> None:
+    world.gates["Retrieve"] = asyncio.Event()
+    call = edge.Ask(pb.AskRequest(question="tea ?"), timeout=3)
+    events = [event async for event in call]
+    assert reasons(events[-1].completed) == ["RETRIEVAL_UNAVAILABLE"]
+
+
+async def test_a_callers_mistake_is_told_and_not_degraded(edge: EdgeServiceStub, world: World) -> None:
+    world.failures["Retrieve"] = InvalidArgument("Invalid 'where' filter: must be valid JSON", reason="INVALID_FILTER")
+    with pytest.raises(InvalidArgument) as caught:
+        await ask(edge, where="{")
+    assert caught.value.reason == "INVALID_FILTER"
+
+
+async def test_a_failing_generation_fails_the_call_after_the_partial_text(edge: EdgeServiceStub, world: World) -> None:
+    world.failures["Generate"] = Unavailable("the model died", reason="PROVIDER_FAILED")
+    seen = []
+
+    async def read() -> None:
+        async for event in edge.Ask(pb.AskRequest(question="tea ?"), timeout=20):
+            seen.append(event)
+
+    with pytest.raises(Unavailable) as caught:
+        await read()
+    assert caught.value.reason == "PROVIDER_FAILED"
+    assert any(event.text_delta for event in seen)
+    assert not any(event.HasField("completed") for event in seen)
+
+
+async def test_a_callers_cancel_reaches_generation(edge: EdgeServiceStub, world: World) -> None:
+    world.gates["Generate"] = asyncio.Event()
+    call = edge.Ask(pb.AskRequest(question="tea ?"), timeout=20)
+    async for event in call:
+        if event.text_delta:
+            break
+    call.cancel()
+    await world.until(lambda: bool(world.cancelled))
+    assert world.cancelled == ["Generate"]
+
+
+async def test_settings_of_the_request_come_before_the_collections(edge: EdgeServiceStub, world: World) -> None:
+    settings = col.CollectionSettings(
+        generation=col.GenerationSettings(provider="p", model="m", max_tokens=5),
+        prompt=col.PromptSettings(system_prompt="be kind", token_budget=500),
+    )
+    await edge.CreateCollection(pb.CreateCollectionRequest(collection=col.Collection(name="tuned", settings=settings)))
+    await ask(edge, collections=["tuned"], generation=col.GenerationSettings(max_tokens=9))
+    sent = world.requests("Generate")[0].settings
+    assert (sent.provider, sent.model, sent.max_tokens) == ("p", "m", 9)
+    assert world.requests("BuildPrompt")[0].prompt == settings.prompt
+    await ask(edge, collections=["tuned"], generation=col.GenerationSettings(provider="other"))
+    assert world.requests("Generate")[-1].settings == col.GenerationSettings(provider="other")
+
+
+async def test_a_conversation_keeps_messages_topic_title_and_memory(edge: EdgeServiceStub, world: World) -> None:
+    created = await edge.CreateConversation(pb.CreateConversationRequest(collections=["default"]))
+    conversation_id = created.conversation.id
+    first = (await ask(edge, "what about tea", conversation_id=conversation_id))[-1].completed
+    assert first.conversation_id == conversation_id
+    second = (await ask(edge, "and it", conversation_id=conversation_id))[-1].completed
+    assert second.manifest.query == "what about tea and it"
+    assert second.manifest.query_strategy == "follow-up (contextualized topic)"
+    history = world.requests("BuildPrompt")[-1].history
+    assert [message.role for message in history] == [ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT]
+    listed = await edge.ListMessages(pb.ListMessagesRequest(conversation_id=conversation_id))
+    assert [message.text for message in listed.messages][0::2] == ["what about tea", "and it"]
+    assert listed.messages[1].id == first.message_id
+    assert listed.messages[1].answer == first.answer
+    assert listed.messages[1].manifest.prompt_hash == "h"
+    await world.until(lambda: len(world.messages) == 4)
+    conversation = (await edge.GetConversation(pb.GetConversationRequest(conversation_id=conversation_id))).conversation
+    assert conversation.title == "About tea"
+    assert conversation.message_count == 4
+    await edge.DeleteConversation(pb.DeleteConversationRequest(conversation_id=conversation_id))
+    await world.until(lambda: not world.messages)
+    with pytest.raises(NotFound):
+        await edge.ListMessages(pb.ListMessagesRequest(conversation_id=conversation_id))
+
+
+async def test_a_conversation_is_its_users_alone(edge: EdgeServiceStub) -> None:
+    created = await edge.CreateConversation(pb.CreateConversationRequest(title="private"))
+    other = (("x-footnote-user", "other"),)
+    with pytest.raises(NotFound):
+        await edge.GetConversation(pb.GetConversationRequest(conversation_id=created.conversation.id), metadata=other)
+    assert not (await edge.ListConversations(pb.ListConversationsRequest(), metadata=other)).conversations
+    renamed = await edge.UpdateConversation(
+        pb.UpdateConversationRequest(conversation_id=created.conversation.id, title="  new   name ")
+    )
+    assert renamed.conversation.title == "new name"
+
+
+async def test_conversations_come_in_pages(edge: EdgeServiceStub) -> None:
+    for number in range(5):
+        await edge.CreateConversation(pb.CreateConversationRequest(title=f"c{number}"))
+    titles, token = [], ""
+    while True:
+        page = await edge.ListConversations(pb.ListConversationsRequest(page_size=2, page_token=token))
+        assert page.total_size == 5
+        titles += [one.title for one in page.conversations]
+        token = page.next_page_token
+        if not token:
+            break
+    assert titles == ["c4", "c3", "c2", "c1", "c0"]
+    for bad in ({"page_size": 1001}, {"page_token": "!"}):
+        with pytest.raises(InvalidArgument):
+            await edge.ListConversations(pb.ListConversationsRequest(**bad))
+
+
+async def test_feedback_on_answers_and_citations(edge: EdgeServiceStub) -> None:
+    created = await edge.CreateConversation(pb.CreateConversationRequest())
+    done = (await ask(edge, conversation_id=created.conversation.id))[-1].completed
+    up = pb.CreateFeedbackRequest(message_id=done.message_id, rating=pb.RATING_UP)
+    down = pb.CreateFeedbackRequest(message_id=done.message_id, citation=1, rating=pb.RATING_DOWN, comment="wrong page")
+    await edge.CreateFeedback(up)
+    await edge.CreateFeedback(down)
+    await edge.CreateFeedback(down)
+    listed = await edge.ListFeedback(pb.ListFeedbackRequest())
+    assert [(one.citation, one.rating) for one in listed.feedback] == [(1, pb.RATING_DOWN), (0, pb.RATING_UP)]
+    negative = await edge.ListFeedback(pb.ListFeedbackRequest(rating=pb.RATING_DOWN))
+    assert [one.comment for one in negative.feedback] == ["wrong page"]
+    with pytest.raises(InvalidArgument):
+        await edge.CreateFeedback(pb.CreateFeedbackRequest(message_id=done.message_id))
+    with pytest.raises(InvalidArgument):
+        await edge.CreateFeedback(pb.CreateFeedbackRequest(message_id=done.message_id, citation=2, rating=pb.RATING_UP))
+    with pytest.raises(NotFound):
+        await edge.CreateFeedback(pb.CreateFeedbackRequest(message_id="none", rating=pb.RATING_UP))
+
+
+async def test_health_names_every_part_and_what_is_wrong(edge: EdgeServiceStub, world: World) -> None:
+    health = await edge.GetHealth(pb.GetHealthRequest())
+    names = [part.name for part in health.components]
+    assert names == ["ingestion", "indexing", "retrieval", "augmentation", "generation", "edge", "vector store"]
+    assert health.healthy
+    world.failures["CheckProvider"] = Unavailable("no store", reason="STORE_UNAVAILABLE")
+    health = await edge.GetHealth(pb.GetHealthRequest())
+    assert not health.healthy
+    assert [part.error for part in health.components if not part.healthy] == ["no store"]
+
+
+async def test_providers_of_all_stages_are_one_list(edge: EdgeServiceStub) -> None:
+    listed = await edge.ListProviders(pb.ListProvidersRequest())
+    assert [one.id for one in listed.providers] == ["builtin", "milvus", "mmr", "double"]
+
+
+async def test_the_trace_of_an_answer_shows_its_stages(edge: EdgeServiceStub) -> None:
+    done = (await ask(edge))[-1].completed
+    found = await edge.GetTrace(pb.GetTraceRequest(trace_id=done.trace_id))
+    assert {span.service for span in found.spans} >= {
+        "footnote-edge", "footnote-retrieval", "footnote-augmentation", "footnote-generation"
+    }  # fmt: skip
+    with pytest.raises(FootnoteError) as caught:
+        await edge.GetTrace(pb.GetTraceRequest(trace_id="f" * 32))
+    assert caught.value.reason == "TRACE_NOT_FOUND"

@@ -1,0 +1,223 @@
+"""The document side of the public API over gRPC, with the stages' doubles behind it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.types.v1 import collection_pb2 as col
+from footnote.types.v1 import document_pb2 as doc
+from footnote_edge.app import build
+from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
+from footnote_kit.testing import serve_app
+from support.stage_doubles import World, serve_doubles
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
+    monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.1")
+
+
+@pytest.fixture
+async def world() -> World:
+    return World()
+
+
+@pytest.fixture
+async def edge(world: World) -> AsyncIterator[EdgeServiceStub]:
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        yield EdgeServiceStub(served.channel)
+
+
+def upload(text: bytes, name: str = "a.txt", collection: str = "default", **more: Any) -> Iterator[Any]:
+    yield pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection=collection, filename=name, **more))
+    yield pb.UploadDocumentRequest(data=text)
+
+
+async def settle(edge: EdgeServiceStub, document_id: str) -> doc.Document:
+    """Watch a document to its end and return it."""
+    last = None
+    async for event in edge.WatchDocument(pb.WatchDocumentRequest(document_id=document_id), timeout=20):
+        last = event
+    assert last is not None
+    return last.document
+
+
+async def test_an_upload_ends_indexed_and_makes_the_default_collection(edge: EdgeServiceStub, world: World) -> None:
+    accepted = await edge.UploadDocument(upload(b"one line\nanother line"))
+    assert not accepted.duplicate
+    document = await settle(edge, accepted.document.id)
+    assert document.state == doc.DOCUMENT_STATE_INDEXED
+    assert (document.chunks_expected, document.chunks_stored) == (2, 2)
+    assert [one.name for one in world.collections.values()] == ["default"]
+    assert len(world.chunks[document.id]) == 2
+
+
+async def test_the_same_bytes_are_recognised(edge: EdgeServiceStub) -> None:
+    first = await edge.UploadDocument(upload(b"same"))
+    again = await edge.UploadDocument(upload(b"same", name="b.txt"))
+    assert again.duplicate
+    assert again.document.id == first.document.id
+
+
+async def test_a_large_upload_passes_in_parts(edge: EdgeServiceStub, world: World) -> None:
+    line = b"x" * 1023 + b"\n"
+    accepted = await edge.UploadDocument(upload(line * 2048))
+    assert len(world.blobs[accepted.document.id]) == 2 * 1024 * 1024
+
+
+async def test_an_unknown_collection_is_not_found_and_says_what_to_do(edge: EdgeServiceStub, world: World) -> None:
+    with pytest.raises(NotFound) as caught:
+        await edge.UploadDocument(upload(b"text", collection="nowhere"))
+    assert caught.value.reason == "COLLECTION_NOT_FOUND"
+    assert "Create it first" in caught.value.message
+    assert not world.documents
+
+
+async def test_bytes_without_metadata_are_refused(edge: EdgeServiceStub) -> None:
+    with pytest.raises(InvalidArgument):
+        await edge.UploadDocument(iter([pb.UploadDocumentRequest(data=b"x")]))
+
+
+async def test_a_file_that_cannot_be_read_ends_in_error_with_reason_and_hint(edge: EdgeServiceStub) -> None:
+    accepted = await edge.UploadDocument(upload(b"locked"))
+    document = await settle(edge, accepted.document.id)
+    assert document.state == doc.DOCUMENT_STATE_ERROR
+    assert document.failure.reason == doc.FAILURE_REASON_PASSWORD_PROTECTED
+    assert document.failure.hint == "Remove the password."
+
+
+async def test_work_waits_for_indexing_and_goes_on_by_itself(edge: EdgeServiceStub, world: World) -> None:
+    world.failures["IndexDocument"] = Unavailable("the store is down", reason="STORE_UNAVAILABLE")
+    accepted = await edge.UploadDocument(upload(b"patience"))
+    async for event in edge.WatchDocument(pb.WatchDocumentRequest(document_id=accepted.document.id), timeout=20):
+        if event.document.waiting_reason:
+            assert event.document.waiting_reason == "indexing unavailable"
+            assert event.document.state == doc.DOCUMENT_STATE_PROCESSING
+            break
+    del world.failures["IndexDocument"]
+    document = await settle(edge, accepted.document.id)
+    assert document.state == doc.DOCUMENT_STATE_INDEXED
+    assert not document.waiting_reason
+
+
+async def test_uploads_are_accepted_while_collections_cannot_be_looked_up(edge: EdgeServiceStub, world: World) -> None:
+    await edge.UploadDocument(upload(b"before"))
+    world.failures["GetCollection"] = Unavailable("down")
+    accepted = await edge.UploadDocument(upload(b"meanwhile"))
+    assert accepted.document.collection_id in world.collections
+    with pytest.raises(Unavailable):
+        await edge.UploadDocument(upload(b"never seen", collection="other"))
+
+
+async def test_a_provider_that_refuses_fails_the_document_with_its_words(edge: EdgeServiceStub, world: World) -> None:
+    world.failures["IndexDocument"] = Unavailable("429: no credit left", reason="PROVIDER_FAILED")
+    accepted = await edge.UploadDocument(upload(b"text"))
+    document = await settle(edge, accepted.document.id)
+    assert document.failure.reason == doc.FAILURE_REASON_EMBEDDING_FAILED
+    assert document.failure.message == "429: no credit left"
+
+
+async def test_a_document_deleted_in_mid_job_leaves_no_chunks(edge: EdgeServiceStub, world: World) -> None:
+    world.gates["IndexDocument"] = asyncio.Event()
+    accepted = await edge.UploadDocument(upload(b"doomed"))
+    await world.until(lambda: bool(world.requests("IndexDocument")))
+    await edge.DeleteDocument(pb.DeleteDocumentRequest(document_id=accepted.document.id))
+    world.gates["IndexDocument"].set()
+    await world.until(lambda: len(world.requests("DeleteDocumentChunks")) == 2)
+    assert accepted.document.id not in world.chunks
+    with pytest.raises(NotFound):
+        await edge.GetDocument(pb.GetDocumentRequest(document_id=accepted.document.id))
+
+
+async def test_replace_and_reindex_make_new_revisions(edge: EdgeServiceStub, world: World) -> None:
+    accepted = await edge.UploadDocument(upload(b"old"))
+    document_id = accepted.document.id
+    await settle(edge, document_id)
+    head = pb.ReplaceDocumentRequest(metadata=pb.ReplaceMetadata(document_id=document_id))
+    same = await edge.ReplaceDocument(iter([head, pb.ReplaceDocumentRequest(data=b"old")]))
+    assert same.unchanged
+    replaced = await edge.ReplaceDocument(iter([head, pb.ReplaceDocumentRequest(data=b"new")]))
+    assert replaced.document.revision == 2
+    assert (await settle(edge, document_id)).indexed_revision == 2
+    begun = await edge.ReindexDocuments(pb.ReindexDocumentsRequest(document_ids=[document_id]))
+    assert [one.revision for one in begun.documents] == [3]
+    assert (await settle(edge, document_id)).indexed_revision == 3
+    assert world.chunks[document_id][0].text == "new"
+    none = await edge.ReindexDocuments(pb.ReindexDocumentsRequest(collection="default", failed_only=True))
+    assert not none.documents
+
+
+async def test_download_returns_the_bytes(edge: EdgeServiceStub) -> None:
+    accepted = await edge.UploadDocument(upload(b"as it was"))
+    request = pb.DownloadDocumentRequest(document_id=accepted.document.id)
+    parts = [part async for part in edge.DownloadDocument(request)]
+    assert parts[0].document.filename == "a.txt"
+    assert b"".join(part.data for part in parts) == b"as it was"
+
+
+async def test_watching_a_collection_until_idle_sees_every_end(edge: EdgeServiceStub) -> None:
+    await edge.CreateCollection(pb.CreateCollectionRequest(collection=col.Collection(name="many")))
+    ids = set()
+    for number in range(6):
+        accepted = await edge.UploadDocument(upload(f"text {number}".encode(), collection="many"))
+        ids.add(accepted.document.id)
+    ended = set()
+    request = pb.WatchDocumentsRequest(collection="many", until_idle=True)
+    async for event in edge.WatchDocuments(request, timeout=20):
+        if event.document.state == doc.DOCUMENT_STATE_INDEXED:
+            ended.add(event.document.id)
+    assert ended == ids
+
+
+async def test_deleting_a_collection_takes_everything_along(edge: EdgeServiceStub, world: World) -> None:
+    await edge.CreateCollection(pb.CreateCollectionRequest(collection=col.Collection(name="gone")))
+    for number in range(3):
+        accepted = await edge.UploadDocument(upload(f"text {number}".encode(), collection="gone"))
+        await settle(edge, accepted.document.id)
+    deleted = await edge.DeleteCollection(pb.DeleteCollectionRequest(collection="gone"), timeout=20)
+    assert (deleted.documents_deleted, deleted.chunks_deleted) == (3, 3)
+    assert not world.documents
+    assert not world.chunks
+    with pytest.raises(NotFound):
+        await edge.UploadDocument(upload(b"too late", collection="gone"))
+
+
+async def test_another_tenant_sees_nothing(edge: EdgeServiceStub) -> None:
+    accepted = await edge.UploadDocument(upload(b"mine"))
+    other = (("x-footnote-tenant", "other"),)
+    with pytest.raises(NotFound):
+        await edge.GetDocument(pb.GetDocumentRequest(document_id=accepted.document.id), metadata=other)
+    assert not (await edge.ListDocuments(pb.ListDocumentsRequest(), metadata=other)).documents
+
+
+async def test_a_restart_takes_up_what_was_waiting(world: World, tmp_path: Path) -> None:
+    world.failures["IndexDocument"] = Unavailable("down", reason="STORE_UNAVAILABLE")
+    async with serve_doubles(world) as addresses:
+        async with serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+            accepted = await EdgeServiceStub(served.channel).UploadDocument(upload(b"survivor"))
+            await world.until(lambda: bool(world.requests("IndexDocument")))
+        assert world.documents[accepted.document.id].state == doc.DOCUMENT_STATE_PROCESSING
+        del world.failures["IndexDocument"]
+        async with serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+            document = await settle(EdgeServiceStub(served.channel), accepted.document.id)
+    assert document.state == doc.DOCUMENT_STATE_INDEXED
+
+
+async def test_a_document_accepted_without_a_job_is_found_at_the_start(world: World) -> None:
+    stray = doc.Document(
+        id="stray", tenant_id="t9", owner_id="u", collection_id="c", state=doc.DOCUMENT_STATE_UPLOADED, revision=1
+    )
+    world.documents["stray"] = stray
+    world.blobs["stray"] = b"found"
+    world.collections["c"] = col.Collection(id="c", name="c", tenant_id="t9")
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        edge = EdgeServiceStub(served.channel)
+        metadata = (("x-footnote-tenant", "t9"),)
+        watch = edge.WatchDocument(pb.WatchDocumentRequest(document_id="stray"), metadata=metadata, timeout=20)
+        states = [event.document.state async for event in watch]
+    assert states[-1] == doc.DOCUMENT_STATE_INDEXED

@@ -1,0 +1,530 @@
+"""The indexing service as others see it: over gRPC, with a real vector engine."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from footnote.indexing.v1 import indexing_service_pb2 as pb
+from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, provider_pb2, scope_pb2
+from footnote_indexing.app import build
+from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
+from footnote_kit.testing import serve_app
+from footnote_providers.builtin import embed
+from footnote_store.filters import scope_expr
+from footnote_store.store import VectorStore
+from google.protobuf import duration_pb2, json_format, struct_pb2, timestamp_pb2
+from support.blocks import ROW, article, block, placed, text_of
+from support.engine import running_engine
+from support.indexing import Client, requests
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_engine(tmp_path_factory.mktemp("engine")) as address:
+        yield address
+
+
+@pytest.fixture
+async def client(uri: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+    monkeypatch.setenv("FOOTNOTE_INDEXING_PURGE_GRACE", "0.2")
+    monkeypatch.setenv("FOOTNOTE_INDEXING_SWEEP_INTERVAL", "0.2")
+    async with serve_app(build, vector_store_uri=uri) as served:
+        yield Client(served.channel)
+
+
+@pytest.fixture
+async def store(uri: str) -> AsyncIterator[VectorStore]:
+    store = VectorStore(uri)
+    yield store
+    await store.close()
+
+
+async def visible(client: Client, store: VectorStore, name: str) -> list[str]:
+    """Texts that a search would see, in reading order."""
+    [item] = (await client.resolve(name)).collections
+    expr = scope_expr("t", [item.collection_key], item.hidden_revisions, time.time())
+    return [chunk.text for chunk in await store.query(item.space, expr, 10_000)]
+
+
+async def test_a_document_becomes_searchable_with_exact_places(client: Client, store: VectorStore) -> None:
+    collection = await client.create("exact")
+    blocks = article()
+    result = await client.index(collection.id, "exact-1", blocks)
+    assert result.chunks_expected == result.chunks_stored > 3
+    assert result.processing_strategy == "HEADING_SECTION: 5 headings"
+    [item] = (await client.resolve("exact")).collections
+    assert list(item.languages) == ["en"]
+    expr = scope_expr("t", [item.collection_key], item.hidden_revisions, time.time())
+    chunks = await store.query(item.space, expr, 1000)
+    text = text_of(blocks)
+    assert len(chunks) == result.chunks_stored
+    for chunk in chunks:
+        assert text[chunk.locator.span.start : chunk.locator.span.end] == chunk.text
+        assert chunk.title == "Widget handbook"
+        assert chunk.locator.lines.first_line >= 1
+    assert chunks[-1].locator.heading_path == ["Widget handbook", "Part 3 of the Widget manual"]
+    after = await client.get("exact")
+    assert (after.document_count, after.chunk_count) == (1, result.chunks_stored)
+
+
+async def test_repeating_a_revision_stores_nothing_twice(client: Client, store: VectorStore) -> None:
+    collection = await client.create("repeat")
+    first = await client.index(collection.id, "repeat-1", article())
+    again = await client.index(collection.id, "repeat-1", article())
+    assert again.chunks_stored == first.chunks_stored
+    assert again.embedded == 0
+    assert (await client.stats("repeat"))[0].rows == first.chunks_stored
+
+
+async def test_a_new_revision_replaces_the_old_one_and_the_old_one_goes(client: Client, store: VectorStore) -> None:
+    collection = await client.create("replace")
+    await client.index(collection.id, "replace-1", article(seed="Old"))
+    new = await client.index(collection.id, "replace-1", article(seed="New"), revision=2)
+    texts = await visible(client, store, "replace")
+    assert len(texts) == new.chunks_stored
+    assert not any("Old" in text for text in texts)
+    await wait_for_rows(client, "replace", new.chunks_stored)
+    with pytest.raises(FailedPrecondition, match="older than 2"):
+        await client.index(collection.id, "replace-1", article(seed="Old"), revision=1)
+
+
+async def wait_for_rows(client: Client, name: str, rows: int, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while (await client.stats(name))[0].rows != rows:
+        assert time.monotonic() < deadline, "rows were not purged"
+
+
+async def test_only_what_changed_is_embedded(client: Client) -> None:
+    collection = await client.create("incremental")
+    blocks = article(sections=30)
+    first = await client.index(collection.id, "incremental-1", blocks)
+    assert first.embedded == first.chunks_stored
+    changed = article(sections=30)
+    changed[40].text = changed[40].text.replace("blue", "cyan")
+    second = await client.index(collection.id, "incremental-1", changed, revision=2)
+    assert 1 <= second.embedded <= 2
+    assert second.unchanged == second.chunks_stored - second.embedded
+
+
+async def test_the_same_content_in_another_document_comes_from_the_cache(client: Client) -> None:
+    collection = await client.create("cached")
+    first = await client.index(collection.id, "cached-1", article(seed="Cached"))
+    before = (await client.stats("cached"))[1]
+    second = await client.index(collection.id, "cached-2", article(seed="Cached"))
+    after = (await client.stats("cached"))[1]
+    assert (first.embedded, second.embedded) == (first.chunks_stored, 0)
+    assert second.cache_hits == second.chunks_stored
+    assert after.embedding_calls == before.embedding_calls
+    assert after.cache_hits - before.cache_hits == second.chunks_stored
+
+
+async def test_a_stream_that_breaks_off_leaves_nothing_visible(client: Client, store: VectorStore) -> None:
+    collection = await client.create("broken")
+    header = [r async for r in requests(client.scope, document("broken-1", collection.id), article(sections=200))]
+
+    async def cut() -> AsyncIterator[pb.IndexDocumentRequest]:
+        for request in header[:-1]:
+            yield request
+
+    with pytest.raises(InvalidArgument, match="broke off"):
+        async for _ in client.stub.IndexDocument(cut(), timeout=30):
+            pass
+    assert await visible(client, store, "broken") == []
+    whole = await client.index(collection.id, "broken-1", article(sections=200))
+    assert len(await visible(client, store, "broken")) == whole.chunks_stored
+
+
+def document(document_id: str, collection_id: str) -> document_pb2.Document:
+    return document_pb2.Document(id=document_id, collection_id=collection_id, revision=1, filename="x.md")
+
+
+async def test_blocks_out_of_place_are_refused(client: Client) -> None:
+    collection = await client.create("misplaced")
+    blocks = article()
+    blocks[3].locator.span.start += 1
+    with pytest.raises(InvalidArgument, match=r"blocks\.locator\.span"):
+        await client.index(collection.id, "misplaced-1", blocks)
+
+
+async def test_a_document_cannot_be_written_into_two_collections(client: Client) -> None:
+    first, second = await client.create("first home"), await client.create("second home")
+    await client.index(first.id, "homeless", article())
+    with pytest.raises(FailedPrecondition, match="belongs to another collection"):
+        await client.index(second.id, "homeless", article())
+
+
+async def test_a_row_of_a_thousand_cells_is_stored(client: Client, store: VectorStore) -> None:
+    collection = await client.create("wide")
+    row = block(ROW, "; ".join(f"c{n}: {n}" for n in range(900)), ["A heading " * 8])
+    row.locator.sheet.sheet, row.locator.sheet.range = "Sheet", "A2:AHP2"
+    position = 0
+    for n in range(900):
+        anchor = row.anchors.add()
+        anchor.span.start, anchor.span.end = position, position + len(f"c{n}: {n}")
+        position = anchor.span.end + 2
+        anchor.locator.sheet.sheet, anchor.locator.sheet.range = "Sheet", f"AA{n}"
+        anchor.locator.heading_path.append("A heading " * 8)
+    row.table = 1
+    result = await client.index(collection.id, "wide-1", placed([row]))
+    assert result.chunks_stored == result.chunks_expected >= 1
+
+
+async def test_deleting_a_document_removes_its_chunks(client: Client, store: VectorStore) -> None:
+    collection = await client.create("delete")
+    kept = await client.index(collection.id, "delete-1", article(seed="Kept"))
+    gone = await client.index(collection.id, "delete-2", article(seed="Gone"))
+    request = pb.DeleteDocumentChunksRequest(scope=client.scope, collection_id=collection.id, document_id="delete-2")
+    assert (await client.stub.DeleteDocumentChunks(request)).chunks_deleted == gone.chunks_stored
+    assert (await client.stub.DeleteDocumentChunks(request)).chunks_deleted == 0
+    texts = await visible(client, store, "delete")
+    assert len(texts) == kept.chunks_stored
+    again = await client.index(collection.id, "delete-3", article(seed="Gone"))
+    assert again.embedded == again.chunks_stored, "its vectors were left in the cache"
+    await client.stub.DeleteDocumentChunks(
+        pb.DeleteDocumentChunksRequest(scope=client.scope, collection_id=collection.id, document_id="delete-3")
+    )
+    assert (await client.get("delete")).document_count == 1
+
+
+async def test_deleting_a_collection_removes_everything(client: Client, store: VectorStore) -> None:
+    collection = await client.create("doomed")
+    result = await client.index(collection.id, "doomed-1", article())
+    response = await client.stub.DeleteCollection(pb.DeleteCollectionRequest(scope=client.scope, collection="doomed"))
+    assert (response.collection_id, response.chunks_deleted) == (collection.id, result.chunks_stored)
+    with pytest.raises(NotFound, match="Collection 'doomed' not found"):
+        await client.get("doomed")
+    assert await store.count("chunks_384", f'collection_key == "{collection.id}:1"') == 0
+    await client.create("doomed")
+
+
+async def test_collections_are_confined_to_tenant_and_visibility(client: Client) -> None:
+    reader = Client(client.channel, scope("t", "other"))
+    stranger = Client(client.channel, scope("t2", "u", admin=True))
+    wanted = collection_pb2.Collection(name="secret", visibility=collection_pb2.VISIBILITY_PRIVATE)
+    await client.stub.CreateCollection(pb.CreateCollectionRequest(scope=client.scope, collection=wanted))
+    for other in (reader, stranger):
+        with pytest.raises(NotFound, match="Collection 'secret' not found"):
+            await other.get("secret")
+        with pytest.raises(NotFound):
+            await other.resolve("secret")
+        listed = await other.stub.ListCollections(pb.ListCollectionsRequest(scope=other.scope))
+        assert "secret" not in [c.name for c in listed.collections]
+    owner = Client(client.channel, scope("t", "u"))
+    assert (await owner.get("secret")).name == "secret"
+    await stranger.create("secret")
+
+
+def scope(tenant: str, user: str, admin: bool = False) -> scope_pb2.Scope:
+    return scope_pb2.Scope(
+        tenant_id=tenant, user_id=user, roles=[scope_pb2.ROLE_ADMIN if admin else scope_pb2.ROLE_WRITER]
+    )
+
+
+async def test_collections_are_created_with_defaults_and_validated(client: Client) -> None:
+    made = await client.create("defaults")
+    settings = made.settings
+    assert (settings.chunking.size, settings.chunking.overlap_percent) == (1000, 20)
+    assert (settings.embedding.provider, settings.embedding.model) == ("builtin", "hashing-v1")
+    assert settings.embedding.dimensions == 384
+    assert (settings.retrieval.limit, settings.prompt.token_budget, settings.generation.max_tokens) == (5, 3000, 1024)
+    assert made.visibility == collection_pb2.VISIBILITY_SHARED
+    assert made.etag
+    with pytest.raises(AlreadyExists, match="Collection 'defaults' already exists"):
+        await client.create("defaults")
+    with pytest.raises(InvalidArgument) as caught:
+        await client.create("wrong", chunking={"size": 99, "overlap_percent": 51}, retrieval={"limit": 101})
+    assert {v.field for v in caught.value.violations} == {
+        "collection.settings.chunking.size",
+        "collection.settings.chunking.overlap_percent",
+        "collection.settings.retrieval.limit",
+    }
+    for name in ("", " x", "-x", "a/b", "x" * 129, "x "):
+        with pytest.raises(InvalidArgument):
+            await client.create(name)
+    for name in ("Ünïcode 1", "a.b-c_d e"):
+        assert (await client.create(name)).name == name
+    with pytest.raises(InvalidArgument, match="No embedding provider 'nope' is registered"):
+        await client.create("nope", embedding={"provider": "nope"})
+
+
+async def update(client: Client, collection: collection_pb2.Collection, *paths: str) -> collection_pb2.Collection:
+    request = pb.UpdateCollectionRequest(scope=client.scope, collection=collection)
+    request.update_mask.paths.extend(paths)
+    return (await client.stub.UpdateCollection(request)).collection
+
+
+async def test_updates_touch_what_the_mask_names(client: Client) -> None:
+    made = await client.create("update", chunking={"size": 500})
+    change = collection_pb2.Collection(id=made.id, description="new", etag=made.etag)
+    change.settings.retrieval.limit = 9
+    change.settings.chunking.size = 700
+    after = await update(client, change, "description", "settings.retrieval.limit")
+    assert (after.description, after.settings.retrieval.limit, after.settings.chunking.size) == ("new", 9, 500)
+    with pytest.raises(Aborted, match="changed by somebody else"):
+        await update(client, change, "description")
+    change.ClearField("etag")
+    assert (await update(client, change)).settings.chunking.size == 700
+    change.metadata.update({"team": "a"})
+    assert dict((await update(client, change, "metadata")).metadata) == {"team": "a"}
+    renamed = await update(client, collection_pb2.Collection(id=made.id, name="updated"), "name")
+    assert renamed.name == "updated"
+    assert (await client.get("updated")).id == made.id
+    with pytest.raises(InvalidArgument, match="must not name 'tenant_id'"):
+        await update(client, change, "tenant_id")
+    with pytest.raises(InvalidArgument, match="names no field"):
+        await update(client, change, "settings.nothing")
+    with pytest.raises(InvalidArgument, match="between 100 and 8000"):
+        await update(client, collection_pb2.Collection(id=made.id, settings={"chunking": {"size": 5}}))
+    cleared = await update(client, collection_pb2.Collection(id=made.id), "metadata", "settings.chunking.size")
+    assert (len(cleared.metadata), cleared.settings.chunking.size) == (0, 1000)
+
+
+async def test_collections_are_listed_in_pages(client: Client) -> None:
+    names = [f"page {n:02d}" for n in range(7)]
+    for name in names:
+        await client.create(name)
+    seen, token = [], ""
+    while True:
+        request = pb.ListCollectionsRequest(scope=client.scope, page_size=3, page_token=token)
+        page = await client.stub.ListCollections(request)
+        seen += [c.name for c in page.collections]
+        assert page.total_size == 7
+        token = page.next_page_token
+        if not token:
+            break
+    assert seen == names
+    with pytest.raises(InvalidArgument, match="page_token"):
+        await client.stub.ListCollections(pb.ListCollectionsRequest(scope=client.scope, page_token="!"))
+
+
+def value(item: object) -> struct_pb2.Value:
+    return json_format.ParseDict(item, struct_pb2.Value())
+
+
+async def add(client: Client, name: str, *documents: pb.VectorDocument) -> pb.AddVectorsResponse:
+    request = pb.AddVectorsRequest(scope=client.scope, collection=name, documents=documents)
+    return await client.stub.AddVectors(request)
+
+
+async def test_own_vectors_are_stored_and_overwritten(client: Client, store: VectorStore) -> None:
+    await client.create("own", embedding={"dimensions": 3})
+    first = await add(
+        client, "own",
+        pb.VectorDocument(id="intro", text="An introduction", embedding=[1, 0, 0], metadata={"section_id": "intro"}),
+        pb.VectorDocument(text="Raw", raw_embedding=value([0, 1, 0])),
+    )  # fmt: skip
+    assert first.count == 2
+    assert first.ids[0] == "intro"
+    assert await visible(client, store, "own") != []
+    await add(client, "own", pb.VectorDocument(id="intro", text="A better introduction", embedding=[1, 0, 0]))
+    assert sorted(await visible(client, store, "own")) == ["A better introduction", "Raw"]
+    assert (await client.get("own")).document_count == 2
+    await client.create("own too", embedding={"dimensions": 3})
+    await add(client, "own too", pb.VectorDocument(id="intro", text="Elsewhere", embedding=[1, 0, 0]))
+    assert len(await visible(client, store, "own")) == 2
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([], "Documents array is required"),
+        ([{"text": "a"}], "All documents must include pre-computed embeddings"),
+        ([{"text": "a", "embedding": [1, 2, 3]}, {"text": "b"}], "All documents must include pre-computed embeddings"),
+        ([{"text": "a", "raw_embedding": "x"}], "Invalid embedding format in document 0: must be an array of numbers"),
+        ([{"text": "a", "raw_embedding": [1, "x", 2]}], "but it holds a string"),
+        ([{"text": "a", "raw_embedding": []}], "but got an empty list"),
+        ([{"text": "a", "embedding": [1, 2]}, {"text": "b", "embedding": [1]}], "mismatch: .* 1, 2 dimensions"),
+        ([{"text": "a", "embedding": [1, 2]}], "mismatch: 'byov' holds vectors of 3 dimensions, these have 2"),
+        ([{"text": "", "embedding": [1, 2, 3]}], r"documents\[0\]\.text must not be empty"),
+    ],
+)
+async def test_wrong_vectors_are_refused_in_known_words(
+    client: Client, store: VectorStore, documents: list[dict[str, object]], message: str
+) -> None:
+    await client.create("byov", embedding={"dimensions": 3})
+    made = [json_format.ParseDict(document, pb.VectorDocument()) for document in documents]
+    with pytest.raises(InvalidArgument, match=message):
+        await add(client, "byov", *made)
+    assert await visible(client, store, "byov") == []
+
+
+async def test_messages_are_remembered_for_their_user_and_forgotten(client: Client, store: VectorStore) -> None:
+    messages = [
+        answer_pb2.MemoryMessage(message_id=f"m{n}", conversation_id=f"c{n % 2}", text=text)
+        for n, text in enumerate(["the invoice of March", "holidays in Rome", " ", "the invoice of April"])
+    ]
+    for message in messages:
+        message.create_time.GetCurrentTime()
+    request = pb.IndexMessagesRequest(scope=client.scope, messages=messages)
+    assert (await client.stub.IndexMessages(request)).count == 3
+    space = await store.ensure_message_space(384)
+    [vector] = embed(["invoice"], 384)
+    found = await store.search_messages(space, vector, "t", "u", 5)
+    assert {m.message_id for m in found[:2]} == {"m0", "m3"}
+    assert await store.search_messages(space, vector, "t", "someone else", 5) == []
+    forget = pb.DeleteMessagesRequest(scope=client.scope, conversation_id="c1")
+    assert (await client.stub.DeleteMessages(forget)).count == 2
+    assert {m.message_id for m in await store.search_messages(space, vector, "t", "u", 5)} == {"m0"}
+
+
+async def test_providers_are_listed_validated_and_checked(client: Client) -> None:
+    listed = await client.stub.ListProviders(pb.ListProvidersRequest(scope=client.scope))
+    by_id = {p.id: p for p in listed.providers}
+    assert {"builtin", "openai", "onnx", "ollama", "gemini", "vllm", "tei", "milvus"} <= set(by_id)
+    assert "query_prefix" in dict(by_id["openai"].settings_schema["properties"])
+    embedding, vectors = provider_pb2.PROVIDER_KIND_EMBEDDING, provider_pb2.PROVIDER_KIND_STORE
+
+    async def validate(provider: str, **settings: object) -> list[str]:
+        request = pb.ValidateProviderRequest(scope=client.scope, kind=embedding, id=provider, settings=settings)
+        response = await client.stub.ValidateProvider(request)
+        assert response.valid is not bool(response.problems)
+        return list(response.problems)
+
+    assert await validate("openai", model="x", dimensions=256, query_prefix="q: ") == []
+    assert "query_prefixx" in (await validate("openai", query_prefixx="q: "))[0]
+    assert "api_key" in (await validate("openai", api_key="sk-secret"))[0]
+    assert "No embedding provider 'x'" in (await validate("x"))[0]
+    for kind, provider in ((embedding, "builtin"), (vectors, "milvus")):
+        request = pb.CheckProviderRequest(scope=client.scope, kind=kind, id=provider)
+        health = (await client.stub.CheckProvider(request)).health
+        assert health.healthy
+        assert health.details.fields
+        assert health.latency.ToNanoseconds() > 0
+
+
+async def test_expired_chunks_are_never_returned_and_go_by_themselves(
+    client: Client, store: VectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = await client.create("ttl", ttl=duration_pb2.Duration(seconds=2))
+    started = time.time()
+    result = await client.index(collection.id, "ttl-1", article())
+    [item] = (await client.resolve("ttl")).collections
+    expr = f'collection_key == "{item.collection_key}"'
+    [expires] = {chunk.expire_time.ToMilliseconds() / 1000 for chunk in await store.query(item.space, expr, 100)}
+    assert started + 2 <= expires <= started + 2.5
+    seen_before = seen_after = 0
+    while time.time() < expires + 1.0:
+        asked = time.time()
+        texts = await store.query(item.space, scope_expr("t", [item.collection_key], item.hidden_revisions, asked), 100)
+        if asked < expires:
+            seen_before += len(texts)
+        else:
+            seen_after += len(texts)
+        await asyncio.sleep(0.1)
+    assert (await client.get("ttl")).document_count == 0
+    assert (seen_before > 0, seen_after) == (True, 0)
+    assert result.chunks_stored > 0
+    await wait_for_rows(client, "ttl", 0, seconds=15)
+
+
+async def test_a_document_s_own_expiry_counts_before_the_collection_s(client: Client, store: VectorStore) -> None:
+    collection = await client.create("own ttl", ttl=duration_pb2.Duration(seconds=3600))
+    expire = timestamp_pb2.Timestamp(seconds=int(time.time()) + 60)
+    await client.index(collection.id, "own-ttl-1", article(), expire_time=expire)
+    [item] = (await client.resolve("own ttl")).collections
+    for chunk in await store.query(item.space, f'collection_key == "{item.collection_key}"', 100):
+        assert chunk.expire_time == expire
+
+
+async def test_searches_during_a_reindex_see_every_text_once(client: Client, store: VectorStore) -> None:
+    collection = await client.create("reindex", chunking={"size": 400, "overlap_percent": 0})
+    documents = {f"reindex-{n}": article(sections=12, seed=f"Doc{n}") for n in range(6)}
+    for document_id, blocks in documents.items():
+        await client.index(collection.id, document_id, blocks)
+    larger = collection_pb2.Collection(id=collection.id, settings={"chunking": {"size": 900}})
+    await update(client, larger, "settings.chunking.size")
+    done = asyncio.Event()
+    rounds = 0
+
+    async def search() -> None:
+        nonlocal rounds
+        while not done.is_set():
+            [item] = (await client.resolve("reindex")).collections
+            expr = scope_expr("t", [item.collection_key], item.hidden_revisions, time.time())
+            chunks = await store.query(item.space, expr, 10_000)
+            spans: dict[str, set[int]] = {}
+            for chunk in chunks:
+                spans.setdefault(chunk.document_id, set()).add(chunk.revision)
+            assert set(spans) == set(documents), "a document vanished"
+            assert all(len(revisions) == 1 for revisions in spans.values()), "a document doubled"
+            for document_id, blocks in documents.items():
+                mine = [chunk for chunk in chunks if chunk.document_id == document_id]
+                covered = sum(len(chunk.text) for chunk in mine)
+                assert covered >= len(text_of(blocks)) * 0.98, "a part of a document is missing"
+                assert len({chunk.text for chunk in mine}) == len(mine)
+            rounds += 1
+            await asyncio.sleep(0.05)
+
+    searching = asyncio.create_task(search())
+    for document_id, blocks in documents.items():
+        await client.index(collection.id, document_id, blocks, revision=2)
+    done.set()
+    await searching
+    assert rounds >= 5
+    sizes = [len(text) for text in await visible(client, store, "reindex")]
+    assert max(sizes) > 400
+
+
+async def test_a_change_of_model_moves_the_collection_at_the_end_and_can_be_taken_back(
+    client: Client, store: VectorStore
+) -> None:
+    collection = await client.create("model")
+    documents = {f"model-{n}": article(seed=f"Model{n}") for n in range(3)}
+    for document_id, blocks in documents.items():
+        await client.index(collection.id, document_id, blocks)
+    [before] = (await client.resolve("model")).collections
+    changed = collection_pb2.Collection(id=collection.id, settings={"embedding": {"dimensions": 256}})
+    after = await update(client, changed, "settings.embedding.dimensions")
+    assert after.settings.embedding.dimensions == 256
+    revisions = dict.fromkeys(documents, 1)
+    for document_id, blocks in documents.items():
+        [now] = (await client.resolve("model")).collections
+        assert (now.space, now.collection_key) == (before.space, before.collection_key)
+        # Queries must be embedded by the model that is searched.
+        assert now.collection.settings.embedding.dimensions == 384
+        revisions[document_id] = 2
+        await client.index(collection.id, document_id, blocks, revision=2)
+        assert len({text.split(" ")[0] for text in await visible(client, store, "model")}) >= 3
+    [moved] = (await client.resolve("model")).collections
+    assert (moved.space, moved.collection_key) == ("chunks_256", f"{collection.id}:2")
+    assert (await client.get("model")).document_count == 3
+    total = len(await visible(client, store, "model"))
+    back = collection_pb2.Collection(id=collection.id, settings={"embedding": {"dimensions": 384}})
+    await update(client, back, "settings.embedding.dimensions")
+    [again] = (await client.resolve("model")).collections
+    assert (again.space, again.collection_key) == (before.space, before.collection_key)
+    assert len(await visible(client, store, "model")) == total
+
+
+async def test_a_document_deleted_while_it_is_indexed_stays_deleted(client: Client, store: VectorStore) -> None:
+    collection = await client.create("race")
+    header = document("race-1", collection.id)
+    blocks = article(sections=300)
+    half = asyncio.Event()
+    deleted = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[pb.IndexDocumentRequest]:
+        sent = 0
+        async for request in requests(client.scope, header, blocks):
+            yield request
+            sent += 1
+            if sent == 11:
+                await deleted.wait()
+
+    async def index() -> None:
+        async for event in client.stub.IndexDocument(slowly(), timeout=60):
+            if event.progress.chunks_stored:
+                half.set()
+
+    indexing = asyncio.create_task(index())
+    await half.wait()
+    request = pb.DeleteDocumentChunksRequest(scope=client.scope, collection_id=collection.id, document_id="race-1")
+    await client.stub.DeleteDocumentChunks(request)
+    deleted.set()
+    with pytest.raises(Aborted, match="deleted or replaced"):
+        await indexing
+    assert await visible(client, store, "race") == []
+    assert await store.count("chunks_384", f'collection_key == "{collection.id}:1"') == 0

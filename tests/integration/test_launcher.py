@@ -1,0 +1,239 @@
+"""The launcher as a process: start, addresses, locks, refusals, orderly end. The services are small stand-ins."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from footnote_kit.clients import check_health, open_channel
+from footnote_kit.net import is_loopback
+from footnote_kit.settings import DEFAULT_PORTS, KitSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+STAND_INS = """
+import os, sys
+from footnote_cli import supervise
+from footnote_cli.launcher import serve
+supervise.build_path = lambda service: ("support.guinea_pigs", os.environ.get("BUILD_" + service, "build_" + service))
+arguments = eval(sys.argv[1])
+sys.exit(serve(arguments.pop("target"), **arguments))
+"""
+
+
+class Process:
+    """A serving process under test."""
+
+    def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
+        self.process = process
+        self.folder = folder
+
+    async def line(self) -> str:
+        """Return its next line on stdout."""
+        assert self.process.stdout is not None
+        return (await asyncio.wait_for(self.process.stdout.readline(), 60)).decode()
+
+    async def end(self) -> tuple[int, str]:
+        """Wait for its end; return exit code and stderr."""
+        assert self.process.stderr is not None
+        error = await asyncio.wait_for(self.process.stderr.read(), 60)
+        return await asyncio.wait_for(self.process.wait(), 60), error.decode()
+
+    def addresses(self) -> dict[str, str]:
+        """Return what it wrote into its folder."""
+        found: dict[str, str] = json.loads((self.folder / "addresses.json").read_text())
+        return found
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path, target: str, env: dict[str, str] | None = None, **options: Any
+) -> AsyncIterator[Process]:
+    arguments = {"target": target, "data_dir": None, "port_base": 0, **options}
+    # A Milvus address keeps the embedded engine, which has tests of its own, out of it.
+    environment = {
+        **{key: value for key, value in os.environ.items() if not key.startswith("FOOTNOTE_")},
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), *sys.path]),
+        "FOOTNOTE_VECTOR_STORE_URI": "http://127.0.0.1:1",
+        "FOOTNOTE_DATA_DIR": str(folder),
+        **(env or {}),
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", STAND_INS, repr(arguments),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment,
+    )  # fmt: skip
+    try:
+        yield Process(process, folder)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def health(address: str, stage: str) -> str | None:
+    async with open_channel(address, stage, KitSettings()) as channel:
+        return await check_health(channel, stage)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+async def test_all_in_one_process_from_start_to_end(tmp_path: Path, name: str) -> None:
+    async with serving(tmp_path, "all") as all_of_it:
+        line = await all_of_it.line()
+        assert line.startswith("footnote is ready: ")
+        addresses = all_of_it.addresses()
+        assert set(addresses) == set(DEFAULT_PORTS)
+        for stage, address in addresses.items():
+            assert address in line
+            assert await health(address, stage) is None
+        all_of_it.process.send_signal(getattr(signal, name))
+        all_of_it.process.send_signal(signal.SIGTERM)  # as `timeout` and `make` do
+        all_of_it.process.send_signal(signal.SIGINT)
+        code, error = await all_of_it.end()
+        assert code == 0, error
+        assert "Traceback" not in error
+    assert not (tmp_path / "addresses.json").exists()
+
+
+async def test_six_processes_share_a_folder_and_its_addresses(tmp_path: Path) -> None:
+    async with (
+        serving(tmp_path, "retrieval") as retrieval,
+        serving(tmp_path, "augmentation,generation") as two,
+    ):
+        assert (await retrieval.line()).startswith("footnote is listening: retrieval ")
+        assert (await two.line()).startswith("footnote is ready: augmentation ")
+        assert set(two.addresses()) == {"retrieval", "augmentation", "generation"}
+        two.process.terminate()
+        assert (await two.end())[0] == 0
+        assert set(retrieval.addresses()) == {"retrieval"}
+
+
+async def test_a_second_one_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+    async with serving(tmp_path, "all") as first:
+        await first.line()
+        before = first.addresses()
+        for target in ("all", "ingestion"):
+            async with serving(tmp_path, target) as second:
+                code, error = await second.end()
+            assert code == 1
+            assert f"process {first.process.pid} serves" in error
+            assert "--data-dir" in error
+            assert "Traceback" not in error
+        assert first.addresses() == before
+        first.process.kill()
+        await first.end()
+    # The kernel frees what a killed process held, and what it left behind is not believed.
+    (tmp_path / "addresses.json").write_text('{"http": "127.0.0.1:1", "edge": "127.0.0.1:2"}')
+    async with serving(tmp_path, "all") as third:
+        assert "is ready" in await third.line()
+        assert set(third.addresses()) == set(DEFAULT_PORTS)
+        assert third.addresses()["edge"] != "127.0.0.1:2"
+
+
+async def test_a_taken_port_ends_it_with_a_message(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        async with serving(tmp_path, "retrieval", port=taken.getsockname()[1]) as process:
+            code, error = await process.end()
+    assert code == 1
+    assert "retrieval cannot listen on 127.0.0.1" in error
+    assert not (tmp_path / "addresses.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("env", "options", "message"),
+    [
+        ({"BUILD_indexing": "build_broken"}, {}, "indexing did not start: The index is on another planet"),
+        ({"BUILD_edge": "build_unforeseen"}, {}, "edge did not start: secret plan"),
+        ({"FOOTNOTE_GRACE_SECONDS": "-1"}, {}, "FOOTNOTE_GRACE_SECONDS: Input should be greater than or equal to 0"),
+        ({}, {"target": "nonsense"}, "There is no target 'nonsense'; there are all, store, ingestion"),
+        ({}, {"port": 7000}, "--port is for a target of one service"),
+        ({"FOOTNOTE_LISTEN_HOST": "0.0.0.0"}, {}, "does not know its callers"),
+        ({"FOOTNOTE_TLS_CERT_FILE": "/nowhere/a.pem", "FOOTNOTE_TLS_KEY_FILE": "/nowhere/b.pem"}, {}, "No such file"),
+    ],
+)  # fmt: skip
+async def test_what_cannot_start_says_why_and_fails(
+    tmp_path: Path, env: dict[str, str], options: dict[str, Any], message: str
+) -> None:
+    target = options.pop("target", "all")
+    async with serving(tmp_path, target, env, **options) as process:
+        code, error = await process.end()
+    assert code == 1
+    assert message in error
+    assert not (tmp_path / "addresses.json").exists()
+
+
+async def test_a_service_that_is_not_ready_is_named_and_serving_goes_on(tmp_path: Path) -> None:
+    env = {"BUILD_retrieval": "build_never_ready", "FOOTNOTE_READY_TIMEOUT": "1"}
+    async with serving(tmp_path, "all", env) as process:
+        assert (await process.line()).startswith("footnote is listening: ")
+        addresses = process.addresses()
+        assert await health(addresses["retrieval"], "retrieval") == "The retrieval service is not ready"
+        assert await health(addresses["generation"], "generation") is None
+        process.process.terminate()
+        code, error = await process.end()
+    assert code == 0
+    assert "retrieval is not ready yet: waiting for Godot" in error
+
+
+async def test_beyond_loopback_only_edge_can_be_reached(tmp_path: Path) -> None:
+    env = {"BUILD_edge": "build_known_callers", "FOOTNOTE_LISTEN_HOST": "0.0.0.0"}
+    async with serving(tmp_path, "all", env) as process:
+        await process.line()
+        edge = process.addresses()["edge"]
+        listening = [
+            (one.laddr.ip.removeprefix("::ffff:"), one.laddr.port)
+            for one in psutil.Process(process.process.pid).net_connections("tcp")
+            if one.status == psutil.CONN_LISTEN
+        ]
+    assert {port for host, port in listening if not is_loopback(host)} == {int(edge.rpartition(":")[2])}
+    assert len({port for _, port in listening}) == len(DEFAULT_PORTS)
+
+
+async def test_a_signal_during_the_start_ends_it_too(tmp_path: Path) -> None:
+    env = {"BUILD_retrieval": "build_never_ready"}
+    async with serving(tmp_path, "all", env) as process:
+        assert process.process.stderr is not None
+        while b"service_not_ready" not in await asyncio.wait_for(process.process.stderr.readline(), 60):
+            pass
+        process.process.terminate()
+        code, _ = await process.end()
+    assert code == 0
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process exists and is not a zombie."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+async def test_the_vector_engine_lives_and_ends_with_the_process(tmp_path: Path) -> None:
+    async with serving(tmp_path, "all", {"FOOTNOTE_VECTOR_STORE_URI": ""}) as process:
+        assert "is ready" in await process.line()
+        uri = process.addresses()["store"]
+        (engine,) = [child for child in psutil.Process(process.process.pid).children() if "milvus" in child.name()]
+        host, _, port = uri.removeprefix("http://").rpartition(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.close()
+        process.process.terminate()
+        code, error = await process.end()
+        assert code == 0, error
+    assert not alive(engine.pid)
+
+
+async def test_the_vector_engine_alone(tmp_path: Path) -> None:
+    async with serving(tmp_path, "engine", {"FOOTNOTE_VECTOR_STORE_URI": ""}, port=0) as process:
+        line = await process.line()
+        assert line.startswith("footnote is listening: store http://127.0.0.1:")
+        assert set(process.addresses()) == {"store"}
+        process.process.terminate()
+        assert (await process.end())[0] == 0

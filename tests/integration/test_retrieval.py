@@ -1,0 +1,282 @@
+"""The retrieval service over gRPC, with the real store and the built-in embedder."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from footnote.retrieval.v1 import retrieval_service_pb2 as pb
+from footnote.types.v1.chunk_pb2 import Channel, Chunk, ChunkLevel
+from footnote.types.v1.collection_pb2 import FusionMethod, RetrievalSettings, SearchStrategy
+from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.testing import SCOPE
+from support.chunks import make_chunk
+from support.engine import running_engine
+from support.library import Library, open_library
+
+NOW = int(time.time())
+HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
+FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
+VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
+
+HANDBOOK = [
+    "The safety stock of bolts is 150 units and is counted every Friday.",
+    "Parental leave lasts sixteen weeks and is paid in full.",
+    "Expenses above 500 euros need the approval of a manager.",
+    "The office in Lyon opens at eight in the morning.",
+    "Laptops are replaced every four years by the IT department.",
+    "Visitors must sign in at the reception and wear a badge.",
+]
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_engine(tmp_path_factory.mktemp("engine")) as address:
+        yield address
+
+
+@pytest.fixture
+async def library(uri: str) -> AsyncIterator[Library]:
+    async with open_library(uri) as library:
+        yield library
+
+
+def chunks_of(texts: list[str], document_id: str = "d1", **more: Any) -> list[Chunk]:
+    more.setdefault("created", NOW)
+    return [make_chunk(text, document_id=document_id, ordinal=i, **more) for i, text in enumerate(texts)]
+
+
+async def handbook(library: Library) -> None:
+    shelf = await library.add_collection("handbook")
+    await library.add(shelf, chunks_of(HANDBOOK, filename="handbook.md"))
+
+
+async def retrieve(library: Library, query: str, **more: Any) -> pb.RetrieveResponse:
+    more.setdefault("scope", SCOPE)
+    response: pb.RetrieveResponse = await library.stub.Retrieve(pb.RetrieveRequest(query=query, **more))
+    return response
+
+
+def texts(response: pb.RetrieveResponse) -> list[str]:
+    return [scored.chunk.text for scored in response.chunks]
+
+
+async def test_hybrid_search_finds_and_explains(library: Library) -> None:
+    await handbook(library)
+    found = await retrieve(library, "How many weeks is the parental leave?", explain=True)
+    assert texts(found)[0] == HANDBOOK[1]
+    assert found.strategy == HYBRID
+    assert found.strategy_reason
+    assert found.query_language == "en"
+    assert not found.degradations
+    best = found.chunks[0]
+    assert best.chunk.collection == "handbook"
+    assert {score.channel for score in best.channels} == {Channel.CHANNEL_DENSE, Channel.CHANNEL_LEXICAL}
+    assert all(0 <= score.score <= 1 for scored in found.chunks for score in scored.channels)
+    assert [scored.score for scored in found.chunks] == sorted((s.score for s in found.chunks), reverse=True)
+    assert sum(score.weight for score in best.channels) == pytest.approx(1)
+    assert [adjustment.name for adjustment in best.adjustments] == ["proximity", "recency"]
+    assert {"resolve", "embed", "dense", "lexical", "fuse", ""} <= {timing.step for timing in found.timings}
+    assert {report.channel: report.candidates for report in found.channels}[Channel.CHANNEL_DENSE] == 6
+
+
+@pytest.mark.parametrize("strategy", [HYBRID, FULLTEXT, VECTOR])
+async def test_each_strategy_finds(library: Library, strategy: SearchStrategy.ValueType) -> None:
+    await handbook(library)
+    found = await retrieve(library, "parental leave in weeks", settings=RetrievalSettings(strategy=strategy))
+    assert texts(found)[0] == HANDBOOK[1]
+    assert found.strategy == strategy
+    channels = {report.channel for report in found.channels}
+    assert channels == {
+        HYBRID: {Channel.CHANNEL_DENSE, Channel.CHANNEL_LEXICAL}, FULLTEXT: {Channel.CHANNEL_LEXICAL},
+        VECTOR: {Channel.CHANNEL_DENSE},
+    }[strategy]  # fmt: skip
+
+
+async def test_rank_fusion(library: Library) -> None:
+    await handbook(library)
+    settings = RetrievalSettings(fusion=FusionMethod.FUSION_METHOD_RRF, strategy=HYBRID, recency_weight=0)
+    found = await retrieve(library, "parental leave in weeks", settings=settings)
+    assert texts(found)[0] == HANDBOOK[1]
+    assert found.chunks[0].score == pytest.approx(1.0)
+
+
+async def test_quoted_words_must_be_there(library: Library) -> None:
+    await handbook(library)
+    found = await retrieve(library, 'what about "safety stocks" and leave')
+    assert texts(found) == [HANDBOOK[0]]
+    assert (found.strategy, found.strategy_reason) == (FULLTEXT, "quoted terms")
+    fallback = await retrieve(library, 'what about "unheard of words" and leave')
+    assert HANDBOOK[1] in texts(fallback)
+    assert fallback.strategy == HYBRID
+
+
+async def test_offset_continues_where_limit_ended(library: Library) -> None:
+    await handbook(library)
+    query = "leave bolts office laptops visitors expenses of the company"
+    everything = texts(await retrieve(library, query, settings=RetrievalSettings(limit=6)))
+    first = texts(await retrieve(library, query, settings=RetrievalSettings(limit=2)))
+    rest = texts(await retrieve(library, query, settings=RetrievalSettings(limit=4), offset=2))
+    assert len(everything) == 6
+    assert first + rest == everything
+
+
+async def test_min_score_cuts(library: Library) -> None:
+    await handbook(library)
+    found = await retrieve(library, "parental leave in weeks", settings=RetrievalSettings(min_score=0.6, limit=6))
+    assert texts(found) == [HANDBOOK[1]]
+
+
+async def test_filters_and_document_ids_limit(library: Library) -> None:
+    shelf = await library.add_collection("c")
+    await library.add(shelf, chunks_of(["alpha one"], "d1", metadata={"year": 2023}, tags=["hr"]))
+    await library.add(shelf, chunks_of(["alpha two"], "d2", metadata={"year": 2024}))
+    await library.add(shelf, chunks_of(["alpha three"], "d3", metadata={"year": 2025}))
+    where = json.dumps({"year": {"$gte": 2024}})
+    assert set(texts(await retrieve(library, "alpha", where=where))) == {"alpha two", "alpha three"}
+    assert texts(await retrieve(library, "alpha", where='{"tags": "hr"}')) == ["alpha one"]
+    assert texts(await retrieve(library, "alpha", where=where, document_ids=["d1", "d3"])) == ["alpha three"]
+    assert texts(await retrieve(library, "alpha", document_ids=['d1" or id != "'])) == []
+
+
+async def test_several_collections_share_one_query_vector(library: Library) -> None:
+    for name in ("a", "b", "c"):
+        shelf = await library.add_collection(name)
+        await library.add(shelf, chunks_of([f"alpha in {name}"], f"d{name}"))
+    assert set(texts(await retrieve(library, "alpha", collections=["a", "t-c"]))) == {"alpha in a", "alpha in c"}
+    everywhere = await retrieve(library, "where is alpha in the collections?")
+    assert {scored.chunk.collection for scored in everywhere.chunks} == {"a", "b", "c"}
+    assert len([timing for timing in everywhere.timings if timing.step == "embed"]) == 1
+
+
+async def test_private_collections_are_their_owners(library: Library) -> None:
+    shared, private = (
+        await library.add_collection("s"),
+        await library.add_collection("p", owner_id="owner", private=True),
+    )
+    await library.add(shared, chunks_of(["alpha shared"], "ds"))
+    await library.add(private, chunks_of(["alpha private"], "dp"))
+    reader = Scope(tenant_id="t", user_id="someone", roles=[Role.ROLE_READER])
+    owner = Scope(tenant_id="t", user_id="owner", roles=[Role.ROLE_READER])
+    assert texts(await retrieve(library, "alpha", scope=reader)) == ["alpha shared"]
+    assert set(texts(await retrieve(library, "alpha", scope=owner))) == {"alpha shared", "alpha private"}
+    with pytest.raises(NotFound, match="Collection 'p' not found"):
+        await retrieve(library, "alpha", scope=reader, collections=["p"])
+    assert texts(await retrieve(library, "alpha", scope=Scope(tenant_id="t2", user_id="owner"))) == []
+
+
+async def test_expired_and_hidden_are_never_returned(library: Library) -> None:
+    shelf = await library.add_collection("c")
+    await library.add(shelf, chunks_of(["alpha expired"], "d1", expires=NOW - 1))
+    await library.add(shelf, chunks_of(["alpha old"], "d2", revision=1))
+    await library.add(shelf, chunks_of(["alpha new"], "d2", revision=2))
+    shelf.hidden = ["d2:1"]
+    assert texts(await retrieve(library, "alpha")) == ["alpha new"]
+
+
+async def test_a_named_file_limits_and_two_named_are_both_there(library: Library) -> None:
+    shelf = await library.add_collection("c")
+    await library.add(
+        shelf, chunks_of([f"stock of bolts {i} units" for i in range(8)], "d1", filename="production.xlsx")
+    )
+    await library.add(
+        shelf, chunks_of(["inventory count", "something else entirely"], "d2", filename="Inventaire_Été.csv")
+    )
+    await library.add(shelf, chunks_of(["a report on bolts"], "d3", filename="rapport.pdf"))
+    one = await retrieve(library, "What is in the rapport.pdf file about stock of bolts?")
+    assert {scored.chunk.filename for scored in one.chunks} == {"rapport.pdf"}
+    assert "rapport.pdf" in one.strategy_reason
+    two = await retrieve(library, "Compare stock of bolts units between PRODUCTION.XLSX and inventaire ete")
+    assert {scored.chunk.filename for scored in two.chunks} == {"production.xlsx", "Inventaire_Été.csv"}
+    assert len(two.chunks) == 5
+
+
+async def test_newer_wins_between_equals(library: Library) -> None:
+    shelf = await library.add_collection("c")
+    await library.add(shelf, chunks_of(["the price of bolts is five euros here"], "old", created=NOW - 90 * 86_400))
+    await library.add(shelf, chunks_of(["the price of bolts is nine euros here"], "new", created=NOW - 86_400))
+    found = await retrieve(library, "What is the price of bolts?", explain=True)
+    assert [scored.chunk.document_id for scored in found.chunks] == ["new", "old"]
+    assert found.chunks[0].adjustments[-1].delta > found.chunks[1].adjustments[-1].delta
+
+
+async def test_repetitions_are_left_out(library: Library) -> None:
+    shelf = await library.add_collection("c")
+    text = "The warranty of the machine covers all parts for two years after the day of delivery to the customer"
+    await library.add(shelf, chunks_of([text], "d1"))
+    await library.add(shelf, chunks_of([text + "."], "d2"))
+    await library.add(shelf, chunks_of(["The warranty excludes batteries and anything that wears out with use"], "d3"))
+    found = await retrieve(library, "What does the warranty of the machine cover?", explain=True)
+    assert len(found.chunks) == 2
+    assert "near_duplicate" in [adjustment.name for adjustment in found.chunks[0].adjustments]
+
+
+async def test_neighbours_in_reading_order(library: Library) -> None:
+    await handbook(library)
+    settings = RetrievalSettings(limit=1, neighbors=2)
+    found = await retrieve(library, "parental leave in weeks", settings=settings)
+    assert [chunk.text for chunk in found.chunks[0].neighbors] == [HANDBOOK[0], HANDBOOK[2], HANDBOOK[3]]
+
+
+async def test_parents_stand_in_for_their_children(library: Library) -> None:
+    shelf = await library.add_collection("c")
+    parent = make_chunk("wide: alpha one. alpha two.", ordinal=0, level=ChunkLevel.CHUNK_LEVEL_PARENT, created=NOW)
+    children = [
+        make_chunk(text, ordinal=i, level=ChunkLevel.CHUNK_LEVEL_CHILD, parent_id=parent.id, created=NOW)
+        for i, text in enumerate(["alpha one here", "alpha two there"], 1)
+    ]
+    await library.add(shelf, [parent, *children])
+    found = await retrieve(library, "alpha", settings=RetrievalSettings(resolve_parents=True))
+    assert texts(found) == ["wide: alpha one. alpha two."]
+    assert texts(await retrieve(library, "alpha two")) == ["alpha two there", "alpha one here"]
+
+
+async def test_queries_in_other_languages_meet_their_documents(library: Library) -> None:
+    shelf = await library.add_collection("fr", languages=["fr"])
+    french = ["Le congé parental dure seize semaines.", "Les élections présidentielles ont lieu en avril."]
+    await library.add(shelf, chunks_of(french, language="fr"))
+    found = await retrieve(library, "Quand ont lieu les elections presidentielles ?")
+    assert found.query_language == "fr"
+    assert texts(found)[0] == french[1]
+    japanese = await library.add_collection("ja", languages=["ja"])
+    await library.add(
+        japanese, chunks_of(["日本の首都は東京です。", "富士山は日本一高い山です。"], "dj", language="ja")
+    )
+    found = await retrieve(library, "日本の首都はどこですか", collections=["ja"])
+    assert texts(found)[0] == "日本の首都は東京です。"
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"query": "  "}, "query is required"),
+        ({"query": "x" * 8001}, "8000"),
+        ({"query": "x", "offset": -1}, "offset"),
+        ({"query": "x", "settings": RetrievalSettings(limit=101)}, "limit"),
+        ({"query": "x", "settings": RetrievalSettings(dense_weight=1.5)}, "dense_weight"),
+        ({"query": "x", "settings": RetrievalSettings(neighbors=6)}, "neighbors"),
+        ({"query": "x", "where": "invalid-json-string"}, "Invalid 'where' filter: must be valid JSON"),
+        ({"query": "x", "document_ids": ["a\nb"]}, "line breaks"),
+    ],
+)
+async def test_wrong_requests_say_what_is_wrong(library: Library, fields: dict[str, Any], problem: str) -> None:
+    await handbook(library)
+    with pytest.raises(InvalidArgument, match=problem):
+        await library.stub.Retrieve(pb.RetrieveRequest(scope=SCOPE, **fields))
+
+
+async def test_unknown_collection(library: Library) -> None:
+    with pytest.raises(NotFound, match=r"^Collection 'nonexistent' not found$") as error:
+        await retrieve(library, "x", collections=["nonexistent"])
+    assert error.value.reason == "COLLECTION_NOT_FOUND"
+
+
+async def test_nothing_matches(library: Library) -> None:
+    await library.add_collection("empty")
+    found = await retrieve(library, "anything at all?")
+    assert not found.chunks
+    assert not found.degradations

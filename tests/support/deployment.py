@@ -1,0 +1,140 @@
+"""A whole deployment as its own processes, started by the real launcher: all in one, or one process per service."""
+
+import asyncio
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from footnote_kit.clients import check_health, open_channel
+from footnote_kit.settings import DEFAULT_PORTS, ENGINE_PORT, STAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 90.0
+STOP_SECONDS = 40.0
+OTHERS = {"store": ENGINE_PORT, "http": 7180}
+
+
+class Deployment:
+    """Processes of one data folder."""
+
+    def __init__(self, folder: Path, *, separate: bool = False, env: dict[str, str] | None = None) -> None:
+        self.folder = folder
+        self.separate = separate
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._env = env or {}
+        # Fixed for the deployment's life, so that who was told an address finds it again after a restart.
+        self.ports = _free_ports()
+
+    def start(self, *targets: str) -> None:
+        """Start what is not running, all of it or these targets, and wait until it listens."""
+        for target in targets or self.targets():
+            log = (self.folder / f"{target}.log").open("ab")
+            with log:
+                self.processes[target] = subprocess.Popen(
+                    [sys.executable, "-m", "footnote_cli.main", "serve", target, *self._options(target)],
+                    stdout=subprocess.DEVNULL, stderr=log, env=self._environment(target), start_new_session=True,
+                )  # fmt: skip
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until every service is ready; the failing process's log is in the error."""
+        asyncio.run(self._serving())
+
+    def targets(self) -> tuple[str, ...]:
+        """Return what this deployment's processes run."""
+        return ("store", *STAGES) if self.separate else ("all",)
+
+    def kill(self, *targets: str) -> None:
+        """End processes as a power cut would, all of them or these, the engine that one of them runs included."""
+        for target in targets or tuple(self.processes):
+            process = self.processes.pop(target)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        deadline = time.monotonic() + STOP_SECONDS
+        if "store" not in self.processes and (not targets or not self.separate or "store" in targets):
+            while _listens(self.ports["store"]):  # it dies with its parent, a moment later
+                if time.monotonic() > deadline:
+                    raise RuntimeError("the vector engine outlived its parent")
+                time.sleep(0.02)
+
+    def stop(self) -> None:
+        """End all processes in order."""
+        running, self.processes = self.processes, {}
+        for process in reversed(running.values()):
+            process.terminate()
+        for process in running.values():
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def log(self, target: str = "all") -> str:
+        """Return what a process has logged."""
+        path = self.folder / f"{target}.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def address(self, name: str = "edge") -> str:
+        """Return host and port of a service."""
+        return f"127.0.0.1:{self.ports[name]}"
+
+    async def _serving(self) -> None:
+        # Ports are taken before anything answers on them; the health services tell when it does.
+        async with asyncio.timeout(START_SECONDS), AsyncExitStack() as stack:
+            for stage in STAGES:
+                channel = await stack.enter_async_context(open_channel(self.address(stage), peer=stage))
+                while await check_health(channel, stage) is not None:
+                    for target, process in self.processes.items():
+                        if process.poll() is not None:
+                            raise RuntimeError(f"{target} ended with {process.returncode}: {self.log(target)[-3000:]}")
+                    await asyncio.sleep(0.05)
+
+    def _options(self, target: str) -> list[str]:
+        if target == "all":
+            return ["--data-dir", str(self.folder), "--port-base", str(self.ports["edge"])]
+        return ["--data-dir", str(self.folder), "--port", str(self.ports[target])]
+
+    def _environment(self, target: str) -> dict[str, str]:
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("FOOTNOTE_")}
+        own = {"PYTHONPATH": os.pathsep.join(sys.path), "FOOTNOTE_LOG_FORMAT": "json"}
+        if self.separate:
+            own |= {f"FOOTNOTE_{stage.upper()}_ADDRESS": self.address(stage) for stage in STAGES}
+            own["FOOTNOTE_EDGE_HTTP_PORT"] = str(self.ports["http"])
+            if target != "store":
+                own["FOOTNOTE_VECTOR_STORE_URI"] = f"http://{self.address('store')}"
+        return {**inherited, **own, **self._env}
+
+
+@contextmanager
+def deployment(folder: Path, *, separate: bool = False, env: dict[str, str] | None = None) -> Iterator[Deployment]:
+    """Start a deployment and stop it afterwards."""
+    running = Deployment(folder, separate=separate, env=env)
+    try:
+        running.start()
+        yield running
+    finally:
+        running.stop()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(0.5)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _free_ports() -> dict[str, int]:
+    """Return ports as `--port-base` lays them out, all of them free, outside of those that systems give away."""
+    offsets = {name: port - DEFAULT_PORTS["edge"] for name, port in {**DEFAULT_PORTS, **OTHERS}.items()}
+    for base in random.sample(range(20_000, 30_000, 100), 50):
+        with ExitStack() as stack, suppress(OSError):
+            for offset in offsets.values():
+                stack.enter_context(socket.socket()).bind(("127.0.0.1", base + offset))
+            return {name: base + offset for name, offset in offsets.items()}
+    raise RuntimeError("no free ports")

@@ -1,0 +1,143 @@
+"""Small real services for the kit's own tests."""
+
+from collections.abc import AsyncIterator
+from importlib import import_module
+from typing import Any
+
+import grpc
+from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest as Ask
+from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan as Answer
+from footnote_kit.app import App, Runtime
+from footnote_kit.errors import FailedPrecondition
+from google.protobuf import message_factory
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+
+SERVICE = "footnote.guinea.v1.GuineaService"
+STAGES = ("ingestion", "indexing", "retrieval", "augmentation", "generation")
+
+
+class Guinea:
+    """A service with one method of each kind; a test gives it the handlers that it needs.
+
+    Requests are `Ask` (a scope, and `trace_id` for any text), responses `Answer` (`name` for any text).
+    """
+
+    def __init__(
+        self, *, unary: Any = None, stream: Any = None, collect: Any = None, both: Any = None, watch: Any = None
+    ) -> None:
+        makers = {
+            "Unary": (grpc.unary_unary_rpc_method_handler, unary),
+            "Stream": (grpc.unary_stream_rpc_method_handler, stream),
+            "Collect": (grpc.stream_unary_rpc_method_handler, collect),
+            "Watch": (grpc.unary_stream_rpc_method_handler, watch),
+            "Both": (grpc.stream_stream_rpc_method_handler, both),
+        }
+        self._handlers = {
+            name: make(behaviour, Ask.FromString, Answer.SerializeToString)
+            for name, (make, behaviour) in makers.items()
+            if behaviour is not None
+        }
+
+    def app(self, name: str = "guinea", **fields: Any) -> App:
+        """Return the app of this service."""
+        return App(name, [(self._add, self, SERVICE)], **fields)
+
+    def _add(self, _: Any, server: grpc.aio.Server) -> None:
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, self._handlers),))
+
+
+class GuineaStub:
+    """Its client."""
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        codec = (Ask.SerializeToString, Answer.FromString)
+        self.unary = channel.unary_unary(f"/{SERVICE}/Unary", *codec)
+        self.stream = channel.unary_stream(f"/{SERVICE}/Stream", *codec)
+        self.watch = channel.unary_stream(f"/{SERVICE}/Watch", *codec)
+        self.collect = channel.stream_unary(f"/{SERVICE}/Collect", *codec)
+        self.both = channel.stream_stream(f"/{SERVICE}/Both", *codec)
+
+
+def contract(stage: str) -> tuple[Any, ServiceDescriptor]:
+    """Return stubs and descriptor of a stage's service."""
+    messages = import_module(f"footnote.{stage}.v1.{stage}_service_pb2")
+    stubs = import_module(f"footnote.{stage}.v1.{stage}_service_pb2_grpc")
+    (service,) = messages.DESCRIPTOR.services_by_name.values()
+    return stubs, service
+
+
+def message_class(descriptor: Any) -> type[Message]:
+    """Return the class of a message descriptor."""
+    return message_factory.GetMessageClass(descriptor)
+
+
+def stand_in(stage: str, reached: list[str]) -> App:
+    """Return an app of a stage whose every handler notes that it was reached and answers with an empty message."""
+    stubs, service = contract(stage)
+
+    def handler(method: MethodDescriptor) -> Any:
+        response = message_class(method.output_type)
+
+        async def stream(self: Any, request: Any, context: Any) -> AsyncIterator[Message]:
+            if method.client_streaming:
+                async for _ in request:
+                    pass
+            reached.append(method.name)
+            yield response()
+
+        async def unary(self: Any, request: Any, context: Any) -> Message:
+            if method.client_streaming:
+                async for _ in request:
+                    pass
+            reached.append(method.name)
+            return response()
+
+        return stream if method.server_streaming else unary
+
+    base = getattr(stubs, f"{service.name}Servicer")
+    servicer = type("StandIn", (base,), {method.name: handler(method) for method in service.methods})()
+    return App(stage, [(getattr(stubs, f"add_{service.name}Servicer_to_server"), servicer, service.full_name)])
+
+
+def build_function(stage: str) -> Any:
+    """Return a build function for a stand-in of a stage."""
+
+    async def build(runtime: Runtime) -> App:
+        return stand_in(stage, [])
+
+    return build
+
+
+# The launcher's tests find these by import string, as it finds the real services.
+build_edge, build_ingestion, build_indexing, build_retrieval, build_augmentation, build_generation = (
+    build_function(stage) for stage in ("edge", "ingestion", "indexing", "retrieval", "augmentation", "generation")
+)
+
+
+async def build_broken(runtime: Runtime) -> App:
+    """Fail in a way that a person can do something about."""
+    raise FailedPrecondition("The index is on another planet")
+
+
+async def build_unforeseen(runtime: Runtime) -> App:
+    """Fail in a way that nobody thought of."""
+    raise ValueError("secret plan")
+
+
+async def build_known_callers(runtime: Runtime) -> App:
+    """Start an edge that checks credentials."""
+    app = stand_in("edge", [])
+    app.authenticates = True
+    return app
+
+
+async def build_never_ready(runtime: Runtime) -> App:
+    """Start, and never be ready."""
+
+    async def ready() -> str | None:
+        return "waiting for Godot"
+
+    app = stand_in("retrieval", [])
+    app.ready = ready
+    return app

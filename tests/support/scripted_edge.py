@@ -1,0 +1,288 @@
+"""An EdgeService on a real port whose answers are written in the test: what the command line talks to in unit tests."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+import grpc.aio
+from footnote.edge.v1 import edge_service_pb2 as edge
+from footnote.edge.v1 import edge_service_pb2_grpc
+from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
+from footnote.types.v1 import answer_pb2, chunk_pb2, collection_pb2, document_pb2, locator_pb2, provider_pb2
+from footnote_kit import errors
+from footnote_kit.errors import FootnoteError
+from footnote_kit.status import to_proto
+from grpc_status import rpc_status
+
+QUOTE = "Every employee has 27 days of paid leave a year."
+ANSWER = "Every employee has 27 days of paid leave a year. [1] Some have more. [2]"
+
+
+def page(number: int) -> locator_pb2.Locator:
+    """Return the place of a whole page."""
+    return locator_pb2.Locator(page=locator_pb2.PageLocator(page=number, last_page=number))
+
+
+def document(filename: str, state: str = "INDEXED", **fields: Any) -> document_pb2.Document:
+    """Return a document in a state."""
+    values = {
+        "id": f"doc-{filename}",
+        "collection_id": "c1",
+        "size_bytes": 2048,
+        "chunks_stored": 3,
+        "revision": 1,
+        **fields,
+    }
+    return document_pb2.Document(filename=filename, state=f"DOCUMENT_STATE_{state}", **values)
+
+
+class ScriptedEdge(edge_service_pb2_grpc.EdgeServiceServicer):
+    """Answers by simple rules and remembers what it was sent.
+
+    A file whose name begins with "bad" fails in processing, with "refused" at upload. The question decides the answer:
+    "boom" fails, "slow" never ends, everything else gets ANSWER.
+    """
+
+    def __init__(self) -> None:
+        self.metadata: list[dict[str, str]] = []
+        self.requests: list[Any] = []
+        self.uploads: dict[str, bytes] = {}
+        self.collections = {
+            "default": collection_pb2.Collection(id="c1", name="default", document_count=2, chunk_count=6)
+        }
+        self.degradations: list[answer_pb2.Degradation] = []
+        self.final_text = ANSWER
+        self.traceparent = ""
+        self.cancelled = threading.Event()
+        self.began = threading.Event()
+
+    def _note(self, request: Any, context: Any) -> None:
+        self.requests.append(request)
+        self.metadata.append(dict(context.invocation_metadata()))
+
+    async def GetHealth(self, request: Any, context: Any) -> edge.GetHealthResponse:
+        self._note(request, context)
+        response = edge.GetHealthResponse(healthy=True, version="0.1.0")
+        for name in ("ingestion", "vector store"):
+            component = response.components.add(name=name, healthy=True)
+            component.latency.FromMilliseconds(2)
+        return response
+
+    async def ListProviders(self, request: Any, context: Any) -> edge.ListProvidersResponse:
+        self._note(request, context)
+        provider = provider_pb2.Provider(kind=1, id="builtin", display_name="Built in", capabilities=["embeddings"])
+        return edge.ListProvidersResponse(providers=[provider])
+
+    async def GetCollection(self, request: Any, context: Any) -> edge.GetCollectionResponse:
+        self._note(request, context)
+        if request.collection not in self.collections:
+            raise errors.NotFound(f"Collection '{request.collection}' not found", reason="COLLECTION_NOT_FOUND")
+        return edge.GetCollectionResponse(collection=self.collections[request.collection])
+
+    async def CreateCollection(self, request: Any, context: Any) -> edge.CreateCollectionResponse:
+        self._note(request, context)
+        self.collections[request.collection.name] = request.collection
+        return edge.CreateCollectionResponse(collection=request.collection)
+
+    async def UpdateCollection(self, request: Any, context: Any) -> edge.UpdateCollectionResponse:
+        self._note(request, context)
+        return edge.UpdateCollectionResponse(collection=request.collection)
+
+    async def ListCollections(self, request: Any, context: Any) -> edge.ListCollectionsResponse:
+        self._note(request, context)
+        names = sorted(self.collections)
+        start = int(request.page_token or 0)
+        following = str(start + 1) if start + 1 < len(names) else ""
+        return edge.ListCollectionsResponse(collections=[self.collections[names[start]]], next_page_token=following)
+
+    async def DeleteCollection(self, request: Any, context: Any) -> edge.DeleteCollectionResponse:
+        self._note(request, context)
+        return edge.DeleteCollectionResponse(documents_deleted=2, chunks_deleted=6)
+
+    async def UploadDocument(self, requests: Any, context: Any) -> edge.UploadDocumentResponse:
+        metadata, data = None, b""
+        async for request in requests:
+            if request.WhichOneof("payload") == "metadata":
+                metadata = request.metadata
+                self._note(metadata, context)
+                if metadata.filename.startswith("refused"):
+                    raise errors.InvalidArgument(
+                        "The file is empty", reason="FILE_EMPTY", metadata={"hint": "Check that it was saved."}
+                    )
+            else:
+                data += request.data
+        self.uploads[metadata.filename] = data
+        return edge.UploadDocumentResponse(document=document(metadata.filename, "UPLOADED", chunks_stored=0))
+
+    async def WatchDocument(self, request: Any, context: Any) -> AsyncIterator[edge.WatchDocumentResponse]:
+        self._note(request, context)
+        filename = request.document_id.removeprefix("doc-")
+        parsing = document_pb2.Progress(phase="PROGRESS_PHASE_PARSING", pages_parsed=1, pages_total=4)
+        yield edge.WatchDocumentResponse(document=document(filename, "PROCESSING", chunks_stored=0), progress=parsing)
+        storing = document_pb2.Progress(
+            phase="PROGRESS_PHASE_INDEXING", chunks_total=3, chunks_embedded=3, chunks_stored=1
+        )
+        yield edge.WatchDocumentResponse(document=document(filename, "PROCESSING", chunks_stored=1), progress=storing)
+        if filename.startswith("bad"):
+            reason = document_pb2.FAILURE_REASON_PASSWORD_PROTECTED
+            failure = document_pb2.Failure(
+                reason=reason, message="The file needs a password", hint="Save it without one."
+            )
+            yield edge.WatchDocumentResponse(document=document(filename, "ERROR", chunks_stored=0, failure=failure))
+        else:
+            yield edge.WatchDocumentResponse(document=document(filename))
+
+    async def ListDocuments(self, request: Any, context: Any) -> edge.ListDocumentsResponse:
+        self._note(request, context)
+        return edge.ListDocumentsResponse(documents=[document("handbook.pdf"), document("stock.xlsx", "PROCESSING")])
+
+    async def GetDocument(self, request: Any, context: Any) -> edge.GetDocumentResponse:
+        self._note(request, context)
+        if not request.document_id.startswith("doc-"):
+            raise errors.NotFound(f"Document '{request.document_id}' not found", reason="DOCUMENT_NOT_FOUND")
+        return edge.GetDocumentResponse(document=document(request.document_id.removeprefix("doc-")))
+
+    async def DeleteDocument(self, request: Any, context: Any) -> edge.DeleteDocumentResponse:
+        self._note(request, context)
+        return edge.DeleteDocumentResponse(chunks_deleted=3)
+
+    async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[edge.DownloadDocumentResponse]:
+        self._note(request, context)
+        yield edge.DownloadDocumentResponse(document=document("../../handbook.pdf"), data=b"first ")
+        yield edge.DownloadDocumentResponse(data=b"second")
+
+    async def ReindexDocuments(self, request: Any, context: Any) -> edge.ReindexDocumentsResponse:
+        self._note(request, context)
+        return edge.ReindexDocumentsResponse(documents=[document("handbook.pdf", "PROCESSING")], skipped=1)
+
+    async def Search(self, request: Any, context: Any) -> edge.SearchResponse:
+        self._note(request, context)
+        chunk = chunk_pb2.Chunk(id="d:000001:0000003", filename="handbook.pdf", text=QUOTE, locator=page(3))
+        hit = chunk_pb2.ScoredChunk(chunk=chunk, score=0.91)
+        if request.explain:
+            hit.channels.add(channel=chunk_pb2.CHANNEL_DENSE, raw_score=0.44, score=1.0, rank=1, weight=0.3)
+            hit.channels.add(channel=chunk_pb2.CHANNEL_LEXICAL, raw_score=12.5, score=0.87, rank=2, weight=0.7)
+            hit.adjustments.add(name="recency", delta=0.01, detail="2 days old")
+        return edge.SearchResponse(
+            chunks=[hit], strategy=4, strategy_reason="long question", query_language="en", total_candidates=12
+        )
+
+    async def Ask(self, request: Any, context: Any) -> AsyncIterator[edge.AskResponse]:
+        self._note(request, context)
+        self.traceparent = dict(context.invocation_metadata()).get("traceparent", "")
+        yield edge.AskResponse(stage=edge.StageEvent(stage=answer_pb2.STAGE_RETRIEVAL))
+        yield edge.AskResponse(text_delta="Every employee has 27 days ")
+        if request.question == "boom":
+            raise errors.Unavailable("The model provider failed: 503", reason="PROVIDER_FAILED")
+        if request.question == "slow":
+            self.began.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.cancelled.set()
+        yield edge.AskResponse(text_delta="of paid leave a year. [1] Some have more. [2]")
+        yield edge.AskResponse(completed=self._completed())
+
+    def _completed(self) -> edge.AskCompleted:
+        answer = answer_pb2.Answer(text=self.final_text, finish_reason=1, provider="builtin", model="extractive")
+        answer.citations.add(number=1, filename="handbook.pdf", label="handbook.pdf, page 3", quote=QUOTE, support=1)
+        answer.citations.add(
+            number=2, filename="stock.xlsx", label="stock.xlsx, sheet 'Stocks', cell C12", quote="Some", support=2
+        )
+        completed = edge.AskCompleted(answer=answer, degradations=self.degradations)
+        completed.sources.add(number=1)
+        completed.sources.add(number=2)
+        completed.time_to_first_token.FromMilliseconds(12)
+        completed.trace_id = self.traceparent.split("-")[1] if self.traceparent else "0" * 32
+        return completed
+
+    async def ListConversations(self, request: Any, context: Any) -> edge.ListConversationsResponse:
+        self._note(request, context)
+        return edge.ListConversationsResponse(
+            conversations=[edge.Conversation(id="k1", title="Leave", message_count=2)]
+        )
+
+    async def GetConversation(self, request: Any, context: Any) -> edge.GetConversationResponse:
+        self._note(request, context)
+        return edge.GetConversationResponse(conversation=edge.Conversation(id="k1", title="Leave", message_count=2))
+
+    async def ListMessages(self, request: Any, context: Any) -> edge.ListMessagesResponse:
+        self._note(request, context)
+        question = edge.Message(id="m1", role=answer_pb2.MESSAGE_ROLE_USER, text="How many days?")
+        answer = edge.Message(id="m2", role=answer_pb2.MESSAGE_ROLE_ASSISTANT, text=ANSWER)
+        answer.answer.citations.add(number=1, label="handbook.pdf, page 3", quote=QUOTE, support=1)
+        return edge.ListMessagesResponse(messages=[question, answer])
+
+    async def DeleteConversation(self, request: Any, context: Any) -> edge.DeleteConversationResponse:
+        self._note(request, context)
+        return edge.DeleteConversationResponse()
+
+    async def GetTrace(self, request: Any, context: Any) -> edge.GetTraceResponse:
+        self._note(request, context)
+        if not self.traceparent or request.trace_id != self.traceparent.split("-")[1]:
+            raise errors.NotFound("The trace is no longer kept", reason="TRACE_NOT_FOUND")
+        parent = self.traceparent.split("-")[2]
+        span = TraceSpan(
+            span_id="a" * 16, parent_span_id=parent, name="/footnote.edge.v1.EdgeService/Ask", service="footnote-edge"
+        )
+        span.start_time.GetCurrentTime()
+        span.end_time.CopyFrom(span.start_time)
+        return edge.GetTraceResponse(spans=[span])
+
+
+class _Errors(grpc.aio.ServerInterceptor):
+    """Turns FootnoteErrors into rich statuses, as the kit's interceptor does, without asking for a scope."""
+
+    async def intercept_service(self, continuation: Any, details: Any) -> Any:
+        handler = await continuation(details)
+        if handler is None:
+            return None
+        if handler.unary_stream is not None:
+
+            async def streamed(request: Any, context: Any) -> AsyncIterator[Any]:
+                try:
+                    async for item in handler.unary_stream(request, context):
+                        yield item
+                except FootnoteError as error:
+                    await context.abort_with_status(rpc_status.to_status(to_proto(error)))
+
+            return handler._replace(unary_stream=streamed)
+        name = "stream_unary" if handler.stream_unary is not None else "unary_unary"
+        behavior = getattr(handler, name)
+
+        async def single(request: Any, context: Any) -> Any:
+            try:
+                return await behavior(request, context)
+            except FootnoteError as error:
+                await context.abort_with_status(rpc_status.to_status(to_proto(error)))
+
+        return handler._replace(**{name: single})
+
+
+@contextmanager
+def served(servicer: ScriptedEdge) -> Iterator[str]:
+    """Serve on an ephemeral port from a thread of its own, as commands run their own event loop; yield host:port."""
+    ready: threading.Event = threading.Event()
+    state: dict[str, Any] = {}
+
+    async def main() -> None:
+        server = grpc.aio.server(interceptors=[_Errors()])
+        edge_service_pb2_grpc.add_EdgeServiceServicer_to_server(servicer, server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        state.update(address=f"127.0.0.1:{port}", loop=asyncio.get_running_loop(), stop=asyncio.Event())
+        ready.set()
+        await state["stop"].wait()
+        await server.stop(0)
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield state["address"]
+    finally:
+        state["loop"].call_soon_threadsafe(state["stop"].set)
+        thread.join(10)

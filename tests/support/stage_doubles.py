@@ -1,0 +1,422 @@
+"""The five stages as small in-memory servers: real gRPC, real contracts, and switches that make them fail on demand."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from footnote.augmentation.v1 import augmentation_service_pb2 as aug
+from footnote.augmentation.v1 import augmentation_service_pb2_grpc as aug_grpc
+from footnote.generation.v1 import generation_service_pb2 as gen
+from footnote.generation.v1 import generation_service_pb2_grpc as gen_grpc
+from footnote.indexing.v1 import indexing_service_pb2 as idx
+from footnote.indexing.v1 import indexing_service_pb2_grpc as idx_grpc
+from footnote.ingestion.v1 import ingestion_service_pb2 as ing
+from footnote.ingestion.v1 import ingestion_service_pb2_grpc as ing_grpc
+from footnote.retrieval.v1 import retrieval_service_pb2 as ret
+from footnote.retrieval.v1 import retrieval_service_pb2_grpc as ret_grpc
+from footnote.types.v1 import answer_pb2 as ans
+from footnote.types.v1 import chunk_pb2 as chk
+from footnote.types.v1 import collection_pb2 as col
+from footnote.types.v1 import document_pb2 as doc
+from footnote.types.v1 import provider_pb2 as prov
+from footnote_kit.app import App
+from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, FootnoteError, InvalidArgument, NotFound
+from footnote_kit.testing import serve_app
+
+
+@dataclass
+class World:
+    """What the doubles hold, and how they misbehave: `failures[method]` is raised by that method while it is set."""
+
+    documents: dict[str, doc.Document] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+    collections: dict[str, col.Collection] = field(default_factory=dict)
+    chunks: dict[str, list[chk.Chunk]] = field(default_factory=dict)
+    messages: list[ans.MemoryMessage] = field(default_factory=list)
+    failures: dict[str, FootnoteError] = field(default_factory=dict)
+    calls: list[tuple[str, Any]] = field(default_factory=list)
+    gates: dict[str, Any] = field(default_factory=dict)
+    cancelled: list[str] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something to have become true here, ten seconds at most."""
+        async with asyncio.timeout(10):
+            while not condition():
+                self.changed.clear()
+                await self.changed.wait()
+
+    async def enter(self, method: str, request: Any) -> None:
+        self.calls.append((method, request))
+        self.changed.set()
+        gate = self.gates.get(method)
+        if gate is not None:
+            await gate.wait()
+        error = self.failures.get(method)
+        if error is not None:
+            raise error
+
+    def requests(self, method: str) -> list[Any]:
+        return [request for name, request in self.calls if name == method]
+
+
+class Ingestion(ing_grpc.IngestionServiceServicer):
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def UploadDocument(self, request_iterator: Any, context: Any) -> ing.UploadDocumentResponse:
+        first = await anext(request_iterator)
+        await self.world.enter("UploadDocument", first)
+        data = b""
+        async for message in request_iterator:
+            assert len(message.data) <= 256 * 1024
+            data += message.data
+        if not data:
+            raise InvalidArgument("The file is empty", reason="FILE_EMPTY")
+        checksum = hashlib.sha256(data).hexdigest()
+        for known in self.world.documents.values():
+            same = (known.checksum, known.collection_id) == (checksum, first.metadata.collection_id)
+            if same and not first.metadata.allow_duplicate:
+                return ing.UploadDocumentResponse(document=known, duplicate=True)
+        document = doc.Document(
+            id=uuid4().hex,
+            collection_id=first.metadata.collection_id,
+            tenant_id=first.scope.tenant_id,
+            owner_id=first.scope.user_id,
+            filename=first.metadata.filename,
+            tags=first.metadata.tags,
+            size_bytes=len(data),
+            checksum=checksum,
+            state=doc.DOCUMENT_STATE_UPLOADED,
+            revision=1,
+        )
+        if first.metadata.HasField("expire_time"):
+            document.expire_time.CopyFrom(first.metadata.expire_time)
+        self._touch(document)
+        self.world.documents[document.id] = document
+        self.world.blobs[document.id] = data
+        return ing.UploadDocumentResponse(document=document)
+
+    async def ReplaceDocument(self, request_iterator: Any, context: Any) -> ing.ReplaceDocumentResponse:
+        first = await anext(request_iterator)
+        document = self._find(first.scope, first.metadata.document_id)
+        data = b"".join([message.data async for message in request_iterator])
+        if self.world.blobs[document.id] == data:
+            return ing.ReplaceDocumentResponse(document=document, unchanged=True)
+        self.world.blobs[document.id] = data
+        document.revision += 1
+        document.state = doc.DOCUMENT_STATE_UPLOADED
+        self._touch(document)
+        return ing.ReplaceDocumentResponse(document=document)
+
+    async def GetDocument(self, request: Any, context: Any) -> ing.GetDocumentResponse:
+        await self.world.enter("GetDocument", request)
+        return ing.GetDocumentResponse(document=self._find(request.scope, request.document_id))
+
+    async def ListDocuments(self, request: Any, context: Any) -> ing.ListDocumentsResponse:
+        await self.world.enter("ListDocuments", request)
+        found = [
+            document
+            for document in self.world.documents.values()
+            if (request.all_tenants or document.tenant_id == request.scope.tenant_id)
+            and (not request.collection_ids or document.collection_id in request.collection_ids)
+            and (not request.states or document.state in request.states)
+        ]
+        return ing.ListDocumentsResponse(documents=found, total_size=len(found))
+
+    async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[ing.DownloadDocumentResponse]:
+        document = self._find(request.scope, request.document_id)
+        yield ing.DownloadDocumentResponse(document=document)
+        yield ing.DownloadDocumentResponse(data=self.world.blobs[document.id])
+
+    async def DeleteDocument(self, request: Any, context: Any) -> ing.DeleteDocumentResponse:
+        await self.world.enter("DeleteDocument", request)
+        self.world.documents.pop(request.document_id, None)
+        self.world.blobs.pop(request.document_id, None)
+        return ing.DeleteDocumentResponse()
+
+    async def ParseDocument(self, request: Any, context: Any) -> AsyncIterator[ing.ParseDocumentResponse]:
+        await self.world.enter("ParseDocument", request)
+        document = self._find(request.scope, request.document_id)
+        text = self.world.blobs[document.id].decode()
+        if "locked" in text:
+            raise InvalidArgument(
+                "The file needs a password",
+                reason="FILE_PASSWORD_PROTECTED",
+                metadata={"failure_reason": "PASSWORD_PROTECTED", "hint": "Remove the password."},
+            )
+        for line in text.splitlines():
+            yield ing.ParseDocumentResponse(blocks=[doc.Block(kind=doc.BLOCK_KIND_PARAGRAPH, text=line)])
+        yield ing.ParseDocumentResponse(metadata=doc.ParsedMetadata(title=document.filename, char_count=len(text)))
+
+    async def UpdateDocumentState(self, request: Any, context: Any) -> ing.UpdateDocumentStateResponse:
+        await self.world.enter("UpdateDocumentState", request)
+        document = self._find(request.scope, request.document_id)
+        if request.revision and request.revision != document.revision:
+            raise Aborted("A newer revision exists")
+        if request.new_revision:
+            document.revision += 1
+        elif request.state == doc.DOCUMENT_STATE_INDEXED and document.state != doc.DOCUMENT_STATE_PROCESSING:
+            raise FailedPrecondition("Not being processed")
+        if request.state:
+            document.state = request.state
+            document.ClearField("failure")
+            if request.HasField("failure"):
+                document.failure.CopyFrom(request.failure)
+        if request.state == doc.DOCUMENT_STATE_INDEXED:
+            assert request.chunks_expected == request.chunks_stored
+            document.indexed_revision = document.revision
+        if request.HasField("chunks_stored"):
+            document.chunks_expected, document.chunks_stored = request.chunks_expected, request.chunks_stored
+        document.waiting_reason = request.waiting_reason
+        self._touch(document)
+        return ing.UpdateDocumentStateResponse(document=document)
+
+    def _find(self, scope: Any, document_id: str) -> doc.Document:
+        document = self.world.documents.get(document_id)
+        if document is None or document.tenant_id != scope.tenant_id:
+            raise NotFound(f"Document '{document_id}' not found", reason="DOCUMENT_NOT_FOUND")
+        return document
+
+    def _touch(self, document: doc.Document) -> None:
+        document.update_time.FromDatetime(datetime.now(UTC))
+        document.etag = uuid4().hex
+
+
+class Indexing(idx_grpc.IndexingServiceServicer):
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def CreateCollection(self, request: Any, context: Any) -> idx.CreateCollectionResponse:
+        await self.world.enter("CreateCollection", request)
+        if any(one.name == request.collection.name for one in self._of(request.scope)):
+            raise AlreadyExists(f"Collection '{request.collection.name}' exists")
+        collection = col.Collection()
+        collection.CopyFrom(request.collection)
+        collection.id = uuid4().hex
+        collection.tenant_id = request.scope.tenant_id
+        self.world.collections[collection.id] = collection
+        return idx.CreateCollectionResponse(collection=collection)
+
+    async def GetCollection(self, request: Any, context: Any) -> idx.GetCollectionResponse:
+        await self.world.enter("GetCollection", request)
+        return idx.GetCollectionResponse(collection=self._find(request.scope, request.collection))
+
+    async def ListCollections(self, request: Any, context: Any) -> idx.ListCollectionsResponse:
+        found = self._of(request.scope)
+        return idx.ListCollectionsResponse(collections=found, total_size=len(found))
+
+    async def UpdateCollection(self, request: Any, context: Any) -> idx.UpdateCollectionResponse:
+        collection = self._find(request.scope, request.collection.name)
+        collection.MergeFrom(request.collection)
+        return idx.UpdateCollectionResponse(collection=collection)
+
+    async def DeleteCollection(self, request: Any, context: Any) -> idx.DeleteCollectionResponse:
+        await self.world.enter("DeleteCollection", request)
+        collection = self._find(request.scope, request.collection)
+        del self.world.collections[collection.id]
+        gone = [key for key, chunks in self.world.chunks.items() if chunks[0].collection_id == collection.id]
+        count = sum(len(self.world.chunks.pop(key)) for key in gone)
+        return idx.DeleteCollectionResponse(collection_id=collection.id, chunks_deleted=count)
+
+    async def IndexDocument(self, request_iterator: Any, context: Any) -> AsyncIterator[idx.IndexDocumentResponse]:
+        first = await anext(request_iterator)
+        await self.world.enter("IndexDocument", first)
+        document = first.header.document
+        if document.collection_id not in self.world.collections:
+            raise NotFound("The collection is gone", reason="COLLECTION_NOT_FOUND")
+        chunks: list[chk.Chunk] = []
+        async for message in request_iterator:
+            for block in message.blocks.blocks:
+                chunks.append(
+                    chk.Chunk(
+                        id=f"{document.id}:{document.revision}:{len(chunks)}",
+                        tenant_id=document.tenant_id,
+                        collection_id=document.collection_id,
+                        document_id=document.id,
+                        revision=document.revision,
+                        filename=document.filename,
+                        text=block.text,
+                    )
+                )
+                yield idx.IndexDocumentResponse(
+                    progress=doc.Progress(phase=doc.PROGRESS_PHASE_INDEXING, chunks_total=len(chunks))
+                )
+            if message.HasField("metadata"):
+                self.world.chunks[document.id] = chunks
+                yield idx.IndexDocumentResponse(
+                    result=idx.IndexResult(
+                        chunks_expected=len(chunks), chunks_stored=len(chunks), processing_strategy="PARAGRAPH: double"
+                    )
+                )
+                return
+        raise InvalidArgument("The stream of blocks broke off")
+
+    async def DeleteDocumentChunks(self, request: Any, context: Any) -> idx.DeleteDocumentChunksResponse:
+        await self.world.enter("DeleteDocumentChunks", request)
+        return idx.DeleteDocumentChunksResponse(chunks_deleted=len(self.world.chunks.pop(request.document_id, [])))
+
+    async def AddVectors(self, request: Any, context: Any) -> idx.AddVectorsResponse:
+        await self.world.enter("AddVectors", request)
+        return idx.AddVectorsResponse(count=len(request.documents), ids=[one.id for one in request.documents])
+
+    async def IndexMessages(self, request: Any, context: Any) -> idx.IndexMessagesResponse:
+        await self.world.enter("IndexMessages", request)
+        self.world.messages.extend(request.messages)
+        self.world.changed.set()
+        return idx.IndexMessagesResponse(count=len(request.messages))
+
+    async def DeleteMessages(self, request: Any, context: Any) -> idx.DeleteMessagesResponse:
+        await self.world.enter("DeleteMessages", request)
+        kept = [one for one in self.world.messages if one.conversation_id != request.conversation_id]
+        gone = len(self.world.messages) - len(kept)
+        self.world.messages[:] = kept
+        self.world.changed.set()
+        return idx.DeleteMessagesResponse(count=gone)
+
+    async def ListProviders(self, request: Any, context: Any) -> idx.ListProvidersResponse:
+        return idx.ListProvidersResponse(
+            providers=[
+                prov.Provider(kind=prov.PROVIDER_KIND_EMBEDDING, id="builtin"),
+                prov.Provider(kind=prov.PROVIDER_KIND_STORE, id="milvus"),
+            ]
+        )
+
+    async def CheckProvider(self, request: Any, context: Any) -> idx.CheckProviderResponse:
+        await self.world.enter("CheckProvider", request)
+        return idx.CheckProviderResponse(health=prov.ProviderHealth(kind=request.kind, id=request.id, healthy=True))
+
+    def _of(self, scope: Any) -> list[col.Collection]:
+        return [one for one in self.world.collections.values() if one.tenant_id == scope.tenant_id]
+
+    def _find(self, scope: Any, name: str) -> col.Collection:
+        for collection in self._of(scope):
+            if name in (collection.name, collection.id):
+                return collection
+        raise NotFound(f"Collection '{name}' not found", reason="COLLECTION_NOT_FOUND")
+
+
+class Retrieval(ret_grpc.RetrievalServiceServicer):
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def Retrieve(self, request: Any, context: Any) -> ret.RetrieveResponse:
+        await self.world.enter("Retrieve", request)
+        words = set(request.query.lower().strip("?").split())
+        found = [
+            chk.ScoredChunk(chunk=chunk, score=0.9)
+            for chunks in self.world.chunks.values()
+            for chunk in chunks
+            if chunk.tenant_id == request.scope.tenant_id and words & set(chunk.text.lower().strip(".").split())
+        ]
+        return ret.RetrieveResponse(chunks=found, strategy=col.SEARCH_STRATEGY_HYBRID, total_candidates=len(found))
+
+    async def QueryChunks(self, request: Any, context: Any) -> ret.QueryChunksResponse:
+        await self.world.enter("QueryChunks", request)
+        chunks = [chunk for chunks in self.world.chunks.values() for chunk in chunks]
+        return ret.QueryChunksResponse(chunks=chunks, count=len(chunks), total=len(chunks))
+
+    async def SearchMemory(self, request: Any, context: Any) -> ret.SearchMemoryResponse:
+        await self.world.enter("SearchMemory", request)
+        return ret.SearchMemoryResponse(enabled=True, context="[user] I like tea" if self.world.messages else "")
+
+
+class Augmentation(aug_grpc.AugmentationServiceServicer):
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def PlanQuery(self, request: Any, context: Any) -> aug.PlanQueryResponse:
+        await self.world.enter("PlanQuery", request)
+        query = f"{request.topic} {request.message}".strip()
+        label = "follow-up (contextualized topic)" if request.topic else "first message (raw query)"
+        greeting = request.message.lower().startswith("hello")
+        return aug.PlanQueryResponse(should_retrieve=not greeting, query=query, strategy=label, topic=query)
+
+    async def BuildPrompt(self, request: Any, context: Any) -> aug.BuildPromptResponse:
+        await self.world.enter("BuildPrompt", request)
+        sources = [
+            ans.Source(
+                number=number,
+                chunk_id=scored.chunk.id,
+                document_id=scored.chunk.document_id,
+                text=scored.chunk.text,
+                filename=scored.chunk.filename,
+            )
+            for number, scored in enumerate(request.chunks, 1)
+        ]
+        prompt = ans.Prompt(
+            messages=[ans.ChatMessage(role=ans.MESSAGE_ROLE_USER, text=request.question)],
+            locale="en",
+            hash="h",
+            template_version="double/en/1",
+        )
+        return aug.BuildPromptResponse(prompt=prompt, sources=sources)
+
+    async def ListProviders(self, request: Any, context: Any) -> aug.ListProvidersResponse:
+        return aug.ListProvidersResponse(providers=[prov.Provider(kind=prov.PROVIDER_KIND_RERANKER, id="mmr")])
+
+
+class Generation(gen_grpc.GenerationServiceServicer):
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    async def Generate(self, request: Any, context: Any) -> AsyncIterator[gen.GenerateResponse]:
+        text = "No sources."
+        citations = []
+        if request.sources:
+            source = request.sources[0]
+            text = f"{source.text} [1]"
+            citations = [ans.Citation(number=1, chunk_id=source.chunk_id, filename=source.filename, quote=source.text)]
+        try:
+            for word in text.split(" "):
+                yield gen.GenerateResponse(text_delta=word + " ")
+                await self.world.enter("Generate", request)
+        except BaseException as error:
+            if not isinstance(error, FootnoteError):
+                self.world.cancelled.append("Generate")
+                self.world.changed.set()
+            raise
+        for citation in citations:
+            yield gen.GenerateResponse(citation=citation)
+        reason = ans.FINISH_REASON_ANSWERED_WITHOUT_SOURCES if request.without_sources else ans.FINISH_REASON_ANSWERED
+        answer = ans.Answer(text=text, finish_reason=reason, citations=citations, provider="double", model="echo")
+        yield gen.GenerateResponse(completed=gen.GenerateCompleted(answer=answer))
+
+    async def GenerateTitle(self, request: Any, context: Any) -> gen.GenerateTitleResponse:
+        await self.world.enter("GenerateTitle", request)
+        return gen.GenerateTitleResponse(title=f"About {request.first_message.split()[-1]}")
+
+    async def ListProviders(self, request: Any, context: Any) -> gen.ListProvidersResponse:
+        return gen.ListProvidersResponse(providers=[prov.Provider(kind=prov.PROVIDER_KIND_MODEL, id="double")])
+
+
+_SERVICES: dict[str, tuple[Any, Any, Any]] = {
+    "ingestion": (ing_grpc.add_IngestionServiceServicer_to_server, Ingestion, ing),
+    "indexing": (idx_grpc.add_IndexingServiceServicer_to_server, Indexing, idx),
+    "retrieval": (ret_grpc.add_RetrievalServiceServicer_to_server, Retrieval, ret),
+    "augmentation": (aug_grpc.add_AugmentationServiceServicer_to_server, Augmentation, aug),
+    "generation": (gen_grpc.add_GenerationServiceServicer_to_server, Generation, gen),
+}
+
+
+def double_app(stage: str, world: World) -> App:
+    """Return one stage's double as an app of the kit."""
+    add, servicer, module = _SERVICES[stage]
+    full_name = next(iter(module.DESCRIPTOR.services_by_name.values())).full_name
+    return App(name=stage, servicers=[(add, servicer(world), full_name)])
+
+
+@asynccontextmanager
+async def serve_doubles(world: World) -> AsyncIterator[dict[str, str]]:
+    """Serve all five doubles and yield their addresses by stage."""
+    async with AsyncExitStack() as stack:
+        addresses: dict[str, str] = {}
+        for stage in _SERVICES:
+            served = await stack.enter_async_context(serve_app(double_app(stage, world)))
+            addresses[stage] = served.address
+        yield addresses

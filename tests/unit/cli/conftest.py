@@ -1,0 +1,30 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from footnote_cli.main import app
+from support.scripted_edge import ScriptedEdge, served
+from typer.testing import CliRunner, Result
+
+
+@pytest.fixture
+def edge() -> ScriptedEdge:
+    return ScriptedEdge()
+
+
+@pytest.fixture
+def address(edge: ScriptedEdge) -> Iterator[str]:
+    with served(edge) as where:
+        yield where
+
+
+@pytest.fixture
+def footnote(address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
+    """Run the command line against the scripted edge, in an empty folder, without colours, 100 columns wide."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FOOTNOTE_EDGE_ADDRESS", address)
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in ("FOOTNOTE_API_KEY", "FOOTNOTE_TENANT", "FOOTNOTE_USER", "FOOTNOTE_DATA_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    runner = CliRunner()
+    return lambda *arguments: runner.invoke(app, list(arguments))

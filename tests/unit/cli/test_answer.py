@@ -1,0 +1,58 @@
+from footnote.edge.v1.edge_service_pb2 import AskCompleted
+from footnote.types.v1 import answer_pb2
+from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
+from footnote_cli.render.answer import doubts, footnotes, notices, summary
+
+
+def test_a_footnote_names_place_quote_and_verdict() -> None:
+    citation = Citation(
+        number=1, label="handbook.pdf, page 3", quote="27 days  of\npaid leave", support="SUPPORT_SUPPORTED"
+    )
+    lines = footnotes([citation, citation], 0)
+    assert [line.plain for line in lines] == ["[1] handbook.pdf, page 3 — “27 days of paid leave” (supported)"]
+
+
+def test_two_places_of_one_source_are_two_footnotes() -> None:
+    cells = [Citation(number=1, label=f"stock.xlsx, sheet 'S', cell C{row}", quote=str(row)) for row in (2, 3)]
+    assert len(footnotes(cells, 0)) == 2
+
+
+def test_long_quotes_are_cut_and_wrapped_under_the_text() -> None:
+    citation = Citation(number=12, label="guide.md, lines 4-9", quote="word " * 100, support="SUPPORT_WEAK")
+    (line,) = footnotes([citation], 60)
+    rows = line.plain.split("\n")
+    assert max(map(len, rows)) <= 60
+    assert all(row.startswith("     ") for row in rows[1:])
+    assert line.plain.endswith("…” (weak)")
+
+
+def test_sentences_without_support_are_pointed_out_with_the_reason() -> None:
+    answer = Answer(text="It has 140 rooms. Hello.", warnings=["A citation of source 7 was removed"])
+    claim = answer.claims.add(support="SUPPORT_UNSUPPORTED", reason="number 140 is not in the source")
+    claim.span.end = 17
+    assert [line.plain for line in doubts(answer)] == [
+        "! unsupported: “It has 140 rooms.”: number 140 is not in the source",
+        "! A citation of source 7 was removed",
+    ]
+
+
+def test_degradations_say_their_effect_first() -> None:
+    degradation = Degradation(stage="STAGE_RETRIEVAL", reason="EMBEDDING_UNAVAILABLE", effect="Full text search only.")
+    assert [line.plain for line in notices([degradation])] == [
+        "! Full text search only. (retrieval, EMBEDDING_UNAVAILABLE)"
+    ]
+
+
+def test_the_summary_counts_cited_sources_once() -> None:
+    answer = Answer(provider="openai", model="gpt-x", usage=answer_pb2.Usage(prompt_tokens=1500, completion_tokens=20))
+    answer.citations.add(number=2)
+    answer.citations.add(number=2)
+    completed = AskCompleted(answer=answer, trace_id="ab")
+    completed.sources.add(number=1)
+    completed.sources.add(number=2)
+    completed.time_to_first_token.FromMilliseconds(150)
+    lines = [line.plain for line in summary(completed, 1.25)]
+    assert lines == [
+        "1.2 s · first word after 150 ms · openai/gpt-x · 1 of 2 sources cited · 1 520 tokens",
+        "trace ab",
+    ]

@@ -1,0 +1,258 @@
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.answer_pb2 import Degradation
+from support.scripted_edge import QUOTE, ScriptedEdge
+from typer.testing import Result
+
+Footnote = Callable[..., Result]
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+def test_ask_prints_the_answer_and_its_footnotes(footnote: Footnote) -> None:
+    result = footnote("ask", "How many days of leave?")
+    assert result.exit_code == 0
+    printed = lines(result.stdout)
+    assert printed[:3] == [
+        "Every employee has 27 days of paid leave a year. [1] Some have more. [2]",
+        "[1] handbook.pdf, page 3 — “Every employee has 27 days of paid leave a year.” (supported)",
+        "[2] stock.xlsx, sheet 'Stocks', cell C12 — “Some” (weak)",
+    ]
+    assert "first word after 12 ms · builtin/extractive · 2 of 2 sources cited" in printed[3]
+
+
+def test_ask_sends_what_was_chosen(footnote: Footnote, edge: ScriptedEdge) -> None:
+    footnote(
+        "ask", "q", "-c", "a", "-c", "b", "--provider", "openai", "--model", "m", "--limit", "7", "--conversation", "k"
+    )
+    (request,) = edge.requests
+    assert list(request.collections) == ["a", "b"]
+    assert (request.generation.provider, request.generation.model) == ("openai", "m")
+    assert request.retrieval.limit == 7
+    assert request.conversation_id == "k"
+
+
+def test_ask_json_is_one_document_in_snake_case(footnote: Footnote) -> None:
+    result = footnote("ask", "q", "--json")
+    completed = json.loads(result.stdout)
+    assert completed["answer"]["citations"][0]["label"] == "handbook.pdf, page 3"
+    assert "trace_id" in completed
+
+
+def test_ask_trace_draws_the_commands_own_span_above_the_edges(footnote: Footnote) -> None:
+    printed = lines(footnote("ask", "q", "--trace").stdout)
+    start = next(index for index, line in enumerate(printed) if line.startswith("Trace "))
+    assert "2 spans in 2 services" in printed[start]
+    assert printed[start + 1].startswith("cli  footnote ask")
+    assert printed[start + 2].startswith("edge └ EdgeService/Ask")
+
+
+def test_what_did_not_work_is_a_notice_under_the_answer(footnote: Footnote, edge: ScriptedEdge) -> None:
+    edge.degradations.append(
+        Degradation(stage="STAGE_RETRIEVAL", reason="EMBEDDING_UNAVAILABLE", effect="Full text only.")
+    )
+    assert "! Full text only. (retrieval, EMBEDDING_UNAVAILABLE)" in footnote("ask", "q").stdout
+
+
+def test_a_final_text_that_differs_from_the_stream_is_shown(footnote: Footnote, edge: ScriptedEdge) -> None:
+    edge.final_text = "Every employee has 27 days. [1]"
+    printed = lines(footnote("ask", "q").stdout)
+    assert printed[1:3] == ["The answer was revised after its sources were checked:", "Every employee has 27 days. [1]"]
+
+
+def test_a_failure_in_the_middle_is_one_sentence_and_exit_code_1(footnote: Footnote) -> None:
+    result = footnote("ask", "boom")
+    assert result.exit_code == 1
+    assert result.stderr.strip() == "The model provider failed: 503. See what is down with: footnote health"
+
+
+def test_an_empty_question_is_a_wrong_call(footnote: Footnote, edge: ScriptedEdge) -> None:
+    result = footnote("ask", "  ")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("The question is empty.")
+    assert edge.requests == []
+
+
+def test_identity_goes_along(footnote: Footnote, edge: ScriptedEdge) -> None:
+    footnote("health", "--tenant", "acme", "--user", "ann", "--api-key", "secret")
+    metadata = edge.metadata[0]
+    assert metadata["x-footnote-tenant"] == "acme"
+    assert metadata["x-footnote-user"] == "ann"
+    assert metadata["authorization"] == "Bearer secret"
+    assert metadata["traceparent"].startswith("00-")
+
+
+def test_nobody_there_is_a_sentence_with_what_to_do(footnote: Footnote) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    result = footnote("health", "--address", f"127.0.0.1:{port}")
+    assert result.exit_code == 1
+    assert result.stderr.strip() == f"No server at 127.0.0.1:{port}. Start one with: footnote serve all"
+
+
+def test_errors_are_json_where_json_was_asked_for(footnote: Footnote) -> None:
+    result = footnote("collections", "get", "nope", "--json")
+    assert result.exit_code == 1
+    error = json.loads(result.stderr)["error"]
+    assert error["reason"] == "COLLECTION_NOT_FOUND"
+    assert error["message"] == "Collection 'nope' not found"
+
+
+def test_ingest_uploads_follows_and_lists_failures(footnote: Footnote, edge: ScriptedEdge, tmp_path: Path) -> None:
+    for name in ("good.txt", "bad.pdf", "refused.txt"):
+        (tmp_path / name).write_text(name * 100_000)
+    result = footnote("ingest", str(tmp_path), "--collection", "new", "--tag", "t", "--meta", "year=2026")
+    assert result.exit_code == 1
+    assert edge.uploads["good.txt"] == b"good.txt" * 100_000
+    sent = next(item for item in edge.requests if getattr(item, "filename", "") == "good.txt")
+    assert (sent.collection, list(sent.tags), dict(sent.metadata)) == ("new", ["t"], {"year": 2026})
+    assert "Created collection 'new'." in result.stderr
+    assert "✓ good.txt  3 chunks" in result.stderr
+    assert "The file needs a password" in result.stdout
+    assert "Save it without one." in result.stdout
+    assert "The file is empty" in result.stdout
+    assert "Check that it was saved." in result.stdout
+    assert lines(result.stdout)[-1].endswith("1 new with 3 chunks, 2 failed.")
+
+
+def test_ingest_json_says_everything_once(footnote: Footnote, tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text("x")
+    (tmp_path / "bad.txt").write_text("y")
+    result = footnote("ingest", str(tmp_path), "--json")
+    assert result.exit_code == 1
+    report = json.loads(result.stdout)
+    assert (report["total"], report["failed"]) == (2, 1)
+    bad, good = report["documents"]
+    assert bad["error"] == {
+        "reason": "PASSWORD_PROTECTED", "message": "The file needs a password", "hint": "Save it without one.",
+    }  # fmt: skip
+    assert good["document"]["state"] == "DOCUMENT_STATE_INDEXED"
+
+
+def test_ingest_of_nothing_is_a_wrong_call(footnote: Footnote, tmp_path: Path) -> None:
+    assert footnote("ingest", str(tmp_path / "absent")).exit_code == 2
+    assert footnote("ingest", str(tmp_path)).exit_code == 2
+    assert footnote("ingest").exit_code == 2
+
+
+def test_search_shows_place_and_passage_and_explains(footnote: Footnote, edge: ScriptedEdge) -> None:
+    result = footnote("search", "leave", "--strategy", "hybrid", "--explain")
+    assert result.exit_code == 0
+    assert QUOTE in result.stdout
+    assert "recency: 2 days old" in result.stdout
+    assert "hybrid (long question) · language en · 12 candidates" in result.stdout
+    assert edge.requests[0].settings.strategy == 4
+    assert footnote("search", "leave", "--strategy", "guess").exit_code == 2
+
+
+def test_collections_are_listed_over_all_pages(footnote: Footnote) -> None:
+    assert footnote("collections", "create", "handbook", "--set", "chunking.size=800").exit_code == 0
+    result = footnote("collections", "list", "--json")
+    assert [item["name"] for item in json.loads(result.stdout)["collections"]] == ["default", "handbook"]
+
+
+def test_update_masks_what_was_given_and_nothing_else(footnote: Footnote, edge: ScriptedEdge) -> None:
+    footnote("collections", "update", "default", "--description", "", "--set", "chunking.size=800", "--ttl", "24h")
+    (request,) = edge.requests
+    assert list(request.update_mask.paths) == ["description", "settings.ttl", "settings.chunking.size"]
+    assert request.collection.settings.chunking.size == 800
+    assert footnote("collections", "update", "default").exit_code == 2
+    assert footnote("collections", "update", "default", "--set", "chunking.colour=red").exit_code == 2
+
+
+def test_deleting_needs_a_yes_where_nobody_can_be_asked(footnote: Footnote, edge: ScriptedEdge) -> None:
+    assert footnote("collections", "delete", "default").exit_code == 2
+    assert footnote("documents", "delete", "doc-x").exit_code == 2
+    assert edge.requests == []
+    assert "2 documents, 6 chunks" in footnote("collections", "delete", "default", "--yes").stdout
+
+
+def test_documents_are_a_table(footnote: Footnote) -> None:
+    printed = lines(footnote("documents", "list").stdout)
+    assert printed[0].split() == ["File", "Collection", "State", "Chunks", "Size", "Id"]
+    assert printed[2].split() == ["handbook.pdf", "default", "indexed", "3", "2.0", "KiB", "doc-handbook.pdf"]
+    assert footnote("documents", "list", "--state", "lost").exit_code == 2
+
+
+def test_a_download_keeps_to_its_folder_and_does_not_overwrite(footnote: Footnote, tmp_path: Path) -> None:
+    assert footnote("documents", "download", "doc-handbook.pdf").exit_code == 0
+    assert (tmp_path / "handbook.pdf").read_bytes() == b"first second"
+    assert footnote("documents", "download", "doc-handbook.pdf").exit_code == 2
+    assert footnote("documents", "download", "doc-handbook.pdf", "--force").exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["handbook.pdf"]
+
+
+def test_watching_ends_with_the_document_and_its_state(footnote: Footnote) -> None:
+    result = footnote("documents", "watch", "doc-bad.pdf")
+    assert result.exit_code == 1
+    assert [line.split("  ")[1] for line in lines(result.stdout)] == ["processing", "processing", "error"]
+    assert footnote("documents", "watch").exit_code == 2
+
+
+def test_reindex_waits_and_says_what_it_left_out(footnote: Footnote) -> None:
+    result = footnote("documents", "reindex", "-c", "default")
+    assert result.exit_code == 0
+    assert "Left out 1 document being processed already." in result.stdout
+    assert footnote("documents", "reindex").exit_code == 2
+
+
+def test_a_conversation_is_shown_with_its_footnotes(footnote: Footnote, edge: ScriptedEdge) -> None:
+    assert lines(footnote("conversations", "list").stdout)[2].split() == ["Leave", "2", "k1"]
+    assert lines(footnote("conversations", "show", "k1").stdout) == [
+        "Leave",
+        "> How many days?",
+        "Every employee has 27 days of paid leave a year. [1] Some have more. [2]",
+        "[1] handbook.pdf, page 3 — “Every employee has 27 days of paid leave a year.” (supported)",
+    ]
+    edge.requests.clear()
+    assert footnote("conversations", "delete", "k1").exit_code == 2
+    assert edge.requests == []
+    assert footnote("conversations", "delete", "k1", "--yes").exit_code == 0
+
+
+def test_health_and_providers(footnote: Footnote, address: str) -> None:
+    assert f"Everything is healthy: {address}, version 0.1.0." in footnote("health").stdout
+    assert "embedding" in footnote("providers").stdout
+    assert footnote("providers", "--kind", "oracle").exit_code == 2
+
+
+def test_a_trace_id_has_32_digits(footnote: Footnote) -> None:
+    assert footnote("trace", "xyz").exit_code == 2
+    result = footnote("trace", "0" * 32)
+    assert result.exit_code == 1
+    assert "no longer kept" in result.stderr
+
+
+def test_unknown_options_are_a_wrong_call(footnote: Footnote) -> None:
+    assert footnote("ask", "q", "--colour").exit_code == 2
+    assert footnote("frobnicate").exit_code == 2
+
+
+def test_ctrl_c_ends_quietly_and_cancels_the_call(edge: ScriptedEdge, address: str) -> None:
+    command = [sys.executable, "-m", "footnote_cli.main", "ask", "slow", "--address", address]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
+    assert process.stdout is not None
+    # What streams is flushed into a pipe too, as it comes.
+    assert process.stdout.read(26) == "Every employee has 27 days"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert err.strip() == "Interrupted."
+    assert edge.cancelled.wait(5)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["ask", "--help"], ["serve", "--help"], ["documents", "--help"]])
+def test_help_is_there(footnote: Footnote, arguments: list[str]) -> None:
+    result = footnote(*arguments)
+    assert result.exit_code == 0
+    assert "Usage:" in result.stdout

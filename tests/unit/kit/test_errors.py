@@ -1,0 +1,62 @@
+import grpc
+import pytest
+from footnote.types.v1.errors_pb2 import ErrorReason
+from footnote_kit import errors, status
+from footnote_kit.errors import FootnoteError
+from google.rpc.status_pb2 import Status
+
+
+def every_class() -> list[type[FootnoteError]]:
+    return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FootnoteError)][1:]
+
+
+@pytest.mark.parametrize("kind", every_class(), ids=lambda kind: kind.__name__)
+def test_every_error_survives_the_wire(kind: type[FootnoteError]) -> None:
+    if kind is errors.NotFound:
+        error: FootnoteError = errors.NotFound("Gone", reason="DOCUMENT_NOT_FOUND", metadata={"id": "7"})
+    else:
+        error = kind("Gone", metadata={"id": "7"}, violations=[("a.b", "must be ü")], retry_after=1.25)
+    back = status.from_proto(Status.FromString(status.to_proto(error).SerializeToString()))
+    assert type(back) is kind
+    assert vars(back) == vars(error)
+
+
+@pytest.mark.parametrize("kind", every_class(), ids=lambda kind: kind.__name__)
+def test_default_reasons_and_codes_exist(kind: type[FootnoteError]) -> None:
+    assert f"ERROR_REASON_{kind.default_reason}" in ErrorReason.keys()  # noqa: SIM118 (an enum wrapper, not a dict)
+    assert hasattr(grpc.StatusCode, kind.code)
+
+
+def test_a_wrong_field_is_named() -> None:
+    error = errors.InvalidArgument.field("page_size", "must be between 1 and 1000")
+    assert error.message == "page_size must be between 1 and 1000"
+    assert error.violations == (("page_size", "must be between 1 and 1000"),)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, errors.Unavailable),
+        (grpc.StatusCode.CANCELLED, errors.Unavailable),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, errors.DeadlineExceeded),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, errors.ResourceExhausted),
+        (grpc.StatusCode.UNIMPLEMENTED, errors.Internal),
+        (grpc.StatusCode.DATA_LOSS, errors.Internal),
+        (grpc.StatusCode.OUT_OF_RANGE, errors.InvalidArgument),
+        (grpc.StatusCode.NOT_FOUND, errors.NotFound),
+    ],
+)
+def test_a_status_without_our_details_becomes_the_nearest_error(
+    code: grpc.StatusCode, kind: type[FootnoteError]
+) -> None:
+    raw = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), "ipv4:10.0.0.7:7103: Failed to connect")
+    error = status.from_rpc_error(raw, "retrieval")
+    assert type(error) is kind
+    if kind is errors.Unavailable:
+        assert error.message == "The retrieval service does not answer"
+
+
+def test_broken_details_do_not_hide_the_code() -> None:
+    trailing = grpc.aio.Metadata((status.DETAILS_KEY, b"\xff\xff\xff"))
+    raw = grpc.aio.AioRpcError(grpc.StatusCode.ABORTED, grpc.aio.Metadata(), trailing, "again")
+    assert type(status.from_rpc_error(raw)) is errors.Aborted

@@ -1,0 +1,205 @@
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import pytest
+from footnote_kit import context
+from footnote_kit.app import App
+from footnote_kit.errors import ResourceExhausted, Unavailable
+from footnote_kit.net import is_loopback
+from footnote_kit.server import ListenError, ServiceHost
+from footnote_kit.settings import KitSettings
+from footnote_kit.testing import SCOPE, serve_app
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from support.guinea_pigs import STAGES, Answer, Ask, Guinea, GuineaStub, contract, stand_in
+
+ASK = Ask(scope=SCOPE)
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+async def fine(_: Any, __: Any) -> Answer:
+    return Answer(name="fine")
+
+
+async def next_status(watch: Any) -> int:
+    return (await asyncio.wait_for(watch.read(), 5)).status  # type: ignore[no-any-return]
+
+
+async def test_health_follows_the_dependencies_and_can_be_watched() -> None:
+    problem: list[str | None] = ["the store is away"]
+
+    async def ready() -> str | None:
+        if problem[0] == "broken":
+            raise RuntimeError("boom")
+        return problem[0]
+
+    async with serve_app(Guinea(unary=fine).app(ready=ready), ready_interval=0.02) as served:
+        watch = health_pb2_grpc.HealthStub(served.channel).Watch(
+            health_pb2.HealthCheckRequest(service="footnote.guinea.v1.GuineaService")
+        )
+        assert await next_status(watch) == NOT_SERVING
+        assert await served.runtime.check("guinea") == "The guinea service is not ready"
+        problem[0] = None
+        assert await next_status(watch) == SERVING
+        assert await served.runtime.check("guinea") is None
+        problem[0] = "broken"
+        assert await next_status(watch) == NOT_SERVING
+        problem[0] = None
+        assert await next_status(watch) == SERVING
+        await served.host.drain()
+        assert await next_status(watch) == NOT_SERVING
+        # While it drains it still answers.
+        assert (await GuineaStub(served.channel).unary(ASK)).name == "fine"
+
+
+@pytest.mark.parametrize("stage", [*STAGES, "edge"])
+async def test_reflection_tells_the_contract(stage: str) -> None:
+    _, service = contract(stage)
+    async with serve_app(stand_in(stage, [])) as served:
+        stub = reflection_pb2_grpc.ServerReflectionStub(served.channel)
+
+        async def questions() -> AsyncIterator[Any]:
+            yield reflection_pb2.ServerReflectionRequest(list_services="")
+            yield reflection_pb2.ServerReflectionRequest(file_containing_symbol=service.full_name)
+
+        listed, file = [answer async for answer in stub.ServerReflectionInfo(questions())]
+    names = {one.name for one in listed.list_services_response.service}
+    assert {service.full_name, "footnote.telemetry.v1.TelemetryService", "grpc.health.v1.Health"} <= names
+    assert file.file_descriptor_response.file_descriptor_proto
+
+
+async def test_a_taken_port_is_refused_not_shared() -> None:
+    async with serve_app(App("first", [])) as served:
+        port = int(served.address.rpartition(":")[2])
+        with pytest.raises(ListenError, match=r"second cannot listen on 127\.0\.0\.1"):
+            ServiceHost("second", KitSettings()).bind("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(
+    ("authenticates", "insecure", "allowed"), [(False, False, False), (True, False, True), (False, True, True)]
+)
+async def test_beyond_loopback_only_when_callers_are_known(authenticates: bool, insecure: bool, allowed: bool) -> None:
+    host = ServiceHost("open", KitSettings(insecure_listen=insecure))
+    address = host.bind("0.0.0.0", 0)
+    assert address.startswith("127.0.0.1:")
+    app = App("open", [], authenticates=authenticates)
+    if allowed:
+        await host.serve(app, "0.0.0.0")
+        await host.stop(0)
+    else:
+        with pytest.raises(ListenError, match="--insecure-listen"):
+            await host.serve(app, "0.0.0.0")
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("[::1]", True), ("localhost", True),
+     ("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("example.org", False)],
+)  # fmt: skip
+def test_loopback(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
+
+
+async def test_stopping_lets_calls_finish_then_closes_in_order() -> None:
+    order: list[str] = []
+    running, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(_: Any, __: Any) -> Answer:
+        running.set()
+        await go_on.wait()
+        order.append("answered")
+        return Answer(name="done")
+
+    async def first() -> None:
+        order.append(f"first {context.current_service()}")
+        raise RuntimeError("the second must run nevertheless")
+
+    async def second() -> None:
+        order.append("second")
+
+    async def started() -> None:
+        order.append(f"started {context.current_service()}")
+
+    app = Guinea(unary=slow).app(start=(started,), close=(first, second))
+    async with serve_app(app) as served:
+        stub = GuineaStub(served.channel)
+        call = asyncio.ensure_future(stub.unary(ASK))
+        await running.wait()
+        await served.host.drain()
+        stopping = asyncio.create_task(served.host.stop(5))
+        await asyncio.sleep(0)
+        go_on.set()
+        assert (await call).name == "done"
+        await stopping
+        with pytest.raises(Unavailable) as caught:
+            await stub.unary(ASK)
+        assert caught.value.message == "The guinea service does not answer"
+    assert order[:4] == ["started guinea", "answered", "first guinea", "second"]
+
+
+async def test_watches_end_when_the_service_stops_and_say_so() -> None:
+    cleaned = asyncio.Queue[str]()
+
+    async def watch(request: Ask, __: Any) -> AsyncIterator[Answer]:
+        try:
+            yield Answer(name="now")
+            await asyncio.Event().wait()
+        finally:
+            cleaned.put_nowait(request.trace_id)
+
+    async def next_of(call: Any) -> str:
+        name: str = (await anext(aiter(call))).name
+        return name
+
+    async with serve_app(Guinea(watch=watch).app(), grace_seconds=60) as served:
+        stub = GuineaStub(served.channel)
+        left, kept = stub.watch(Ask(scope=SCOPE, trace_id="left")), stub.watch(Ask(scope=SCOPE, trace_id="kept"))
+        assert await next_of(left) == await next_of(kept) == "now"
+        left.cancel()
+        assert await asyncio.wait_for(cleaned.get(), 5) == "left"
+        await served.host.drain()
+        with pytest.raises(Unavailable) as caught:
+            await next_of(kept)
+        assert caught.value.reason == "SHUTTING_DOWN"
+        assert await asyncio.wait_for(cleaned.get(), 5) == "kept"
+        with pytest.raises(Unavailable) as late:
+            await next_of(stub.watch(ASK))
+        assert late.value.reason == "SHUTTING_DOWN"
+        async with asyncio.timeout(10):
+            await served.host.stop(60)
+
+
+async def test_too_many_calls_are_refused_not_queued_for_ever() -> None:
+    gate, running = asyncio.Event(), asyncio.Event()
+
+    async def hold(_: Any, __: Any) -> Answer:
+        running.set()
+        await gate.wait()
+        return Answer()
+
+    async with serve_app(Guinea(unary=hold).app(), max_concurrent_calls=1) as served:
+        stub = GuineaStub(served.channel)
+        first = asyncio.ensure_future(stub.unary(ASK))
+        await running.wait()
+        with pytest.raises(ResourceExhausted) as caught:
+            await stub.unary(ASK)
+        assert caught.value.reason == "RATE_LIMITED"
+        gate.set()
+        await first
+
+
+async def test_a_message_above_the_limit_is_refused() -> None:
+    async with serve_app(Guinea(unary=fine).app(), max_message_bytes=1000) as served:
+        with pytest.raises(ResourceExhausted):
+            await GuineaStub(served.channel).unary(Ask(scope=SCOPE, trace_id="x" * 2000))
+
+
+async def test_plain_clients_get_plain_grpc() -> None:
+    async with serve_app(Guinea(unary=fine).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
+        assert (await GuineaStub(plain).unary(ASK)).name == "fine"
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await GuineaStub(plain).stream(ASK).read()
+        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED

@@ -1,0 +1,243 @@
+import asyncio
+from typing import Any
+
+import grpc
+import pytest
+from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, TraceSpan
+from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit import context, names, telemetry
+from footnote_kit.app import App
+from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
+from footnote_kit.ring import MAX_SPANS, TraceRing
+from footnote_kit.testing import SCOPE, serve_app
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace import SpanContext, TraceFlags
+from support.guinea_pigs import SERVICE, Answer, Ask, Guinea, GuineaStub
+
+ASK = Ask(scope=SCOPE)
+
+
+async def trace_of(served: Any, trace_id: str, scope: Scope = SCOPE) -> list[TraceSpan]:
+    response = await TelemetryServiceStub(served.channel).GetTrace(GetTraceRequest(scope=scope, trace_id=trace_id))
+    return list(response.spans)
+
+
+def by(spans: list[TraceSpan], name: str, service: str) -> TraceSpan:
+    (found,) = [span for span in spans if span.name == name and span.service == service]
+    return found
+
+
+async def test_one_trace_across_two_services_in_one_process() -> None:
+    async def search(_: Any, __: Any) -> Answer:
+        with telemetry.span("milvus search", {names.DB_SYSTEM: "milvus"}):
+            await asyncio.sleep(0)
+        return Answer(name=telemetry.current_trace_id())
+
+    async with serve_app(Guinea(unary=search).app("retrieval")) as second:
+
+        async def ask(request: Ask, _: Any) -> Answer:
+            with telemetry.span("plan"):
+                return await GuineaStub(second.channel).unary(request)
+
+        async with serve_app(Guinea(unary=ask).app("edge")) as first:
+            trace_id = (await GuineaStub(first.channel).unary(ASK)).name
+            spans = await trace_of(first, trace_id)
+    rpc = f"{SERVICE}/Unary"
+    plan = by(spans, "plan", "footnote-edge")
+    edge = [span for span in spans if span.name == rpc and span.service == "footnote-edge"]
+    served, called = sorted(edge, key=lambda span: span.start_time.ToNanoseconds())
+    retrieval = by(spans, rpc, "footnote-retrieval")
+    milvus = by(spans, "milvus search", "footnote-retrieval")
+    assert plan.parent_span_id == served.span_id
+    assert called.parent_span_id == plan.span_id
+    assert retrieval.parent_span_id == called.span_id
+    assert milvus.parent_span_id == retrieval.span_id
+    assert dict(milvus.attributes.items())[names.DB_SYSTEM] == "milvus"
+    assert dict(retrieval.attributes.items())[names.RPC_METHOD] == rpc
+    assert dict(retrieval.attributes.items())[names.RPC_STATUS_CODE] == "OK"
+    assert {dict(span.attributes.items()).get(names.TENANT_ID) for span in spans if span.service != "footnote"} == {"t"}
+
+
+async def test_concurrent_calls_do_not_share_their_traces() -> None:
+    gate = asyncio.Barrier(5)
+
+    async def wait(_: Any, __: Any) -> Answer:
+        await gate.wait()
+        with telemetry.span("inner"):
+            return Answer(name=telemetry.current_trace_id())
+
+    async with serve_app(Guinea(unary=wait).app()) as served:
+        stub = GuineaStub(served.channel)
+        ids = {answer.name for answer in await asyncio.gather(*(stub.unary(ASK) for _ in range(5)))}
+        assert len(ids) == 5
+        for trace_id in ids:
+            assert len([span for span in await trace_of(served, trace_id) if span.name == "inner"]) == 1
+
+
+async def test_a_failed_call_is_marked_without_foreign_texts() -> None:
+    trace_ids: list[str] = []
+
+    async def fail(_: Any, __: Any) -> Answer:
+        trace_ids.append(telemetry.current_trace_id())
+        with telemetry.span("deep"):
+            raise ValueError("hunter2")
+
+    async with serve_app(Guinea(unary=fail).app()) as served:
+        with pytest.raises(Exception, match="Internal error"):
+            await GuineaStub(served.channel).unary(ASK)
+        spans = await trace_of(served, trace_ids[0])
+    assert "hunter2" not in str(spans)
+    assert by(spans, "deep", "footnote-guinea").error == "ValueError"
+    assert (
+        dict(by(spans, f"{SERVICE}/Unary", "footnote-guinea").attributes.items())[names.RPC_STATUS_CODE] == "INTERNAL"
+    )
+
+
+async def test_a_trace_is_shown_to_its_tenant_only() -> None:
+    async def say(_: Any, __: Any) -> Answer:
+        return Answer(name=telemetry.current_trace_id())
+
+    stranger = Scope(tenant_id="other", user_id="u")
+    async with serve_app(Guinea(unary=say).app()) as served:
+        stub = GuineaStub(served.channel)
+        trace_id = (await stub.unary(ASK)).name
+        assert await trace_of(served, trace_id)
+        with pytest.raises(NotFound) as caught:
+            await trace_of(served, trace_id, stranger)
+        assert caught.value.reason == "TRACE_NOT_FOUND"
+        # A stranger who joins the trace by its id sees its own spans, and takes nothing from the other.
+        parent = f"00-{trace_id}-00f067aa0ba902b7-01"
+        async with grpc.aio.insecure_channel(served.address) as plain:
+            await GuineaStub(plain).unary(Ask(scope=stranger), metadata=(("traceparent", parent),))
+        for scope in (SCOPE, stranger):
+            tenants = {
+                dict(span.attributes.items()).get(names.TENANT_ID) for span in await trace_of(served, trace_id, scope)
+            }
+            assert tenants == {scope.tenant_id}
+
+
+@pytest.mark.parametrize("trace_id", ["", "0" * 32, "xyz", "g" * 32, "a" * 31])
+async def test_a_trace_id_must_be_one(trace_id: str) -> None:
+    async with serve_app(App("empty", [])) as served:
+        with pytest.raises(InvalidArgument):
+            await trace_of(served, trace_id)
+
+
+def span_of(trace_id: int, tenant: str | None = "t") -> ReadableSpan:
+    attributes = {} if tenant is None else {names.TENANT_ID: tenant}
+    return ReadableSpan(
+        "s", context=SpanContext(trace_id, 1, False, TraceFlags(1)), attributes=attributes, start_time=1
+    )
+
+
+def test_the_ring_keeps_the_last_traces_and_bounds_each() -> None:
+    ring = TraceRing(keep=2)
+    for trace_id in (1, 2, 3):
+        ring.on_end(span_of(trace_id))
+    assert [len(ring.spans(trace_id, "t")) for trace_id in (1, 2, 3)] == [0, 1, 1]
+    for _ in range(MAX_SPANS + 5):
+        ring.on_end(span_of(3))
+    assert len(ring.spans(3, "t")) == MAX_SPANS
+    off = TraceRing(keep=0)
+    off.on_end(span_of(1))
+    assert off.spans(1, "t") == []
+
+
+def test_spans_of_nobody_go_to_the_only_tenant() -> None:
+    ring = TraceRing()
+    ring.on_end(span_of(1, None))
+    assert ring.spans(1, "t") == []
+    ring.on_end(span_of(1, "t"))
+    assert len(ring.spans(1, "t")) == 2
+    ring.on_end(span_of(1, "x"))
+    assert len(ring.spans(1, "t")) == len(ring.spans(1, "x")) == 1
+
+
+def test_a_job_links_to_the_upload_that_caused_it() -> None:
+    with telemetry.span("upload"):
+        kept = telemetry.current_traceparent()
+        upload = telemetry.current_trace_id()
+    origin = telemetry.remote_context(kept)
+    assert origin is not None
+    with context.detached("edge", SCOPE), telemetry.span("job", links=(origin,)) as job:
+        trace_id = telemetry.current_trace_id()
+        assert job.get_span_context().trace_id != origin.trace_id
+    assert trace_id != upload
+    (found,) = telemetry.ring.spans(int(trace_id, 16), "t")
+    assert [link.context.trace_id for link in found.links] == [int(upload, 16)]
+    assert telemetry.remote_context("nonsense") is None
+    assert telemetry.current_traceparent() == ""
+
+
+def test_detached_work_begins_its_own_trace_inside_another() -> None:
+    with telemetry.span("request"):
+        request = telemetry.current_trace_id()
+        with context.detached("edge", SCOPE):
+            assert telemetry.current_trace_id() == ""
+            assert context.current_service() == "edge"
+            assert context.time_remaining() is None
+            with telemetry.span("job"):
+                assert telemetry.current_trace_id() not in ("", request)
+        assert telemetry.current_trace_id() == request
+        assert context.current_scope() is None
+
+
+async def test_a_caller_that_traces_by_itself_is_followed() -> None:
+    async def say(_: Any, __: Any) -> Answer:
+        return Answer(name=telemetry.current_trace_id())
+
+    async with serve_app(Guinea(unary=say).app()) as served:
+        metadata = (("traceparent", f"00-{'ab' * 16}-{'cd' * 8}-01"),)
+        assert (await GuineaStub(served.channel).unary(ASK, metadata=metadata)).name == "ab" * 16
+        (only,) = await trace_of(served, "ab" * 16)
+        assert only.parent_span_id == "cd" * 8
+
+
+async def test_looking_at_traces_makes_none() -> None:
+    async with serve_app(App("empty", [])) as served:
+        before = len(telemetry.ring._traces)
+        with pytest.raises(NotFound):
+            await trace_of(served, "ab" * 15 + "00")
+        assert len(telemetry.ring._traces) == before
+
+
+def test_a_span_carries_the_reason_of_our_errors() -> None:
+    context.bind_scope(SCOPE)
+    seen: list[str] = []
+
+    def refuse() -> None:
+        with telemetry.span("x"):
+            seen.append(telemetry.current_trace_id())
+            raise PermissionDenied("Only writers may upload")
+
+    with pytest.raises(PermissionDenied):
+        refuse()
+    (trace_id,) = seen
+    (found,) = telemetry.ring.spans(int(trace_id, 16), "t")
+    assert found.status.description == "Only writers may upload"
+    assert (found.attributes or {})[names.ERROR_REASON] == "PERMISSION_DENIED"
+    assert found.events == ()
+
+
+def test_contents_are_recorded_only_where_that_is_wanted() -> None:
+    context.bind_scope(SCOPE)
+    recorded = []
+    for wanted in (False, True):
+        telemetry.capture_content(wanted)
+        try:
+            with telemetry.span("chat"):
+                trace_id = telemetry.current_trace_id()
+                telemetry.record_content(names.GEN_AI_INPUT_MESSAGES, "x" * (telemetry.MAX_CONTENT + 1))
+        finally:
+            telemetry.capture_content(False)
+        (found,) = telemetry.ring.spans(int(trace_id, 16), "t")
+        recorded.append((found.attributes or {}).get(names.GEN_AI_INPUT_MESSAGES))
+    assert recorded == [None, "x" * telemetry.MAX_CONTENT]
+
+
+def test_metrics_are_registered_by_name() -> None:
+    telemetry.counter("footnote.edge.asks").add(1)
+    telemetry.histogram(names.RPC_SERVER_DURATION).record(0.1)
+    with pytest.raises(KeyError):
+        telemetry.counter("footnote.misspelt")

@@ -1,0 +1,168 @@
+"""The OpenAI-compatible provider against a faithful server that fails in every way it can."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from email.utils import formatdate
+from time import time
+
+import numpy as np
+import pytest
+from footnote.types.v1 import collection_pb2
+from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_providers import registry
+from footnote_providers.base import EmbeddingProvider
+from footnote_providers.openai_compatible import retry_after
+from support import model_server as ms
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ms.ModelServer]:
+    async with ms.model_server() as running:
+        yield running
+    await registry.close_all()
+
+
+@pytest.fixture
+async def provider(server: ms.ModelServer, monkeypatch: pytest.MonkeyPatch) -> EmbeddingProvider:
+    for name, value in {
+        "BASE_URL": server.base_url, "API_KEY": "sk-very-secret", "FIRST_BACKOFF": "0.02", "TIMEOUT": "0.5",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(f"FOOTNOTE_OPENAI_{name}", value)
+    return registry.create(collection_pb2.EmbeddingSettings(provider="openai", model="test-model"))
+
+
+TEXTS = [f"text number {n}" for n in range(7)]
+
+
+def expected(texts: list[str], dimensions: int = 64) -> np.ndarray:
+    return np.array([ms.vector_of(text, dimensions) for text in texts], dtype=np.float32)
+
+
+async def test_order_is_that_of_the_texts_though_results_come_reversed(
+    provider: EmbeddingProvider, server: ms.ModelServer
+) -> None:
+    np.testing.assert_allclose(await provider.embed_documents(TEXTS), expected(TEXTS), atol=1e-6)
+    assert provider.dimensions == 64
+    assert server.headers[0]["authorization"] == "Bearer sk-very-secret"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [ms.throttled(), ms.broken(500), ms.broken(503), ms.cut(), ms.stalled(), ms.missing(), ms.not_json()],
+    ids=lambda fault: f"{fault.kind}{fault.status or ''}",
+)
+async def test_two_failures_are_survived_and_three_are_not(
+    provider: EmbeddingProvider, server: ms.ModelServer, fault: ms.Fault
+) -> None:
+    server.fail_with(fault, times=2)
+    np.testing.assert_allclose(await provider.embed_documents(TEXTS), expected(TEXTS), atol=1e-6)
+    assert len(server.batches) == 3
+    server.fail_with(fault, times=3)
+    with pytest.raises(Unavailable, match="failed after 3 attempts") as caught:
+        await provider.embed_documents(TEXTS)
+    assert caught.value.reason == "PROVIDER_FAILED"
+    assert "sk-very-secret" not in caught.value.message
+    assert len(server.batches) == 6
+
+
+async def test_the_provider_s_own_words_are_kept(provider: EmbeddingProvider, server: ms.ModelServer) -> None:
+    server.fail_with(ms.broken(500, "The model is overloaded with cats"), times=3)
+    with pytest.raises(Unavailable, match="overloaded with cats"):
+        await provider.embed_documents(TEXTS)
+
+
+async def test_retry_after_is_waited_out_by_every_worker(provider: EmbeddingProvider, server: ms.ModelServer) -> None:
+    await provider.embed_documents(["warm up"])
+    server.fail_with(ms.throttled(retry_after="0.4"))
+    server.arrived.clear()
+    first = asyncio.create_task(provider.embed_documents(["one"]))
+    await server.arrived.wait()
+    await asyncio.sleep(0.1)  # the refusal has to come back before it can be heeded
+    await provider.embed_documents(["two"])
+    await first
+    refused, *later = server.times[1:]
+    assert len(later) == 2
+    assert min(later) - refused >= 0.4
+
+
+async def test_a_refusal_is_not_repeated(provider: EmbeddingProvider, server: ms.ModelServer) -> None:
+    server.fail_with(ms.broken(401, "Incorrect API key provided"))
+    with pytest.raises(Unavailable, match="refused: HTTP 401: Incorrect API key"):
+        await provider.embed_documents(TEXTS)
+    assert len(server.batches) == 1
+
+
+async def test_vectors_of_another_length_are_refused_with_both_numbers(
+    provider: EmbeddingProvider, server: ms.ModelServer
+) -> None:
+    await provider.embed_documents(["learn the length"])
+    server.fail_with(ms.wrong_dimensions())
+    with pytest.raises(Unavailable, match="63 dimensions, expected 64"):
+        await provider.embed_documents(TEXTS)
+
+
+async def test_an_endpoint_that_is_down_is_left_alone_and_asked_again_later(
+    server: ms.ModelServer, provider: EmbeddingProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = provider._gate  # type: ignore[attr-defined]
+    now = [100.0]
+    monkeypatch.setattr(gate, "_clock", lambda: now[0])
+    server.fail_with(ms.broken(500), times=3 * 5)
+    for _ in range(5):
+        with pytest.raises(Unavailable):
+            await provider.embed_documents(TEXTS)
+    asked = len(server.batches)
+    with pytest.raises(Unavailable, match="left alone") as caught:
+        await provider.embed_documents(TEXTS)
+    assert len(server.batches) == asked
+    assert caught.value.retry_after == pytest.approx(15)
+    now[0] += 16
+    np.testing.assert_allclose(await provider.embed_documents(TEXTS), expected(TEXTS), atol=1e-6)
+
+
+async def test_the_rate_limit_spaces_requests_of_all_workers(
+    server: ms.ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_VLLM_BASE_URL", server.base_url)
+    monkeypatch.setenv("FOOTNOTE_VLLM_REQUESTS_PER_MINUTE", "1200")
+    provider = registry.create(collection_pb2.EmbeddingSettings(provider="vllm", model="test-model"))
+    await asyncio.gather(*(provider.embed_documents([f"{n}"]) for n in range(6)))
+    assert server.times[-1] - server.times[0] >= 0.24
+
+
+async def test_dimensions_are_asked_for_where_the_model_can_shorten(
+    server: ms.ModelServer, provider: EmbeddingProvider
+) -> None:
+    short = registry.create(
+        collection_pb2.EmbeddingSettings(provider="openai", model="text-embedding-3-small", dimensions=256)
+    )
+    assert (await short.embed_query("question")).shape == (256,)
+    assert server.requests[-1]["dimensions"] == 256
+    await provider.embed_query("question")
+    assert "dimensions" not in server.requests[-1]
+
+
+async def test_health_says_what_is_wrong(provider: EmbeddingProvider, server: ms.ModelServer) -> None:
+    assert (await provider.health()).healthy
+    server.fail_with(ms.broken(403, "Project is archived"))
+    health = await provider.health()
+    assert not health.healthy
+    assert "archived" in health.error
+
+
+def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "FOOTNOTE_OPENAI_API_KEY", "FOOTNOTE_OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(InvalidArgument, match="FOOTNOTE_OPENAI_API_KEY"):
+        registry.create(collection_pb2.EmbeddingSettings(provider="openai"))
+
+
+def test_retry_after_is_read_in_both_forms() -> None:
+    assert retry_after("2.5") == 2.5
+    assert retry_after(formatdate(time() + 30, usegmt=True)) == pytest.approx(30, abs=2)
+    assert retry_after("soon") is None
+    assert retry_after(None) is None
+    assert retry_after("-4") == 0
+    assert retry_after("nan") is None

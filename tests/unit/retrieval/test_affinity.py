@@ -1,0 +1,61 @@
+import pytest
+from footnote.types.v1.chunk_pb2 import Chunk
+from footnote_retrieval.affinity import affinities, apply_affinity
+from footnote_retrieval.model import Candidate, Group
+from footnote_store.rows import Hit
+
+FILINGS = {
+    "b18": "BOEING_2018_10K.pdf",
+    "b22": "BOEING_2022_10K.pdf",
+    "l22": "LOCKHEEDMARTIN_2022_10K.pdf",
+    "u23": "ULTABEAUTY_2023Q4_EARNINGS.pdf",
+}
+
+
+def best(query: str) -> str:
+    found = affinities(query, "en", FILINGS)
+    return max(found, key=lambda document: found[document]) if found else ""
+
+
+@pytest.mark.parametrize(
+    ("query", "document"),
+    [
+        ("How does Boeing's effective tax rate in FY2022 compare to the year before?", "b22"),
+        ("What was Boeing's revenue in 2018?", "b18"),
+        ("What drove Ulta Beauty's inventories?", "u23"),
+        ("Who are the customers of Lockheed Martin?", "l22"),
+        ("Who signed the report?", ""),
+    ],
+)
+def test_the_file_that_the_question_speaks_of_stands_out(query: str, document: str) -> None:
+    assert best(query) == document
+
+
+def test_a_word_that_every_name_shares_tells_nothing() -> None:
+    files = {"a": "report_north.pdf", "b": "report_south.pdf"}
+    assert affinities("What does the report say?", "en", files) == {}
+    assert affinities("What does the northern report say about the north?", "en", files) == {"a": 1.0}
+
+
+def test_one_file_has_nothing_to_be_told_apart_from() -> None:
+    assert affinities("What is in the handbook?", "en", {"a": "handbook.pdf"}) == {}
+
+
+def test_copies_of_one_file_share_its_affinity() -> None:
+    files = {"a": "bert.pdf", "b": "bert.pdf", "c": "llama.pdf"}
+    assert affinities("What is BERT trained on?", "en", files) == {"a": 1.0, "b": 1.0}
+
+
+def test_accents_and_case_do_not_matter() -> None:
+    assert affinities("Que dit le rapport SECURITE ?", "fr", {"a": "sécurité.pdf", "b": "stock.xlsx"}) == {"a": 1.0}
+
+
+def test_scores_lean_to_the_document_and_stay_within_bounds() -> None:
+    group = Group(space="s", embedding=None, members=(), tenant_id="t")  # type: ignore[arg-type]
+    near, far = (
+        Candidate(hit=Hit(Chunk(id=name, document_id=name), score, "k", "r"), group=group, score=score)
+        for name, score in (("a", 0.9), ("b", 1.0))
+    )
+    apply_affinity([near, far], {"a": 1.0}, 0.3)
+    assert 1.0 >= near.score > far.score
+    assert [adjustment.name for adjustment in near.adjustments] == ["file_spoken_of"]

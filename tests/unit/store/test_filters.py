@@ -1,0 +1,119 @@
+import json
+from typing import Any
+
+import pytest
+from footnote_kit.errors import InvalidArgument
+from footnote_store.filters import ALL, any_of, both, compile_expr, evaluate, parse_where, scope_expr
+from support.chunks import make_chunk
+
+CHUNK = make_chunk(
+    "text",
+    tags=["hr", "policy"],
+    metadata={
+        "chapter": "1",
+        "year": 2023,
+        "draft": False,
+        "authors": ["Ann", "Bo"],
+        "deep": {"er": 1.5},
+        "language": "xx",
+    },
+    created=1_700_000_000,
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({}, True),
+        ({"chapter": "1"}, True),
+        ({"chapter": 1}, False),
+        ({"chapter": "1", "year": 2022}, False),
+        ({"year": {"$gt": 2022, "$lte": 2023}}, True),
+        ({"year": {"$ne": 2023}}, False),
+        ({"missing": {"$ne": 1}}, True),
+        ({"missing": {"$gt": 1}}, False),
+        ({"missing": {"$not": {"$gt": 1}}}, True),
+        ({"missing": None}, True),
+        ({"chapter": None}, False),
+        ({"draft": False}, True),
+        ({"draft": 0}, False),
+        ({"authors": "Bo"}, True),
+        ({"authors": {"$nin": ["Cy", "Ann"]}}, False),
+        ({"deep.er": {"$gte": 1.5}}, True),
+        ({"tags": "hr"}, True),
+        ({"tags": {"$in": ["x", "policy"]}}, True),
+        ({"tags": {"$exists": True}}, True),
+        ({"language": "en"}, True),
+        ({"metadata.language": "xx"}, True),
+        ({"$or": [{"chapter": "9"}, {"year": 2023}]}, True),
+        ({"$and": [{"chapter": "1"}, {"$not": {"year": 2023}}]}, False),
+        ({"$or": []}, False),
+        ({"$and": []}, True),
+        ({"filename": {"$in": ["notes.md"]}}, True),
+        ({"created_at": {"$gte": "2023-11-14", "$lt": "2023-11-15T00:00:00Z"}}, True),
+        ({"created_at": {"$gt": "not a date"}}, False),
+        ({"document_id": {"$in": []}}, False),
+    ],
+)
+def test_meaning(where: dict[str, Any], expected: bool) -> None:
+    assert evaluate(parse_where(json.dumps(where)), CHUNK) is expected
+
+
+@pytest.mark.parametrize("text", ["invalid-json-string", "{", '{"a": NaN}', "[" * 100_000])
+def test_text_that_is_not_json_gets_the_exact_message(text: str) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        parse_where(text[:16_000])
+    assert error.value.message == "Invalid 'where' filter: must be valid JSON"
+    assert error.value.reason == "INVALID_FILTER"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        [], "x", 1, None, {"a": [1]}, {"a": {}}, {"$xor": []}, {"a": {"$regex": "x"}}, {"$and": {}}, {"$or": [1]},
+        {"$not": 1}, {"a": {"$in": "x"}}, {"a": {"$in": [[1]]}}, {"a": {"$exists": 1}}, {"a": {"$gt": True}},
+        {"a": {"$gt": None}}, {"": 1},
+        {"a": {"$not": 3}}, {"a": {"$in": list(range(300))}}, {"a": "\x00"}, {"a": "\ud800"}, {"a": 10**400},
+    ],
+)  # fmt: skip
+def test_wrong_filters_are_refused_with_words(where: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"^Invalid 'where' filter: ") as error:
+        parse_where(json.dumps(where))
+    assert error.value.reason == "INVALID_FILTER"
+    assert error.value.violations[0].field == "where"
+
+
+def test_deep_nesting_is_refused() -> None:
+    where: Any = {"a": 1}
+    for _ in range(100):
+        where = {"$not": where}
+    with pytest.raises(InvalidArgument, match="deeper"):
+        parse_where(json.dumps(where))
+
+
+def test_names_and_literals_cannot_break_out() -> None:
+    hostile = 'x"] == 1 or tenant_id != "'
+    compiled = compile_expr(parse_where(json.dumps({hostile: hostile, "filename": '") or (id != "'})))
+    assert "tenant_id" not in compiled.replace('\\"', "").split('"')[0]
+    assert 'filename == "\\") or (id != \\""' in compiled
+
+
+def test_negation_is_pushed_inwards() -> None:
+    compiled = compile_expr(parse_where('{"$not": {"$or": [{"filename": "a"}, {"ordinal": {"$gt": 2}}]}}'))
+    assert compiled == '(filename != "a") and (ordinal <= 2)'
+    assert "not (" not in compiled
+
+
+def test_any_of_and_both() -> None:
+    assert any_of("document_id", []) is ALL
+    limited = any_of("document_id", ["d1"])
+    assert both(ALL, limited) == limited == both(limited, ALL)
+    assert evaluate(both(limited, parse_where('{"year": 2023}')), CHUNK)
+
+
+def test_scope_names_everything_and_escapes() -> None:
+    expr = scope_expr('t"x', ["c:1", "c:2"], ["d:1"], 2.0)
+    assert expr == (
+        'tenant_id == "t\\"x" and collection_key in ["c:1", "c:2"] and revision_key not in ["d:1"] '
+        "and expires_at > 2000"
+    )
