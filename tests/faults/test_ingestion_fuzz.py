@@ -161,8 +161,8 @@ async def test_mutated_files(count: int, tmp_path: Path, monkeypatch: pytest.Mon
         assert set(outcomes) <= _TYPED | {"OK"}
         assert outcomes["OK"] > 0
         assert len(psutil.Process().children(recursive=True)) <= len(before) + 2 + (os.cpu_count() or 1)
-        assert not any((tmp_path / "ingestion" / "spool").iterdir())
-        good = await client.upload(b"Still here.")
+        assert not any(path.is_file() for path in (tmp_path / "ingestion" / "spool").rglob("*"))
+        good = await client.upload(b"Still here.", max_documents=100_000)
         assert len((await client.parse(good.document.id))[0]) == 1
     assert psutil.Process().children(recursive=True) == before, "a worker was left behind"
     assert psutil.Process().num_fds() <= open_before + 20
