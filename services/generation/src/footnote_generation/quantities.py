@@ -208,17 +208,18 @@ def _build(match: re.Match[str], text: str, readings: frozenset[float], worded: 
 @lru_cache(maxsize=4096)
 def find(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a text in order, without overlaps; "one" and "un" are left out as too often mere articles."""
-    found = _dates(text)
+    digits = any(char.isdigit() for char in text)
+    found = _dates(text) if digits else []
     taken = [(item.start, item.end) for item in found]
 
     def free(start: int, end: int) -> bool:
         return all(end <= left or start >= right for left, right in taken)
 
-    for item in _clocks(text):
+    for item in _clocks(text) if digits else ():
         if free(item.start, item.end):
             found.append(item)
             taken.append((item.start, item.end))
-    for match in _QUANTITY.finditer(text):
+    for match in _QUANTITY.finditer(text) if digits else ():
         # A digit inside a name ("C12", "COVID-19") is part of that name.
         before = text[: match.start("number")][-2:]
         if before and (
