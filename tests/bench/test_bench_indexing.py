@@ -1,7 +1,7 @@
 """How fast documents become searchable, against the bare engine and the bare model in the same run.
 
-`make bench` prints a table. The zero-cost provider gives constant vectors, so that what is measured is all of ours: gRPC,
-cutting, terms, tokens, cache, rows, ledger. The bare engine gets the very same rows, made beforehand.
+`make bench` prints a table. The zero-cost provider gives constant vectors, so that what is measured is all of ours:
+gRPC, cutting, terms, tokens, cache, rows, ledger. The bare engine gets the very same rows, made beforehand.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from footnote_providers.base import Health, Vectors
 from footnote_providers.builtin import Settings
 from footnote_providers.onnx_local import OnnxEmbeddings, find_files
 from footnote_providers.onnx_local import Settings as OnnxSettings
-from footnote_store.rows import Row
+from footnote_store.rows import Row, encode_chunk
 from footnote_store.store import VectorStore
+from footnote_text.lexical import lexical_text
 from support.blocks import HEADING, PARAGRAPH, block, placed
 from support.engine import running_engine
 from support.indexing import Client
@@ -35,10 +36,11 @@ pytestmark = [pytest.mark.bench, pytest.mark.slow, pytest.mark.timeout(1200)]
 CHUNKS = int(os.environ.get("FOOTNOTE_BENCH_CHUNKS", "20000"))
 ONNX_CHUNKS = int(os.environ.get("FOOTNOTE_BENCH_ONNX_CHUNKS", "2000"))
 PER_DOCUMENT = 250
-WORDS = (
-    "service retrieval vector index passage citation document answer ledger revision tenant query latency budget "
-    "policy holiday invoice contract employee warehouse shipment temperature pressure boundary layer experiment results"
-).split()
+WORDS = [
+    "service", "retrieval", "vector", "index", "passage", "citation", "document", "answer", "ledger", "revision",
+    "tenant", "query", "latency", "budget", "policy", "holiday", "invoice", "contract", "employee", "warehouse",
+    "shipment", "temperature", "pressure", "boundary", "layer", "experiment", "results",
+]  # fmt: skip
 
 
 class ZeroCost:
@@ -117,7 +119,7 @@ async def through_the_service(
         store = VectorStore(uri)
         rows = await store.count(item.space, f'collection_key == "{item.collection_key}"')
         await store.close()
-        assert rows == sum(stored) + (await client.get(f"bench {provider}")).chunk_count - sum(stored)
+        assert rows == (await client.get(f"bench {provider}")).chunk_count > sum(stored)
     return seconds, sum(stored), memory
 
 
@@ -125,13 +127,9 @@ async def bare_engine(uri: str, source: str, chunks: int) -> float:
     """Write the rows that the service wrote straight into the engine; return seconds."""
     store = VectorStore(uri)
     space = await store.ensure_space(384, 7)
-    from footnote_text.lexical import lexical_text
-
     stored = await store.query("chunks_384", f'collection_key == "{source}"', chunks)
     vector = np.full(384, 1.0 / np.sqrt(384), dtype=np.float32)
     rows = [Row(chunk, "bare:1", vector, lexical_text(chunk.text, "en")) for chunk in stored]
-    from footnote_store.rows import encode_chunk
-
     batches = [[encode_chunk(row, 384) for row in rows[n : n + 100]] for n in range(0, len(rows), 100)]
     client = await store._connected()
     queue: asyncio.Queue[list[dict[str, object]]] = asyncio.Queue()
@@ -170,9 +168,8 @@ async def test_against_the_bare_engine(tmp_path: Path, zero_cost: None) -> None:
         rate = stored / seconds
         half = len(memory) // 2
         growth = max(memory[half:]) - max(memory[:half])
-        print(
-            f"zero-cost provider: {stored} chunks in {seconds:.1f} s, {rate:.0f} chunks/s; memory +{growth:.0f} MiB in 2nd half"
-        )
+        print(f"zero-cost provider: {stored} chunks in {seconds:.1f} s, {rate:.0f} chunks/s")
+        print(f"memory: {max(memory):.0f} MiB at most, {growth:+.0f} MiB in the second half")
         store = VectorStore(uri)
         [key] = {hit.collection_key for hit in await store.read("chunks_384", 'tenant_id == "t"', 1)}
         await store.close()
@@ -197,6 +194,5 @@ async def test_against_the_bare_model(tmp_path: Path) -> None:
     await model.close()
     with running_engine(tmp_path) as uri:
         seconds, stored, _ = await through_the_service(uri, "onnx", ONNX_CHUNKS, str(folder))
-    print(
-        f"\nbare model {bare:.1f} texts/s; through the service {stored / seconds:.1f}; ratio {stored / seconds / bare:.2f}"
-    )
+    rate = stored / seconds
+    print(f"\nbare model {bare:.1f} texts/s; through the service {rate:.1f}; ratio {rate / bare:.2f}")

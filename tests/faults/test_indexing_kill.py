@@ -76,7 +76,10 @@ async def test_nothing_is_missing_and_nothing_doubled_after_kill_and_restart(uri
             assert await store.count(item.space, expr) == 0, "a half-written revision can be seen"
             assert await store.count(item.space, f'collection_key == "{item.collection_key}"') > 0
             results = await asyncio.gather(
-                *(client.index(collection_id, document_id, blocks, create_time=UPLOADED) for document_id, blocks in documents.items())
+                *(
+                    client.index(collection_id, document_id, blocks, create_time=UPLOADED)
+                    for document_id, blocks in documents.items()
+                )
             )
             assert all(r.chunks_stored == r.chunks_expected > 0 for r in results)
             assert sum(r.embedded + r.cache_hits for r in results) < sum(r.chunks_stored for r in results)

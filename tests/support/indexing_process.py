@@ -1,4 +1,4 @@
-"""An indexing service in a process of its own, to be killed: `python -m support.indexing_process DATA_DIR STORE_URI`."""
+"""An indexing service in a process of its own, to be killed: `python -m support.indexing_process DATA URI`."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ class Client:
 
     def __init__(self, served: Served, scope: Scope = SCOPE) -> None:
         self.stub = IngestionServiceStub(served.channel)
+        self.data_dir = served.runtime.data_dir
         self.scope = Scope()
         self.scope.CopyFrom(scope)
 

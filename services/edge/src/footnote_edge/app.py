@@ -15,8 +15,10 @@ from footnote_edge.documents import Documents
 from footnote_edge.feedback import FeedbackBook
 from footnote_edge.guard import SERVICE, guard
 from footnote_edge.health import Health
-from footnote_edge.identity import Off
+from footnote_edge.identity import authenticator
 from footnote_edge.jobs import Jobs
+from footnote_edge.keys import ApiKeys
+from footnote_edge.limits import Limits
 from footnote_edge.parts import Parts
 from footnote_edge.processing import Processor
 from footnote_edge.progress import ProgressBus
@@ -41,6 +43,7 @@ async def build(runtime: Runtime) -> App:
     bus = ProgressBus()
     jobs = Jobs(settings, folder, Processor(stages, bus, settings), Chores(stages, conversations, settings))
     await jobs.launch()
+    limits = Limits(settings)
     catalog = Catalog(stages, database, settings.call_timeout_seconds)
     documents = Documents(stages, catalog, jobs, settings)
     parts = Parts(
@@ -50,7 +53,7 @@ async def build(runtime: Runtime) -> App:
         documents=documents,
         watch=Watch(documents, bus, settings.watch_poll_seconds),
         jobs=jobs,
-        asker=Asker(stages, catalog, conversations, jobs, settings),
+        asker=Asker(stages, catalog, conversations, jobs, limits, settings),
         conversations=conversations,
         feedback=FeedbackBook(database, conversations),
         providers=Providers(stages, settings.call_timeout_seconds),
@@ -65,12 +68,13 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (
                 edge_service_pb2_grpc.add_EdgeServiceServicer_to_server,
-                guard(EdgeServicer(parts), Off()),
+                guard(EdgeServicer(parts), authenticator(settings, ApiKeys(database)), limits),
                 SERVICE.full_name,
             )
         ],
         ready=database.ping,
         start=[reconciler.start, web.start],
+        authenticates=bool(settings.auth),
         close=[web.stop, reconciler.stop, jobs.close, database.close],
     )
 

@@ -43,6 +43,7 @@ from footnote_edge.catalog import Catalog
 from footnote_edge.conversations import Conversations
 from footnote_edge.deadlines import Deadline
 from footnote_edge.jobs import Jobs
+from footnote_edge.limits import Limits
 from footnote_edge.recall import Recall
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
@@ -64,12 +65,14 @@ class Asker:
         catalog: Catalog,
         conversations: Conversations,
         jobs: Jobs,
+        limits: Limits,
         settings: Settings,
     ) -> None:
         self.stages = stages
         self.catalog = catalog
         self.conversations = conversations
         self.jobs = jobs
+        self.limits = limits
         self.settings = settings
         self.recall = Recall(stages)
 
@@ -365,6 +368,8 @@ class _Run:
 
     def _count(self, answer: Answer) -> None:
         reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_").lower()
+        usage = answer.usage
+        self._asker.limits.spend(self._scope.tenant_id, usage.prompt_tokens + usage.completion_tokens)
         counter("footnote.edge.asks").add(1, {"finish_reason": reason})
 
 

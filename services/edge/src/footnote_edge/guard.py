@@ -10,6 +10,7 @@ from footnote_kit.context import bind_scope
 from footnote_kit.errors import PermissionDenied
 
 from footnote_edge.identity import Authenticator
+from footnote_edge.limits import Limits
 
 SERVICE = pb.DESCRIPTOR.services_by_name["EdgeService"]
 
@@ -32,42 +33,52 @@ def allows(scope: Scope, least: Role.ValueType) -> bool:
     return max(scope.roles, default=ROLE_READER) >= least
 
 
-def guard(servicer: Any, authenticator: Authenticator) -> Any:
+def guard(servicer: Any, authenticator: Authenticator, limits: Limits) -> Any:
     """Return an object with every RPC of EdgeService, each behind the door; raises AttributeError if one is missing."""
     guarded = type("GuardedEdge", (), {})()
+    door = Door(authenticator, limits)
     for method in SERVICE.methods:
         handler = getattr(servicer, method.name)
         make = _stream if method.server_streaming else _unary
-        setattr(guarded, method.name, make(method.name, handler, authenticator))
+        setattr(guarded, method.name, make(method.name, handler, door))
     return guarded
 
 
-def _unary(name: str, handler: Any, authenticator: Authenticator) -> Any:
+class Door:
+    """Lets a caller in, or not."""
+
+    def __init__(self, authenticator: Authenticator, limits: Limits) -> None:
+        self._authenticator = authenticator
+        self._limits = limits
+
+    async def enter(self, method: str, context: Any) -> None:
+        """Find out who calls, whether it may, and whether it does so too often; bind its scope to the call."""
+        if method in PUBLIC:
+            return
+        scope = await self._authenticator.authenticate(_texts(context.invocation_metadata()))
+        if not allows(scope, ROLES[method]):
+            least = Role.Name(ROLES[method]).removeprefix("ROLE_").lower()
+            raise PermissionDenied(f"This needs the role {least}.")
+        self._limits.enter(scope.tenant_id, method)
+        bind_scope(scope)
+
+
+def _unary(name: str, handler: Any, door: Door) -> Any:
     async def call(request: Any, context: Any) -> Any:
-        await _enter(name, authenticator, context)
+        await door.enter(name, context)
         return await handler(request, context)
 
     return call
 
 
-def _stream(name: str, handler: Any, authenticator: Authenticator) -> Any:
+def _stream(name: str, handler: Any, door: Door) -> Any:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
-        await _enter(name, authenticator, context)
+        await door.enter(name, context)
         async with aclosing(handler(request, context)) as responses:
             async for response in responses:
                 yield response
 
     return call
-
-
-async def _enter(name: str, authenticator: Authenticator, context: Any) -> None:
-    if name in PUBLIC:
-        return
-    scope = await authenticator.authenticate(_texts(context.invocation_metadata()))
-    if not allows(scope, ROLES[name]):
-        least = Role.Name(ROLES[name]).removeprefix("ROLE_").lower()
-        raise PermissionDenied(f"This needs the role {least}.")
-    bind_scope(scope)
 
 
 def _texts(metadata: Any) -> Mapping[str, str]:

@@ -1,16 +1,19 @@
 """Who calls: the one place where a call's credentials become a tenant, a user and roles."""
 
-import re
 from collections.abc import Mapping
 from typing import Protocol
 
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.errors import Unauthenticated
 
+from footnote_edge.keys import PREFIX, REFUSAL, ApiKeys
+from footnote_edge.names import NAME, RULE
+from footnote_edge.settings import Settings
+from footnote_edge.tokens import Tokens
+
 TENANT_HEADER = "x-footnote-tenant"
 USER_HEADER = "x-footnote-user"
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
+KEY_HEADER = "x-api-key"
 
 
 class Authenticator(Protocol):
@@ -28,8 +31,34 @@ class Off:
         """Return the scope that the headers name, else tenant "default" and user "local"."""
         tenant, user = metadata.get(TENANT_HEADER, "default"), metadata.get(USER_HEADER, "local")
         for header, value in ((TENANT_HEADER, tenant), (USER_HEADER, user)):
-            if not _NAME.fullmatch(value):
-                raise Unauthenticated(
-                    f"{header} must be 1 to 128 letters, digits or . _ @ + -, a letter or digit first"
-                )
+            if not NAME.fullmatch(value):
+                raise Unauthenticated(f"{header} {RULE}")
         return Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+
+
+class Credentials:
+    """Keys and tokens, whichever of the two are switched on; a key is told from a token by how it begins."""
+
+    def __init__(self, keys: ApiKeys | None, tokens: Tokens | None) -> None:
+        self._keys = keys
+        self._tokens = tokens
+
+    async def authenticate(self, metadata: Mapping[str, str]) -> Scope:
+        """Return the scope of the key or token in `authorization: Bearer …` or in `x-api-key`."""
+        scheme, _, bearer = metadata.get("authorization", "").partition(" ")
+        text = bearer.strip() if scheme.lower() == "bearer" else metadata.get(KEY_HEADER, "")
+        if text.startswith(f"{PREFIX}_") and self._keys is not None:
+            return await self._keys.scope_of(text)
+        if text.count(".") == 2 and self._tokens is not None:
+            return await self._tokens.scope_of(text)
+        raise Unauthenticated(REFUSAL)
+
+
+def authenticator(settings: Settings, keys: ApiKeys) -> Authenticator:
+    """Return what the settings ask for."""
+    if not settings.auth:
+        return Off()
+    return Credentials(
+        keys if "keys" in settings.auth else None,
+        Tokens(settings) if "jwt" in settings.auth else None,
+    )

@@ -2,9 +2,9 @@
 
 import socket
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -48,9 +48,29 @@ class Settings(BaseSettings):
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description='Origins whose pages may call over HTTP, separated by commas; "*" for all.'
     )
+    auth: Annotated[tuple[Literal["keys", "jwt"], ...], NoDecode] = Field(
+        default=(),
+        description='How callers prove themselves: "keys", "jwt" or both; empty for not at all (loopback).',
+    )
+    jwt_jwks_url: str = Field(default="", description="Where the token issuer publishes its keys.")
+    jwt_issuer: str = Field(default="", description="The issuer that tokens must name; empty for any with its keys.")
+    jwt_audience: str = Field(default="footnote", description="The audience that tokens must name.")
+    jwt_leeway_seconds: float = Field(default=30.0, ge=0, description="Clock skew allowed.")
+    jwt_tenant_claim: str = Field(default="tenant", description="Claim with the tenant, a dotted path.")
+    jwt_roles_claim: str = Field(default="roles", description="Claim with reader, writer or admin, a dotted path.")
+    jwt_default_tenant: str = Field(default="", description="Tenant of tokens without that claim; empty refuses them.")
+    requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant and replica; 0 for no limit.")
+    uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant and replica; 0 for no limit.")
+    tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant and replica; 0 for none.")
     history_messages: int = Field(default=8, ge=0, description="Messages of a conversation given to augmentation.")
 
-    @field_validator("cors_origins", mode="before")
+    @model_validator(mode="after")
+    def _complete(self) -> "Settings":
+        if "jwt" in self.auth and not self.jwt_jwks_url:
+            raise ValueError("jwt needs jwt_jwks_url")
+        return self
+
+    @field_validator("cors_origins", "auth", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         if isinstance(value, str):

@@ -71,3 +71,19 @@ class KnownCollectionRow(Base):
     user_id: Mapped[str] = mapped_column(String(256), primary_key=True)
     name: Mapped[str] = mapped_column(String(160), primary_key=True)
     payload: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ApiKeyRow(Base):
+    """A key; of its secret only the hash."""
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    hash: Mapped[str] = mapped_column(String(64))
+    tenant_id: Mapped[str] = mapped_column(String(256), index=True)
+    user_id: Mapped[str] = mapped_column(String(256))
+    role: Mapped[int]
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    expire_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+    revoke_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)

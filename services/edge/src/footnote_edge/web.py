@@ -29,7 +29,7 @@ class Web:
             self._runtime.channel("edge"),
             self._settings,
             self._version,
-            loopback_only=is_loopback(kit.listen_host),
+            loopback_only=not self._settings.auth and is_loopback(kit.listen_host),
         )
         self._server = HttpServer(
             application,

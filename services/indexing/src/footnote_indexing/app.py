@@ -17,6 +17,7 @@ from footnote_indexing.ledger import Ledger
 from footnote_indexing.messages import Messages
 from footnote_indexing.ports import EmbeddingCache
 from footnote_indexing.providers import Providers
+from footnote_indexing.recovery import Recovery
 from footnote_indexing.servicer import IndexingServicer
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter
@@ -45,7 +46,7 @@ async def build(runtime: Runtime) -> App:
     collections = Collections(database, ledger, generations, vectorizers)
     switching = Switching(database, generations, settings.rollback_window)
     indexing = Indexing(collections, generations, ledger, vectorizers, writer, switching, settings)
-    sweeper = Sweeper(ledger, generations, writer, indexing, settings)
+    sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(ledger, generations, writer), settings)
     servicer = IndexingServicer(
         indexing,
         collections,

@@ -87,6 +87,12 @@ class Generations:
         await connection.execute(sa.update(generations).where(*chosen).values(state=state, purge_at=when))
         return rows
 
+    async def searched(self) -> list[Generation]:
+        """Return the generations that searches see, of all collections."""
+        async with self._database.read() as connection:
+            query = sa.select(generations).where(generations.c.state == CURRENT)
+            return [read(row) for row in await connection.execute(query)]
+
     async def due(self) -> list[Generation]:
         """Return the generations whose time to be purged has come."""
         query = sa.select(generations).where(generations.c.purge_at <= now_ms())

@@ -29,6 +29,10 @@ class ChunkStore(Protocol):
         """Read chunks in order of their ids."""
         ...
 
+    async def ids(self, space: str, expr: str, limit: int, timeout: float = ...) -> list[str]:
+        """Return ids of rows in order."""
+        ...
+
     async def vectors(self, space: str, ids: Sequence[str], timeout: float = ...) -> dict[str, Vectors]:
         """Return the vectors of rows by id, each of shape (dimensions,); ids that are not there are left out."""
         ...
@@ -59,6 +63,10 @@ class EmbeddingCache(Protocol):
 
     async def put(self, vectors: Mapping[str, Vectors]) -> None:
         """Keep vectors for the cache's time to live."""
+        ...
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Forget vectors."""
         ...
 
     async def count(self) -> int:

@@ -27,5 +27,7 @@ class Settings(BaseSettings):
     abandon_after: float = Field(default=86400.0, gt=0)
     """When a revision that was never completed is given up."""
     sweep_interval: float = Field(default=2.0, gt=0)
+    recovery_interval: float = Field(default=3600.0, gt=0)
+    """How often ledger and store are compared; also at every start."""
     expired_after: float = Field(default=5.0, ge=0)
     """How long after their expiry chunks are removed; they are not returned from the very moment they expire."""

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+from time import monotonic
 
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
@@ -12,6 +13,7 @@ from footnote_indexing.database import now_ms
 from footnote_indexing.generations import Generations
 from footnote_indexing.indexing import Indexing
 from footnote_indexing.ledger import Ledger
+from footnote_indexing.recovery import Recovery
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter
 
@@ -24,12 +26,20 @@ class Sweeper:
     """Purges in the background what searches do not see any more; what fails is tried again at the next round."""
 
     def __init__(
-        self, ledger: Ledger, generations: Generations, writer: StoreWriter, indexing: Indexing, settings: Settings
+        self,
+        ledger: Ledger,
+        generations: Generations,
+        writer: StoreWriter,
+        indexing: Indexing,
+        recovery: Recovery,
+        settings: Settings,
     ) -> None:
         self._ledger = ledger
         self._generations = generations
         self._writer = writer
         self._indexing = indexing
+        self._recovery = recovery
+        self._next_recovery = 0.0
         self._settings = settings
         self._task: asyncio.Task[None] | None = None
 
@@ -50,6 +60,9 @@ class Sweeper:
             while True:
                 try:
                     await self.sweep()
+                    if monotonic() >= self._next_recovery:
+                        await self._recovery.check_all()
+                        self._next_recovery = monotonic() + self._settings.recovery_interval
                 except FootnoteError as error:
                     _log.warning("sweep_postponed", error=error.message)
                 except Exception as error:

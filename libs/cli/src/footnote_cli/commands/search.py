@@ -101,6 +101,6 @@ def _print(session: Session, response: SearchResponse, explain: bool) -> None:
     if response.query_language:
         parts.append(f"language {response.query_language}")
     parts.append(f"{response.total_candidates} candidates")
+    out.print(" · ".join(part for part in parts if part), style="dim", soft_wrap=not out.is_terminal)
     if response.trace_id:
-        parts.append(f"trace {response.trace_id}")
-    out.print(" · ".join(part for part in parts if part), style="dim", soft_wrap=True)
+        out.print(f"trace {response.trace_id}", style="dim", soft_wrap=True)

@@ -34,7 +34,7 @@ class HttpServer:
             app,
             log_config=None,
             access_log=False,
-            lifespan="off",
+            lifespan="on",
             server_header=False,
             timeout_graceful_shutdown=5,
             ssl_certfile=cert_file or None,

@@ -1,16 +1,23 @@
 """The HTTP application: all its routes in one place."""
 
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
+from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote_kit.errors import FootnoteError
+from mcp.server.mcpserver import Context
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
+from footnote_edge import mcp_tools
 from footnote_edge.http import openapi, transcoder, uploads
-from footnote_edge.http.caller import Caller
+from footnote_edge.http.caller import Caller, credentials
 from footnote_edge.http.entrance import Entrance
 from footnote_edge.http.openai import OpenAiApi
 from footnote_edge.http.problems import on_fault, on_footnote_error, on_http_exception
@@ -21,6 +28,16 @@ from footnote_edge.settings import Settings
 def site(channel: Any, settings: Settings, version: str, *, loopback_only: bool) -> ASGIApp:
     """Return the ASGI application that serves the public API of the edge behind `channel` over HTTP."""
     caller = Caller(channel, settings)
+    # Who may call is decided at the entrance, for all paths alike.
+    mcp = mcp_tools.server(EdgeServiceStub(channel), _metadata_of, version)
+    open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    mcp_app = mcp.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with mcp.session_manager.run():
+            yield
+
     middleware = []
     if settings.cors_origins:
         middleware.append(
@@ -39,7 +56,9 @@ def site(channel: Any, settings: Settings, version: str, *, loopback_only: bool)
             *Wrapper(caller).routes(),
             *transcoder.routes(caller),
             *openapi.routes(version),
+            *mcp_app.routes,
         ],
+        lifespan=lifespan,
         middleware=middleware,
         exception_handlers={
             FootnoteError: on_footnote_error,
@@ -48,3 +67,8 @@ def site(channel: Any, settings: Settings, version: str, *, loopback_only: bool)
         },
     )
     return Entrance(application, origins=frozenset(settings.cors_origins), loopback_only=loopback_only)
+
+
+def _metadata_of(context: Context) -> mcp_tools.Metadata:
+    request = context.request_context.request
+    return credentials(request) if isinstance(request, Request) else ()

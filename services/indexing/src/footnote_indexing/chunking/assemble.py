@@ -13,7 +13,6 @@ from footnote_text.locators import narrow
 
 from footnote_indexing.chunking.model import Cut, PlacedBlock
 
-
 _end = attrgetter("end")
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from uuid import uuid4
@@ -31,7 +32,11 @@ class Blobs:
     def open(cls, url: str, options: dict[str, str], folder: Path, scratch: Path) -> Blobs:
         """Return the store at `url`, or the local `folder` when it is empty; `scratch` is for temporary files."""
         if url:
-            return cls(from_url(url, **options), None, scratch)  # type: ignore[call-overload]
+            endpoint = options.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL", "")
+            client = {"allow_http": endpoint.startswith("http://"), "timeout": timedelta(seconds=60)}
+            retries = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
+            store = from_url(url, client_options=client, retry_config=retries, **options)  # type: ignore[call-overload]
+            return cls(store, None, scratch)
         folder.mkdir(parents=True, exist_ok=True)
         return cls(LocalStore(folder, automatic_cleanup=True), folder, scratch)
 

@@ -26,6 +26,8 @@ class GridWriter:
         self._decided = False
         self._headers: list[str] = []
         self._table = 0
+        self._header_row = 0
+        self._unused: set[int] = set()
 
     def row(self, number: int, values: Sequence[str]) -> None:
         """Take row `number` (from 0)."""
@@ -46,6 +48,10 @@ class GridWriter:
         if self._pending:
             self._decide()
         self._decided = False
+        if self._unused:  # headers of columns without a value: they stand in no row, and are not lost
+            cells = [value if column in self._unused else "" for column, value in enumerate(self._headers)]
+            self._lines(self._header_row, cells)
+            self._unused.clear()
 
     def _decide(self) -> None:
         rows, self._pending = self._pending, []
@@ -61,8 +67,11 @@ class GridWriter:
             self._headers = [value[:200] for value in rows[found][1]]
             below = rows[found + 1 :]
             self._table = 0
+            self._header_row = rows[found][0]
+            self._unused = {column for column, value in enumerate(self._headers) if value}
             if not below:
                 below, self._headers = rows[found:], []
+                self._unused.clear()
         if not self._table or found is not None:
             self._table = self._out.new_table()
         for number, values in below:
@@ -72,6 +81,7 @@ class GridWriter:
         if _filled(values) == 1 and not self._headers:
             self._lines(number, values)
             return
+        self._unused.difference_update(column for column, value in enumerate(values) if value)
         self._block(TABLE_ROW, number, values, self._headers, self._table)
 
     def _lines(self, number: int, values: Sequence[str]) -> None:

@@ -1,0 +1,89 @@
+"""Rate limits per tenant, kept by this replica: requests, uploads and tokens of models."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from footnote_kit.errors import ResourceExhausted
+
+from footnote_edge.settings import Settings
+
+TENANTS = 10_000
+BURST_SECONDS = 10.0
+"""A tenant that was quiet may use what it did not for so long at once."""
+
+_UPLOADS = frozenset({"UploadDocument", "ReplaceDocument"})
+
+
+@dataclass(slots=True)
+class _Bucket:
+    level: float
+    at: float
+
+
+class Bucket:
+    """One kind of allowance for many tenants: `rate` units a second, saved up to `burst` units; 0 is no limit."""
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._burst = max(burst, 1.0)
+        self._clock = clock
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+
+    def wait(self, tenant: str, units: float = 1.0) -> float:
+        """Take `units` and return 0, or return the seconds until they may be taken."""
+        if not self._rate:
+            return 0.0
+        bucket = self._filled(tenant)
+        if bucket.level < min(units, self._burst):
+            return (min(units, self._burst) - bucket.level) / self._rate
+        bucket.level -= units
+        return 0.0
+
+    def charge(self, tenant: str, units: float) -> None:
+        """Take `units` that were used already, whether they were there or not."""
+        if self._rate:
+            self._filled(tenant).level -= units
+
+    def _filled(self, tenant: str) -> _Bucket:
+        now = self._clock()
+        bucket = self._buckets.get(tenant)
+        if bucket is None:
+            bucket = self._buckets[tenant] = _Bucket(self._burst, now)
+            if len(self._buckets) > TENANTS:
+                self._buckets.popitem(last=False)
+        self._buckets.move_to_end(tenant)
+        bucket.level = min(self._burst, bucket.level + (now - bucket.at) * self._rate)
+        bucket.at = now
+        return bucket
+
+
+class Limits:
+    """The limits that a deployment sets."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        def bucket(per_minute: float, burst_seconds: float) -> Bucket:
+            return Bucket(per_minute / 60, per_minute / 60 * burst_seconds, clock)
+
+        self._requests = bucket(settings.requests_per_minute, BURST_SECONDS)
+        self._uploads = bucket(settings.uploads_per_minute, BURST_SECONDS)
+        self._tokens = bucket(settings.tokens_per_minute, 60.0)
+
+    def enter(self, tenant: str, method: str) -> None:
+        """Let a call in; raises ResourceExhausted with the time to wait when the tenant has used up its share."""
+        _check("requests", self._requests.wait(tenant))
+        if method in _UPLOADS:
+            _check("uploads", self._uploads.wait(tenant))
+        if method == "Ask":
+            # What an answer costs is known at its end only: it may be begun while there is anything left.
+            _check("tokens", self._tokens.wait(tenant, 0.0))
+
+    def spend(self, tenant: str, tokens: int) -> None:
+        """Charge the tokens that an answer has cost."""
+        self._tokens.charge(tenant, tokens)
+
+
+def _check(what: str, wait: float) -> None:
+    if wait > 0:
+        raise ResourceExhausted(f"Too many {what}; try again in {wait:.1f} s.", reason="RATE_LIMITED", retry_after=wait)

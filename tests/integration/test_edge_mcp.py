@@ -1,0 +1,64 @@
+"""The product as MCP tools, with the official client: over HTTP, and on stdin and stdout."""
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from footnote_edge.app import build
+from footnote_kit.testing import Served, serve_app
+from mcp import StdioServerParameters
+from mcp.client import Client
+from mcp.client.stdio import stdio_client
+from support.edge_client import edge_client
+from support.stage_doubles import World, serve_doubles
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses) as running:
+        async with edge_client(running.address) as client:
+            await client.put(b"Tea is brewed at 80 degrees.", "tea.txt")
+        yield running
+
+
+async def call(client: Client, name: str, **arguments: Any) -> Any:
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result
+    return result.structured_content or json.loads(result.content[0].text)  # type: ignore[union-attr]
+
+
+async def converse(client: Client) -> None:
+    tools = {tool.name for tool in (await client.list_tools()).tools}
+    assert tools == {"search", "ask", "list_collections", "list_documents"}
+    collections = await call(client, "list_collections")
+    assert [one["name"] for one in collections["collections"]] == ["default"]
+    documents = await call(client, "list_documents", collection="default")
+    assert [(one["filename"], one["state"]) for one in documents["documents"]] == [("tea.txt", "indexed")]
+    found = await call(client, "search", query="tea", limit=3)
+    assert found["passages"][0]["text"] == "Tea is brewed at 80 degrees."
+    answer = await call(client, "ask", question="tea ?")
+    assert answer["answer"] == "Tea is brewed at 80 degrees. [1]"
+    assert answer["footnotes"][0]["quote"] == "Tea is brewed at 80 degrees."
+    refused = await client.call_tool("ask", {"question": " "})
+    assert refused.is_error
+    assert "must not be empty" in str(refused.content)
+    assert (await client.call_tool("ask", {"question": "tea ?", "collections": ["nowhere"]})).is_error
+
+
+async def test_a_client_converses_over_http(served: Served) -> None:
+    async with Client(f"http://{served.runtime.announced['http']}/mcp") as client:
+        await converse(client)
+
+
+async def test_a_client_converses_on_stdin_and_stdout(served: Served) -> None:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "FOOTNOTE_EDGE_ADDRESS": served.address,
+    }
+    program = StdioServerParameters(command=sys.executable, args=["-m", "footnote_edge.mcp_stdio"], env=environment)
+    async with Client(stdio_client(program)) as client:
+        await converse(client)

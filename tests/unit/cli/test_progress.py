@@ -1,0 +1,76 @@
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.document_pb2 import Document, Progress
+from footnote_cli.ingestion import Outcome
+from footnote_cli.render.progress import BarReport, fraction, outcome_line, step
+from footnote_cli.render.text import elapsed, milliseconds, one_line, plural, shorten, size
+from rich.console import Console
+
+PROCESSING = Document(state="DOCUMENT_STATE_PROCESSING")
+PARSING = Progress(phase="PROGRESS_PHASE_PARSING", pages_parsed=3, pages_total=6)
+STORING = Progress(phase="PROGRESS_PHASE_INDEXING", chunks_total=10, chunks_embedded=10, chunks_stored=5)
+
+
+@pytest.mark.parametrize(
+    ("document", "progress", "share", "words"),
+    [
+        (PROCESSING, Progress(phase="PROGRESS_PHASE_QUEUED"), 20, "in the queue"),
+        (PROCESSING, Progress(phase="PROGRESS_PHASE_PARSING"), 20, "reading"),
+        (PROCESSING, PARSING, 30, "reading page 3 of 6"),
+        (PROCESSING, Progress(phase="PROGRESS_PHASE_INDEXING"), 40, "cutting"),
+        (PROCESSING, STORING, 85, "storing 5 of 10 chunks"),
+        (Document(waiting_reason="indexing unavailable"), PARSING, 30, "waiting: indexing unavailable"),
+    ],
+)
+def test_the_bar_follows_what_the_server_says(document: Document, progress: Progress, share: float, words: str) -> None:
+    assert fraction(document, progress) == share
+    assert step(document, progress) == words
+
+
+def test_the_bar_is_full_when_a_document_is_done_well_or_not() -> None:
+    for state in ("DOCUMENT_STATE_INDEXED", "DOCUMENT_STATE_ERROR"):
+        assert fraction(Document(state=state), PARSING) == 100
+
+
+def test_a_finished_file_is_one_line() -> None:
+    pdf = Document(state="DOCUMENT_STATE_INDEXED", document_type="pdf", page_count=4, chunks_stored=1)
+    assert outcome_line(Outcome(Path("a.pdf"), pdf), "a.pdf").plain == "✓ a.pdf  4 pages, 1 chunk"
+    assert outcome_line(Outcome(Path("a.pdf"), pdf, duplicate=True), "a.pdf").plain.endswith("was there already")
+    assert outcome_line(Outcome(Path("a.pdf"), error="It is empty."), "a.pdf").plain == "✗ a.pdf  It is empty."
+    accepted = Outcome(Path("a.pdf"), Document(state="DOCUMENT_STATE_UPLOADED"))
+    assert outcome_line(accepted, "a.pdf").plain == "· a.pdf  accepted"
+
+
+def test_bars_come_and_go_and_leave_a_line_for_each_file() -> None:
+    console = Console(file=StringIO(), force_terminal=True, width=100)
+    path = Path("handbook.pdf")
+    with BarReport(console, lambda file: file.name, total=1) as bars:
+        bars.uploading(path, 512, 1024)
+        bars.progress(path, PROCESSING, STORING)
+        bars.waiting(path, "the server is away; trying again")
+        bars.finished(Outcome(path, Document(state="DOCUMENT_STATE_INDEXED", chunks_stored=10)))
+    output = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "✓ " in output
+    assert "handbook.pdf" in output
+    assert "10 chunks" in output
+
+
+def test_numbers_are_written_for_people() -> None:
+    assert [milliseconds(value) for value in (0.123, 12.34, 1234.4, 45_600)] == [
+        "0.12 ms",
+        "12.3 ms",
+        "1 234 ms",
+        "45.6 s",
+    ]
+    assert [elapsed(value) for value in (0.24, 3.56, 125)] == ["240 ms", "3.6 s", "2 min 5 s"]
+    assert [size(value) for value in (812, 14_541, 5 * 1024**2)] == ["812 B", "14.2 KiB", "5.0 MiB"]
+    assert [plural(count, "chunk") for count in (0, 1, 7288)] == ["0 chunks", "1 chunk", "7 288 chunks"]
+
+
+def test_texts_are_cut_where_it_hurts_least() -> None:
+    assert one_line("a\n b  c") == "a b c"
+    assert one_line("seven words are rather many words here", 20) == "seven words are…"
+    assert shorten("quarterly report 7 final.pdf", 12) == "quart…al.pdf"
+    assert shorten("short.pdf", 12) == "short.pdf"

@@ -1,0 +1,65 @@
+from datetime import UTC, datetime
+
+import pytest
+from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, STAGE_RETRIEVAL, Answer, Prompt, Source, StageTiming
+from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, GenerationSettings
+from footnote_edge.answering import Ledger, degrades, duration, manifest
+from footnote_edge.catalog import expiry
+from footnote_edge.chores import shortened
+from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
+
+
+@pytest.mark.parametrize(
+    ("error", "goes_on"),
+    [
+        (Unavailable("x"), True),
+        (Internal("x"), True),
+        (InvalidArgument("x"), False),
+        (NotFound("x", reason="Y"), False),
+    ],
+)
+def test_only_our_own_failures_degrade(error: FootnoteError, goes_on: bool) -> None:
+    assert degrades(error) is goes_on
+
+
+def test_a_stages_own_times_are_moved_to_the_questions_clock() -> None:
+    ledger = Ledger()
+    with ledger.timed(STAGE_RETRIEVAL):
+        pass
+    inner = StageTiming(stage=STAGE_RETRIEVAL, step="embed", start=duration(0.5), duration=duration(0.25))
+    ledger.include([inner], offset=2.0)
+    moved = ledger.timings[-1]
+    assert (moved.step, moved.start.ToMilliseconds(), moved.duration.ToMilliseconds()) == ("embed", 2500, 250)
+    assert ledger.duration_of(STAGE_RETRIEVAL) == ledger.timings[0].duration
+    assert ledger.duration_of(STAGE_AUGMENTATION).ToNanoseconds() == 0
+
+
+def test_the_manifest_says_what_the_answer_rests_on() -> None:
+    source = Source(number=1, chunk_id="c", document_id="d", revision=3, text="words", score=0.5)
+    made = manifest(
+        question="q", query="topic q", strategy="s", collections=["k"], prompt=Prompt(hash="h", template_version="t/1"),
+        settings=GenerationSettings(model="m", temperature=0.5), sources=[source],
+        answer=Answer(provider="p", model="m1"),
+    )  # fmt: skip
+    assert (made.prompt_hash, made.template_version, made.model) == ("h", "t/1", "m1")
+    assert dict(made.settings) == {"model": "m", "temperature": 0.5}
+    assert (made.sources[0].chunk_id, made.sources[0].revision, len(made.sources[0].text_hash)) == ("c", 3, 64)
+
+
+def test_an_upload_expires_by_its_own_time_else_the_collections() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    settings = CollectionSettings()
+    assert expiry(Collection(settings=settings), None, now) is None
+    settings.ttl.seconds = 60
+    assert expiry(Collection(settings=settings), None, now) == datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+    assert expiry(Collection(settings=settings), 5, now) == datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC)
+    with pytest.raises(InvalidArgument):
+        expiry(Collection(), 0, now)
+
+
+def test_a_title_is_cut_between_words() -> None:
+    assert shortened("  a short\nquestion ") == "a short question"
+    long = shortened("what is the " + "very " * 20 + "long question")
+    assert len(long) <= 60
+    assert long.endswith("very…")
+    assert len(shortened("x" * 100)) == 60

@@ -1,0 +1,71 @@
+from typing import Any
+
+import pytest
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote_edge.http.binding import bind, parse_body, to_json
+from footnote_edge.http.rules import Rule, rules
+from footnote_kit.errors import InvalidArgument
+
+
+def rule(name: str) -> Rule:
+    return next(one for one in rules() if one.method.name == name)
+
+
+def test_every_annotated_rpc_has_a_route_and_verbs_come_first() -> None:
+    found = [one.template for one in rules()]
+    assert len(found) == len({(one.verb, one.template) for one in rules()})
+    assert found.index("/v1/documents/{document_id}:watch") < found.index("/v1/documents/{document_id}")
+    assert rule("UpdateCollection").path == "/v1/collections/{collection__name}"
+
+
+def test_query_values_become_fields_of_their_kind() -> None:
+    query = [("states", "DOCUMENT_STATE_ERROR"), ("states", "DOCUMENT_STATE_INDEXED"), ("page_size", "5")]
+    message = bind(rule("ListDocuments"), {}, query, {})
+    assert message == pb.ListDocumentsRequest(states=[DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED], page_size=5)
+    watch = bind(rule("WatchDocuments"), {"collection": "c"}, [("until_idle", "true")], {})
+    assert watch == pb.WatchDocumentsRequest(collection="c", until_idle=True)
+
+
+def test_the_body_is_one_field_or_all_and_the_path_wins() -> None:
+    made = bind(rule("CreateCollection"), {}, [], {"name": "n", "settings": {"ttl": "5s"}})
+    assert made.collection.settings.ttl.seconds == 5  # type: ignore[attr-defined]
+    changed = bind(
+        rule("UpdateCollection"), {"collection__name": "n"}, [("update_mask", "description")], {"description": "d"}
+    )
+    assert changed.collection.name == "n"  # type: ignore[attr-defined]
+    assert list(changed.update_mask.paths) == ["description"]  # type: ignore[attr-defined]
+    renamed = bind(rule("UpdateConversation"), {"conversation_id": "a"}, [], {"title": "t", "conversation_id": "b"})
+    assert renamed == pb.UpdateConversationRequest(conversation_id="a", title="t")
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "body"),
+    [
+        ("ListDocuments", [("nothing", "1")], {}),
+        ("ListDocuments", [("page_size", "x")], {}),
+        ("ListDocuments", [("states", "SLEEPING")], {}),
+        ("ListDocuments", [("page_size", str(2**40))], {}),
+        ("WatchDocuments", [("until_idle", "yes")], {}),
+        ("Ask", [], []),
+        ("Ask", [], {"question": {"a": 1}}),
+        ("Ask", [], {"unknown": 1}),
+        ("Ask", [("retrieval", "x")], {}),
+        ("Ask", [("question.x", "x")], {}),
+    ],
+)
+def test_what_does_not_fit_is_refused(name: str, query: list[tuple[str, str]], body: Any) -> None:
+    path = {"collection": "c"} if name == "WatchDocuments" else {}
+    with pytest.raises(InvalidArgument):
+        bind(rule(name), path, query, body)
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b"[" * 100_000])
+def test_what_is_not_json_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidArgument):
+        parse_body(body)
+
+
+def test_json_has_the_contracts_names_and_fields_without_value() -> None:
+    body = to_json(pb.ListDocumentsResponse())
+    assert body == {"documents": [], "next_page_token": "", "total_size": "0"}

@@ -1,0 +1,39 @@
+import pytest
+from footnote_edge.limits import Bucket, Limits
+from footnote_edge.settings import Settings
+from footnote_kit.errors import ResourceExhausted
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_bucket_gives_its_burst_then_its_rate() -> None:
+    clock = Clock()
+    bucket = Bucket(rate=2, burst=4, clock=clock)
+    assert [bucket.wait("t") for _ in range(4)] == [0] * 4
+    assert bucket.wait("t") == 0.5
+    clock.now += 0.5
+    assert bucket.wait("t") == 0
+    assert bucket.wait("other") == 0
+
+
+def test_a_bucket_without_rate_never_waits() -> None:
+    assert all(Bucket(0, 0).wait("t") == 0 for _ in range(1000))
+
+
+def test_tokens_are_charged_afterwards_and_hold_up_the_next_question() -> None:
+    clock = Clock()
+    limits = Limits(Settings(tokens_per_minute=600), clock)
+    limits.enter("t", "Ask")
+    limits.spend("t", 900)
+    limits.enter("t", "Search")
+    with pytest.raises(ResourceExhausted) as caught:
+        limits.enter("t", "Ask")
+    assert caught.value.retry_after == pytest.approx(30)
+    clock.now += 31
+    limits.enter("t", "Ask")

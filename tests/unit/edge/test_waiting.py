@@ -1,0 +1,57 @@
+import pytest
+from footnote_edge.waiting import is_passing, until_available
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, InvalidArgument, ResourceExhausted, Unavailable
+
+
+@pytest.mark.parametrize(
+    ("error", "passing"),
+    [
+        (Unavailable("x"), True),
+        (Unavailable("x", reason="STORE_UNAVAILABLE"), True),
+        (Unavailable("x", reason="SHUTTING_DOWN"), True),
+        (Unavailable("x", reason="PROVIDER_FAILED"), False),
+        (ResourceExhausted("x", reason="RATE_LIMITED"), True),
+        (ResourceExhausted("x"), False),
+        (InvalidArgument("x"), False),
+        (DeadlineExceeded("x"), False),
+    ],
+)
+def test_what_passes_by_itself(error: FootnoteError, passing: bool) -> None:
+    assert is_passing(error) is passing
+
+
+class Flaky:
+    """Fails as told, then answers."""
+
+    def __init__(self, *failures: FootnoteError) -> None:
+        self.failures = list(failures)
+        self.calls = 0
+
+    async def __call__(self) -> str:
+        self.calls += 1
+        if self.failures:
+            raise self.failures.pop(0)
+        return "done"
+
+
+async def test_it_is_tried_until_it_works_and_each_failure_is_told() -> None:
+    flaky = Flaky(Unavailable("a"), DeadlineExceeded("b"), Unavailable("c"))
+    heard: list[str] = []
+
+    async def hear(error: FootnoteError) -> None:
+        heard.append(error.message)
+
+    assert await until_available(flaky, 0.001, hear) == "done"
+    assert heard == ["a", "b", "c"]
+
+
+async def test_a_refusal_is_raised_at_once() -> None:
+    flaky = Flaky(InvalidArgument("no"))
+    with pytest.raises(InvalidArgument):
+        await until_available(flaky, 0.001)
+    assert flaky.calls == 1
+
+
+async def test_a_timeout_is_raised_where_it_does_not_count_as_passing() -> None:
+    with pytest.raises(DeadlineExceeded):
+        await until_available(Flaky(DeadlineExceeded("late")), 0.001, also_timeouts=False)

@@ -1,0 +1,80 @@
+"""The registry: what there is, what is wrong with settings, and how a third party joins."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+from footnote.types.v1 import collection_pb2
+from footnote_kit.errors import InvalidArgument
+from footnote_providers import registry
+from footnote_providers.base import EmbeddingProvider
+from footnote_providers.builtin import BuiltinEmbeddings, Settings
+from footnote_providers.settings import DefaultSettings
+
+THIRD = registry.Registration(
+    id="third", display_name="Third party", settings=Settings, make=lambda model, size, _: BuiltinEmbeddings(model, 8),
+    default_model="third-1",
+)  # fmt: skip
+IMPOSTOR = registry.Registration(
+    id="builtin", display_name="Impostor", settings=Settings, make=lambda model, size, _: BuiltinEmbeddings(model, 8)
+)
+
+
+def settings(**values: object) -> collection_pb2.EmbeddingSettings:
+    return collection_pb2.EmbeddingSettings(**values)
+
+
+async def test_the_same_settings_give_the_same_provider() -> None:
+    first = await registry.acreate(settings())
+    assert first is await registry.acreate(settings(provider="builtin", model="hashing-v1"))
+    assert first is not await registry.acreate(settings(dimensions=64))
+    assert isinstance(first, EmbeddingProvider)
+    assert (first.id, first.dimensions) == ("builtin", 384)
+    assert 0 <= first.recommended_dense_weight <= 0.3
+    await registry.close_all()
+
+
+async def test_a_third_party_joins_by_entry_point_and_replaces_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [EntryPoint(name, f"{__name__}:{name}", registry.ENTRY_POINT_GROUP) for name in ("THIRD", "IMPOSTOR")]
+    monkeypatch.setattr(EntryPoint, "load", lambda self: {"THIRD": THIRD, "IMPOSTOR": IMPOSTOR}[self.name])
+    monkeypatch.setattr(registry, "entry_points", lambda group: found if group == registry.ENTRY_POINT_GROUP else [])
+    registry.registrations.cache_clear()
+    try:
+        by_id = {provider.id: provider for provider in registry.descriptors()}
+        assert by_id["third"].display_name == "Third party"
+        assert by_id["builtin"].display_name != "Impostor"
+        provider = await registry.acreate(settings(provider="third"))
+        assert (provider.model, provider.dimensions) == ("third-1", 8)
+    finally:
+        registry.registrations.cache_clear()
+        await registry.close_all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"provider": "nope"}, "No embedding provider 'nope' is registered; there are builtin"),
+        ({"provider": "builtin", "model": "gpt"}, "builtin has one model"),
+        ({"provider": "builtin", "dimensions": -3}, "dimensions must be between"),
+        ({"provider": "builtin", "settings": {"x": 1}}, "x: Extra inputs are not permitted"),
+        ({"provider": "onnx"}, "needs a model: a folder"),
+        ({"provider": "onnx", "model": "/no/such/folder"}, "no model.onnx found there"),
+        (
+            {"provider": "onnx", "model": "m", "settings": {"pooling": "max"}},
+            "pooling: Input should be 'mean' or 'cls'",
+        ),
+        ({"provider": "vllm"}, "vllm needs the name of a model"),
+    ],
+)
+def test_what_is_wrong_is_said(wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words) as caught:
+        registry.create(settings(**wrong))
+    assert caught.value.reason == "PROVIDER_INVALID"
+
+
+def test_the_deployment_s_default_fills_in_what_a_collection_leaves_open() -> None:
+    defaults = DefaultSettings(provider="ollama", dimensions=512)
+    chosen = registry.with_defaults(settings(), defaults)
+    assert (chosen.provider, chosen.model, chosen.dimensions) == ("ollama", "nomic-embed-text", 512)
+    assert registry.with_defaults(settings(provider="builtin"), defaults).dimensions == 0
