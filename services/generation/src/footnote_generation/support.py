@@ -196,11 +196,16 @@ def _window(claim: Analysed, evidence: Evidence, first: int, last: int) -> _Wind
     return _Window(start, end, score, first, last)
 
 
-_LEADING = r"(?:[\w' ’]{2,24},\s+)?"
+# What a quoted sentence may leave off; a condition ("if approved, …") it may not.
+_LEADING = (
+    r"(?:[-*•\d.)\s]*)(?:(?:however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently"
+    r"|nevertheless|meanwhile|for example|for instance|as a result|cependant|toutefois|de plus|en outre|par ailleurs"
+    r"|ainsi|par conséquent|néanmoins|par exemple|en effet|or|donc),\s+)?"
+)
 
 
 def _verbatim(claim_text: str, evidence: Evidence) -> tuple[int, int] | None:
-    """Return where a statement stands word for word as whole sentences, a leading "However," aside; None if it does not.
+    """Return where a statement stands word for word as whole sentences, a leading "However," aside.
 
     Part of a sentence is not enough: what stands before it may deny it.
     """
