@@ -38,8 +38,8 @@ ONNX_CHUNKS = int(os.environ.get("FOOTNOTE_BENCH_ONNX_CHUNKS", "2000"))
 PER_DOCUMENT = 250
 WORDS = [
     "service", "retrieval", "vector", "index", "passage", "citation", "document", "answer", "ledger", "revision",
-    "tenant", "query", "latency", "budget", "policy", "holiday", "invoice", "contract", "employee", "warehouse", "shipment",
-    "temperature", "pressure", "boundary", "layer", "experiment", "results",
+    "tenant", "query", "latency", "budget", "policy", "holiday", "invoice", "contract", "employee", "warehouse",
+    "shipment", "temperature", "pressure", "boundary", "layer", "experiment", "results",
 ]  # fmt: skip
 
 

@@ -115,8 +115,8 @@ class Library:
 
 
 @asynccontextmanager
-async def open_library(uri: str, **settings: Any) -> AsyncIterator[Library]:
-    """Run the retrieval service against a store and a test's own collections; the store is emptied afterwards."""
+async def open_library(uri: str, *, settled: bool = True, **settings: Any) -> AsyncIterator[Library]:
+    """Run the retrieval service against a store and a test's collections; a `settled` store is emptied at the end."""
     known = KnowsCollections()
     indexing_app = App(
         name="indexing",
@@ -128,6 +128,6 @@ async def open_library(uri: str, **settings: Any) -> AsyncIterator[Library]:
         serve_app(build, addresses={"indexing": served.address}, vector_store_uri=uri, **settings) as retrieval,
     ):
         yield Library(store, known, RetrievalServiceStub(retrieval.channel))
-    for space in {shelf.space for shelf in known.shelves}:
+    for space in {shelf.space for shelf in known.shelves} if settled else ():
         await store.delete(space, 'id != ""')
     await store.close()

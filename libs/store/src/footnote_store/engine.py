@@ -183,7 +183,8 @@ class EmbeddedEngine:
             if process.returncode is not None:
                 raise self._unavailable(f"ended with code {process.returncode} while starting")
             try:
-                _, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", self._port), 1.0)
+                async with asyncio.timeout(1.0):
+                    _, writer = await asyncio.open_connection("127.0.0.1", self._port)
             except (OSError, TimeoutError):
                 await asyncio.sleep(0.02)
                 continue
@@ -192,7 +193,8 @@ class EmbeddedEngine:
                 await writer.wait_closed()
             # Another program on our port would answer too: then our own child is about to give up.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(process.wait()), 0.05)
+                async with asyncio.timeout(0.05):
+                    await process.wait()
             if process.returncode is None:
                 return
         raise self._unavailable(f"does not answer after {_START_TIMEOUT:.0f} s")
@@ -231,7 +233,8 @@ class EmbeddedEngine:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(sig)
             try:
-                await asyncio.wait_for(process.wait(), grace)
+                async with asyncio.timeout(grace):
+                    await process.wait()
             except TimeoutError:
                 continue
             return

@@ -51,7 +51,7 @@ class Hit:
     score: float
     collection_key: str
     revision_key: str
-    lexical_text: str
+    lexical_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,9 +223,7 @@ class VectorStore:
         entities = await self._read("query", space, timeout, query)
         return {entity["document_id"]: entity["filename"] for entity in entities}
 
-    async def vectors(
-        self, space: str, ids: Sequence[str], timeout: float = 10.0
-    ) -> dict[str, NDArray[np.float32]]:
+    async def vectors(self, space: str, ids: Sequence[str], timeout: float = 10.0) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of rows by id, shape (dimensions,) each; ids that are not there are left out."""
         found: dict[str, NDArray[np.float32]] = {}
         for start in range(0, len(ids), _BATCH):
@@ -358,6 +356,8 @@ class VectorStore:
         attributes = {names.DB_SYSTEM: "milvus", names.DB_OPERATION: operation, names.DB_COLLECTION: space}
         label = f"milvus {operation} {channel}".rstrip()
         started = time.perf_counter()
+        task = asyncio.current_task()
+        cancels = task.cancelling() if task else 0
         with span(label, attributes, kind=SpanKind.CLIENT):
             try:
                 async with asyncio.timeout(timeout):
@@ -374,6 +374,9 @@ class VectorStore:
                 histogram("footnote.store.duration").record(
                     time.perf_counter() - started, {names.DB_OPERATION: operation}
                 )
+                # pymilvus waits with asyncio.wait_for, which in Python 3.11 can swallow a cancellation.
+                if task and task.cancelling() > cancels:
+                    raise asyncio.CancelledError
 
     def _translate(self, operation: str, error: MilvusException) -> FootnoteError:
         text = str(error.message)

@@ -97,8 +97,8 @@ def detect(text: str, candidates: Sequence[str] = ()) -> str:
     combined = {code: probability for code, probability in scores.items() if probability > 0.001}
     for language, count in votes.items():
         combined[language] = combined.get(language, 0.0) + 1.5 * count / total
-    for code in candidates:
-        combined[code] = combined.get(code, 0.0) + (0.6 if total <= 4 else 0.35)
+    for place, code in enumerate(candidates):
+        combined[code] = combined.get(code, 0.0) + (0.6 if total <= 4 else 0.35) * (1.0 if place == 0 else 0.5)
     best = max(combined, key=lambda code: combined[code])
     evidence = combined[best]
     if best in candidates:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from footnote_text.lexical import is_unspaced
+from footnote_text.lexical import is_unspaced, terms
 
 from footnote_generation.units import (
     CASED_UNITS,
@@ -189,7 +189,8 @@ def _build(match: re.Match[str], text: str, readings: frozenset[float], worded: 
     noun = ""
     if not dimension and not group.get("ordinal"):
         following = _NOUN.match(text, end)
-        noun = following[1].lower() if following else ""
+        # "150 for" counts nothing, "150 units" does.
+        noun = following[1].lower() if following and terms(following[1], "en") and terms(following[1], "fr") else ""
     values = frozenset(round(value * scale * factor, 9) for value in readings)
     if group.get("sign") in ("-", "−"):
         values = frozenset(-value for value in values)
@@ -290,5 +291,7 @@ def same_dimension(claimed: Quantity, given: Quantity) -> bool:
     if {left, right} <= {"date", "year"}:
         return True
     loose = {"", "year"}
+    if not right and given.noun and left not in {"", "year"}:
+        return False  # "150 kg" for "150 units"
     # "150" for "150 kg" leaves the unit out; "150 kg" for "150" adds one that the source does not give there.
     return left in loose or (right in loose and not left.startswith("money") and left not in {"percent"})

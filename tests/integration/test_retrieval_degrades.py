@@ -1,0 +1,272 @@
+"""What a search and a memory search do when the store or the embedding provider is stopped, hangs, or comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from footnote.retrieval.v1 import retrieval_service_pb2 as pb
+from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole, Stage
+from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
+from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_kit.testing import SCOPE
+from footnote_providers.registry import acreate
+from footnote_store.engine import EmbeddedEngine
+from footnote_store.rows import MessageRow, Row
+from footnote_text.lexical import lexical_text
+from support.chunks import make_chunk, vector_of
+from support.library import Library, open_library
+
+QUERY = "How many weeks is parental leave?"
+TEXT = "Parental leave lasts sixteen weeks."
+HYBRID = RetrievalSettings(strategy=SearchStrategy.SEARCH_STRATEGY_HYBRID)
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[EmbeddedEngine]:
+    engine = EmbeddedEngine(tmp_path / "store")
+    await engine.start()
+    yield engine
+    if engine.pid is not None:
+        os.kill(engine.pid, signal.SIGCONT)
+    await engine.stop()
+
+
+@pytest.fixture
+def heard() -> Iterator[list[structlog.typing.EventDict]]:
+    """All log events, also those below the level of the tests."""
+    before = structlog.get_config()
+    capture = structlog.testing.LogCapture()
+    structlog.configure(processors=[capture], wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
+    yield capture.entries
+    structlog.configure(**before)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "DENSE_TIMEOUT": "1.5", "LEXICAL_TIMEOUT": "1.5", "EMBED_TIMEOUT": "1.5", "MEMORY_TIMEOUT": "1.5",
+        "READ_TIMEOUT": "1.5", "BREAKER_FAILURES": "3", "BREAKER_OPEN": "2",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(f"FOOTNOTE_RETRIEVAL_{name}", value)
+
+
+@asynccontextmanager
+async def a_library(engine: EmbeddedEngine, embedding: EmbeddingSettings | None = None) -> AsyncIterator[Library]:
+    async with open_library(engine.uri, settled=False) as library:
+        if embedding is None:
+            shelf = await library.add_collection("c")
+            await library.add(shelf, [make_chunk(TEXT)])
+        else:
+            shelf = await library.add_collection("c")
+            shelf.collection.settings.embedding.CopyFrom(embedding)
+            row = Row(make_chunk(TEXT, collection_id="t-c"), shelf.key, vector_of(TEXT, 384), lexical_text(TEXT, "en"))
+            await library.store.upsert(shelf.space, [row])
+        yield library
+
+
+async def retrieve(library: Library) -> pb.RetrieveResponse:
+    response: pb.RetrieveResponse = await library.stub.Retrieve(
+        pb.RetrieveRequest(scope=SCOPE, query=QUERY, settings=HYBRID)
+    )
+    return response
+
+
+def reasons(response: Any) -> list[tuple[str, str]]:
+    assert all(found.stage == Stage.STAGE_RETRIEVAL for found in response.degradations)
+    return [(found.reason, found.effect) for found in response.degradations]
+
+
+EMBEDDING_DOWN = [("EMBEDDING_UNAVAILABLE", "Full text search only.")]
+STORE_DOWN = [("STORE_UNAVAILABLE", "No documents could be searched.")]
+
+
+async def test_embedding_provider_down_leaves_full_text(
+    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "k")
+    monkeypatch.setenv("FOOTNOTE_OPENAI_ATTEMPTS", "1")
+    async with a_library(engine, EmbeddingSettings(provider="openai", model="m", dimensions=384)) as library:
+        found = await retrieve(library)
+        assert [scored.chunk.text for scored in found.chunks] == [TEXT]
+        assert reasons(found) == EMBEDDING_DOWN
+        assert found.degradations[0].detail
+
+
+async def test_embedding_provider_that_hangs_is_not_waited_for(
+    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", f"http://127.0.0.1:{port}/v1")
+    monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "k")
+    async with server, a_library(engine, EmbeddingSettings(provider="openai", model="n", dimensions=384)) as library:
+        for _ in range(3):
+            started = time.perf_counter()
+            found = await retrieve(library)
+            assert [scored.chunk.text for scored in found.chunks] == [TEXT]
+            assert reasons(found) == EMBEDDING_DOWN
+            assert time.perf_counter() - started < 4
+        # After three failures in a row the breaker answers for it.
+        assert "left alone" in (await retrieve(library)).degradations[0].detail
+
+
+async def test_store_down_gives_nothing_with_the_reason_and_comes_back(engine: EmbeddedEngine) -> None:
+    async with a_library(engine) as library:
+        assert not reasons(await retrieve(library))
+        assert engine.pid is not None
+        os.kill(engine.pid, signal.SIGSTOP)
+        found = await retrieve(library)
+        assert not found.chunks
+        assert reasons(found) == STORE_DOWN
+        with pytest.raises(Unavailable) as error:
+            await library.stub.QueryChunks(pb.QueryChunksRequest(scope=SCOPE, collection="c"))
+        assert error.value.reason == "STORE_UNAVAILABLE"
+        os.kill(engine.pid, signal.SIGKILL)  # the supervisor starts it again
+        async with asyncio.timeout(90):
+            while reasons(found := await retrieve(library)):
+                assert reasons(found) == STORE_DOWN
+                await asyncio.sleep(0.05)
+        assert [scored.chunk.text for scored in found.chunks] == [TEXT]
+
+
+async def test_breaker_answers_at_once_while_the_store_hangs(engine: EmbeddedEngine) -> None:
+    async with a_library(engine) as library:
+        await retrieve(library)
+        assert engine.pid is not None
+        os.kill(engine.pid, signal.SIGSTOP)
+        for _ in range(3):
+            await retrieve(library)
+        started = time.perf_counter()
+        assert reasons(await retrieve(library)) == STORE_DOWN
+        assert time.perf_counter() - started < 1.2
+        os.kill(engine.pid, signal.SIGCONT)
+
+
+# -- memory: the rows of B's table ----------------------------------------------------------------------------------
+
+
+async def remember(library: Library, texts: list[str]) -> None:
+    provider = await acreate(EmbeddingSettings())
+    space = await library.store.ensure_message_space(provider.dimensions)
+    vectors = await provider.embed_documents(texts)
+    rows = [
+        MessageRow(
+            MemoryMessage(
+                message_id=f"m{i}", conversation_id=f"k{i}", text=text,
+                role=MessageRole.MESSAGE_ROLE_USER if i % 2 == 0 else MessageRole.MESSAGE_ROLE_ASSISTANT,
+            ),
+            "t", "u", vector,
+        )
+        for i, (text, vector) in enumerate(zip(texts, vectors, strict=True))
+    ]  # fmt: skip
+    await library.store.upsert_messages(space, rows)
+
+
+async def recall(library: Library, query: str = "parental leave weeks", **more: Any) -> pb.SearchMemoryResponse:
+    response: pb.SearchMemoryResponse = await library.stub.SearchMemory(
+        pb.SearchMemoryRequest(scope=SCOPE, query=query, **more)
+    )
+    return response
+
+
+async def test_no_messages_yet_is_an_empty_context(engine: EmbeddedEngine) -> None:
+    async with a_library(engine) as library:
+        found = await recall(library)
+        assert (found.context, list(found.source_messages), found.enabled) == ("", [], True)
+        assert not found.degradations
+
+
+async def test_messages_are_formatted_best_first_within_the_budget(engine: EmbeddedEngine) -> None:
+    async with a_library(engine) as library:
+        await remember(library, ["parental leave in weeks?", "Parental leave lasts sixteen weeks.", "b" * 900])
+        found = await recall(library, max_tokens=100)
+        assert found.context.splitlines() == [
+            f"[{'user' if m.role == MessageRole.MESSAGE_ROLE_USER else 'assistant'}] {m.text}"
+            for m in found.source_messages
+        ]
+        assert found.context.splitlines()[0] == "[user] parental leave in weeks?"
+        assert len(found.source_messages) == 2
+        assert len(found.context) <= 400
+        scores = [message.score for message in found.source_messages]
+        assert scores == sorted(scores, reverse=True)
+        assert len((await recall(library, max_messages=1)).source_messages) == 1
+        left = await recall(library, exclude_conversation_id="k0")
+        assert "k0" not in {message.conversation_id for message in left.source_messages}
+
+
+async def test_memory_switched_off(engine: EmbeddedEngine) -> None:
+    async with a_library(engine) as library:
+        await remember(library, ["parental leave in weeks?"])
+        found = await recall(library, enabled=False)
+        assert (found.context, list(found.source_messages), found.enabled) == ("", [], False)
+        assert not found.degradations
+
+
+async def test_memory_never_fails(engine: EmbeddedEngine, heard: list[structlog.typing.EventDict]) -> None:
+    async with a_library(engine) as library:
+        await remember(library, ["parental leave in weeks?"])
+        assert engine.pid is not None
+        os.kill(engine.pid, signal.SIGSTOP)  # a vector search that does not answer, or a store that is away
+        found = await recall(library)
+        assert (found.context, list(found.source_messages), found.enabled) == ("", [], False)
+        assert reasons(found) == [("MEMORY_UNAVAILABLE", "Answered without memory of past conversations.")]
+        entry = next(entry for entry in heard if entry["event"] == "rag_search_failed")
+        assert entry["log_level"] == "error"
+        assert entry["error"]
+        assert not entry["rag_enabled"]
+        assert json.dumps(entry, default=str).find("parental") < 0  # no message text in the log
+
+
+async def test_memory_without_embeddings(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_library(engine) as library:
+        await remember(library, ["parental leave in weeks?"])
+        monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", "openai")
+        monkeypatch.setenv("FOOTNOTE_EMBEDDING_MODEL", "memory-model")
+        monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+        monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "k")
+        monkeypatch.setenv("FOOTNOTE_OPENAI_ATTEMPTS", "1")
+        found = await recall(library)
+        assert (found.context, list(found.source_messages), found.enabled) == ("", [], False)
+        assert reasons(found)[0][0] == "MEMORY_UNAVAILABLE"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("max_messages", 0), ("max_messages", 11), ("max_tokens", 99), ("max_tokens", 4001)]
+)
+async def test_memory_options_have_ranges(engine: EmbeddedEngine, field: str, value: int) -> None:
+    async with a_library(engine) as library:
+        with pytest.raises(InvalidArgument, match=field):
+            await recall(library, **{field: value})
+
+
+async def test_memory_log_carries_the_agreed_fields(
+    engine: EmbeddedEngine, heard: list[structlog.typing.EventDict]
+) -> None:
+    async with a_library(engine) as library:
+        await remember(library, ["parental leave in weeks?"])
+        await recall(library)
+        await recall(library, enabled=False)
+        events = {entry["event"]: entry for entry in heard if entry["event"].startswith("rag_")}
+        assert set(events) == {"rag_context_built", "rag_disabled"}
+        fields = {
+            "user_id", "conversation_id", "message_length", "similar_messages_found", "context_length",
+            "context_tokens", "rag_enabled", "execution_time_ms",
+        }  # fmt: skip
+        assert all(fields <= entry.keys() for entry in events.values())
+        assert events["rag_context_built"]["similar_messages_found"] == 1

@@ -1,0 +1,96 @@
+import pytest
+from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote_retrieval import adjust
+from footnote_retrieval.files import NamedFile
+from footnote_retrieval.model import Candidate, Group
+from footnote_retrieval.proximity import MOST, proximity
+from footnote_store.rows import Hit
+from footnote_text.lexical import lexical_text, terms
+from support.chunks import make_chunk
+
+GROUP = Group("chunks_8", EmbeddingSettings(), (), "t")
+NOW = 1_800_000_000.0
+DAY = 86_400
+
+
+def candidate(text: str, score: float, document_id: str = "d", age_days: float = 0.0, ordinal: int = 0) -> Candidate:
+    chunk = make_chunk(text, document_id=document_id, ordinal=ordinal, created=int(NOW - age_days * DAY))
+    return Candidate(Hit(chunk, 0.0, "c1:1", f"{document_id}:1", lexical_text(text, "en")), GROUP, score=score)
+
+
+def test_newer_passes_older_of_nearly_equal_score_only() -> None:
+    old, new, best = candidate("old", 0.501, age_days=300), candidate("new", 0.5), candidate("best", 0.9, age_days=300)
+    candidates = [best, old, new]
+    adjust.apply_recency(candidates, 0.02, 30 * DAY, NOW)
+    adjust.order(candidates)
+    assert candidates == [best, new, old]
+    assert all(0 <= c.score <= 1 for c in candidates)
+    assert new.adjustments[0].delta > old.adjustments[0].delta
+
+
+def test_recency_halves_with_the_half_life() -> None:
+    fresh, month = candidate("a", 0.0), candidate("b", 0.0, age_days=30)
+    adjust.apply_recency([fresh, month], 0.5, 30 * DAY, NOW)
+    assert month.score == pytest.approx(fresh.score / 2)
+
+
+def test_recency_off() -> None:
+    one = candidate("a", 0.4)
+    adjust.apply_recency([one], 0.0, DAY, NOW)
+    assert (one.score, one.adjustments) == (0.4, [])
+
+
+def test_equal_scores_go_by_date_then_by_place() -> None:
+    second, first, newer = (
+        candidate("b", 0.5, ordinal=2, age_days=1),
+        candidate("a", 0.5, age_days=1),
+        candidate("c", 0.5),
+    )
+    candidates = [second, first, newer]
+    adjust.order(candidates)
+    assert candidates == [newer, first, second]
+
+
+LONG = "the warranty of this machine covers every part for two years from the day of delivery to its first owner"
+
+
+def test_repetitions_leave_their_place_to_others() -> None:
+    kept = adjust.without_repetitions(
+        [candidate(LONG, 0.9, "a"), candidate(LONG + "!", 0.8, "b"), candidate("something else", 0.7, "c")], 2, 0.9
+    )
+    assert [c.hit.chunk.document_id for c in kept] == ["a", "c"]
+    assert kept[0].adjustments[0].name == "near_duplicate"
+
+
+def test_short_passages_repeat_only_when_equal() -> None:
+    candidates = [candidate(text, 0.5, text[-1]) for text in ("price of part A", "price of part B", "price of part A")]
+    assert len(adjust.without_repetitions(candidates, 5, 0.9)) == 2
+
+
+def test_both_named_files_are_among_the_first() -> None:
+    ranked = [candidate(f"x{i}", 0.9 - i / 100, "a", ordinal=i) for i in range(5)] + [candidate("y", 0.1, "b")]
+    files = [NamedFile("a.pdf", ("a",)), NamedFile("b.pdf", ("b",))]
+    result = adjust.guarantee_files(ranked, files, 3)
+    assert [c.hit.chunk.document_id for c in result[:3]] == ["a", "a", "b"]
+    assert len(result) == 6
+    assert adjust.guarantee_files(ranked, files[:1], 3) is ranked
+
+
+def test_words_together_count_more_than_words_apart() -> None:
+    query = terms("safety stock of bolts", "en")
+    together = proximity(query, terms("the safety stock of bolts is 150", "en"))
+    apart = proximity(query, terms("bolts are kept for safety in a shed far from the other and older stock", "en"))
+    assert MOST >= together > apart > proximity(query, terms("parental leave", "en")) == 0.0
+
+
+def test_proximity_keeps_scores_in_range_and_says_so() -> None:
+    candidates = [candidate("safety stock of bolts", 1.0), candidate("bolts", 0.9)]
+    adjust.apply_proximity(candidates, terms("safety stock bolts", "en"))
+    assert 1 >= candidates[0].score > candidates[1].score > 0
+    assert candidates[0].adjustments[0].name == "proximity"
+
+
+def test_one_word_stands_with_nothing() -> None:
+    one = candidate("bolts", 0.5)
+    adjust.apply_proximity([one], ["bolt"])
+    assert one.adjustments == []

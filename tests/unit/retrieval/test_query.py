@@ -1,0 +1,62 @@
+import pytest
+from footnote.types.v1.collection_pb2 import SearchStrategy
+from footnote_retrieval.query import choose, lexical_query, understand
+
+AUTO = SearchStrategy.SEARCH_STRATEGY_AUTO
+VECTOR, FULLTEXT, HYBRID = (
+    SearchStrategy.SEARCH_STRATEGY_VECTOR,
+    SearchStrategy.SEARCH_STRATEGY_FULLTEXT,
+    SearchStrategy.SEARCH_STRATEGY_HYBRID,
+)
+LONG = "I would like to know in some detail how the company handles " + "several situations that may come up " * 6
+
+
+@pytest.mark.parametrize(
+    ("text", "dense_weight", "strategy"),
+    [
+        ('clauses with "force majeure" in them', 0.5, FULLTEXT),
+        ("clauses avec « force majeure »", 0.5, FULLTEXT),
+        ("turnover ratio", 0.5, FULLTEXT),
+        ("invoice-2023", 0.5, FULLTEXT),
+        ("Why?", 0.5, HYBRID),
+        ("what happened", 0.5, HYBRID),
+        ("What is the training objective of BERT?", 0.5, HYBRID),
+        ("日本の首都はどこですか", 0.5, HYBRID),
+        (LONG, 0.5, VECTOR),
+        (LONG, 0.1, HYBRID),
+    ],
+)
+def test_auto(text: str, dense_weight: float, strategy: int) -> None:
+    chosen, reason = choose(understand(text), AUTO, dense_weight, 40)
+    assert chosen == strategy
+    assert reason
+
+
+def test_what_was_asked_for_is_taken() -> None:
+    assert choose(understand("x"), VECTOR, 0.1, 40) == (VECTOR, "asked for")
+
+
+def test_phrases() -> None:
+    assert understand('a "first one" and “second” and «\u00a0troisième\u00a0»').phrases == (
+        "first one",
+        "second",
+        "troisième",
+    )
+    assert understand("it's Anna's 5\" pipe").phrases == ()
+
+
+def test_language_of_the_request_wins_then_the_text_then_the_collections() -> None:
+    assert understand("budget 2023", "de", ["fr"]).language == "de"
+    assert understand("Where is the budget of the company?", "", ["fr"]).language == "en"
+    assert understand("budget 2023", "", ["fr", "en"]).language == "fr"
+    assert understand("12345").language == ""
+
+
+def test_terms_also_in_the_languages_of_the_documents() -> None:
+    query = understand("Which elections are presidential?", "en")
+    plain = lexical_query(query, ["en"]).split()
+    both = lexical_query(query, ["fr", "en"]).split()
+    assert both[: len(plain)] == plain
+    assert len(both) > len(plain)
+    assert "are" not in both
+    assert len(both) == len(set(both))
