@@ -79,8 +79,6 @@ async def ingest(
 
 async def _ensure_collection(session: Session, name: str, create: bool) -> bool:
     """Make the collection unless it is there; return whether it was made."""
-    if name == _DEFAULT:
-        return False  # the server makes this one with the first upload, also for those who may make no other
     try:
         await session.call(session.stub.GetCollection, GetCollectionRequest(collection=name))
     except CommandError as error:
@@ -88,6 +86,8 @@ async def _ensure_collection(session: Session, name: str, create: bool) -> bool:
             raise
     else:
         return False
+    if name == _DEFAULT:
+        return False  # the server makes this one with the first upload, also for those who may make no other
     try:
         await session.call(session.stub.CreateCollection, CreateCollectionRequest(collection=Collection(name=name)))
     except CommandError as error:
