@@ -16,7 +16,7 @@ from footnote_providers.builtin import embed
 from footnote_store.filters import scope_expr
 from footnote_store.store import VectorStore
 from google.protobuf import duration_pb2, json_format, struct_pb2, timestamp_pb2
-from support.blocks import article, text_of
+from support.blocks import ROW, article, block, placed, text_of
 from support.engine import running_engine
 from support.indexing import Client, requests
 
@@ -149,6 +149,29 @@ async def test_blocks_out_of_place_are_refused(client: Client) -> None:
         await client.index(collection.id, "misplaced-1", blocks)
 
 
+async def test_a_document_cannot_be_written_into_two_collections(client: Client) -> None:
+    first, second = await client.create("first home"), await client.create("second home")
+    await client.index(first.id, "homeless", article())
+    with pytest.raises(FailedPrecondition, match="belongs to another collection"):
+        await client.index(second.id, "homeless", article())
+
+
+async def test_a_row_of_a_thousand_cells_is_stored(client: Client, store: VectorStore) -> None:
+    collection = await client.create("wide")
+    row = block(ROW, "; ".join(f"c{n}: {n}" for n in range(900)), ["A heading " * 8])
+    row.locator.sheet.sheet, row.locator.sheet.range = "Sheet", "A2:AHP2"
+    position = 0
+    for n in range(900):
+        anchor = row.anchors.add()
+        anchor.span.start, anchor.span.end = position, position + len(f"c{n}: {n}")
+        position = anchor.span.end + 2
+        anchor.locator.sheet.sheet, anchor.locator.sheet.range = "Sheet", f"AA{n}"
+        anchor.locator.heading_path.append("A heading " * 8)
+    row.table = 1
+    result = await client.index(collection.id, "wide-1", placed([row]))
+    assert result.chunks_stored == result.chunks_expected >= 1
+
+
 async def test_deleting_a_document_removes_its_chunks(client: Client, store: VectorStore) -> None:
     collection = await client.create("delete")
     kept = await client.index(collection.id, "delete-1", article(seed="Kept"))
@@ -158,6 +181,11 @@ async def test_deleting_a_document_removes_its_chunks(client: Client, store: Vec
     assert (await client.stub.DeleteDocumentChunks(request)).chunks_deleted == 0
     texts = await visible(client, store, "delete")
     assert len(texts) == kept.chunks_stored
+    again = await client.index(collection.id, "delete-3", article(seed="Gone"))
+    assert again.embedded == again.chunks_stored, "its vectors were left in the cache"
+    await client.stub.DeleteDocumentChunks(
+        pb.DeleteDocumentChunksRequest(scope=client.scope, collection_id=collection.id, document_id="delete-3")
+    )
     assert (await client.get("delete")).document_count == 1
 
 
@@ -455,6 +483,8 @@ async def test_a_change_of_model_moves_the_collection_at_the_end_and_can_be_take
     for document_id, blocks in documents.items():
         [now] = (await client.resolve("model")).collections
         assert (now.space, now.collection_key) == (before.space, before.collection_key)
+        # Queries must be embedded by the model that is searched.
+        assert now.collection.settings.embedding.dimensions == 384
         revisions[document_id] = 2
         await client.index(collection.id, document_id, blocks, revision=2)
         assert len({text.split(" ")[0] for text in await visible(client, store, "model")}) >= 3
@@ -481,13 +511,13 @@ async def test_a_document_deleted_while_it_is_indexed_stays_deleted(client: Clie
         async for request in requests(client.scope, header, blocks):
             yield request
             sent += 1
-            if sent == 15:
-                half.set()
+            if sent == 11:
                 await deleted.wait()
 
     async def index() -> None:
-        async for _ in client.stub.IndexDocument(slowly(), timeout=60):
-            pass
+        async for event in client.stub.IndexDocument(slowly(), timeout=60):
+            if event.progress.chunks_stored:
+                half.set()
 
     indexing = asyncio.create_task(index())
     await half.wait()

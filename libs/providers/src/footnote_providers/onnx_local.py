@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
@@ -82,20 +82,30 @@ class OnnxEmbeddings:
         self._thread.shutdown(wait=False)
 
     async def _embed(self, texts: list[str]) -> Vectors:
+        loop = asyncio.get_running_loop()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self.encode, texts)
+            encodings = await loop.run_in_executor(self._thread, self._tokenizer.encode_batch, texts)
+            vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+            # Small batches each in its turn, so that a question waits for one of them, not for all passages before it.
+            for rows in self._by_length(encodings):
+                vectors[rows] = await loop.run_in_executor(self._thread, self._run, [encodings[row] for row in rows])
+            return vectors
         except RuntimeError as error:
             raise Unavailable(f"onnx model {self.model!r} failed: {error}", reason="PROVIDER_FAILED") from error
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed any number of texts on the calling thread: texts of like length together, so that little is padding."""
         encodings = self._tokenizer.encode_batch(list(texts))
-        order = sorted(range(len(texts)), key=lambda index: -len(encodings[index].ids))
-        vectors = np.zeros((len(texts), getattr(self, "dimensions", 0)), dtype=np.float32)
-        for start in range(0, len(order), self._inner_batch):
-            rows = order[start : start + self._inner_batch]
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for rows in self._by_length(encodings):
             vectors[rows] = self._run([encodings[row] for row in rows])
         return vectors
+
+    def _by_length(self, encodings: Sequence[Encoding]) -> Iterator[list[int]]:
+        """Yield the rows in small batches of like length, the longest first."""
+        order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
+        for start in range(0, len(order), self._inner_batch):
+            yield order[start : start + self._inner_batch]
 
     def _run(self, encodings: list[Encoding]) -> Vectors:
         width = max(len(encoding.ids) for encoding in encodings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,8 +56,15 @@ def close_block(template: Template, nonce: str) -> str:
     return f"<<<END SOURCES {nonce}>>>"
 
 
+_SPEAKER = re.compile(r"(?m)^\[(?:user|assistant)\] ")
+
+
 def _memory_block(template: Template, memory: str, nonce: str) -> str:
-    return f"{template.memory}\n<<<MEMORY {nonce}>>>\n{neutralise(memory).text.strip()}\n<<<END MEMORY {nonce}>>>"
+    """Return past messages as data; the speakers in square brackets are ours and stay."""
+    speakers = [match.group() for match in _SPEAKER.finditer(memory)]
+    parts = [neutralise(part).text for part in _SPEAKER.split(memory)]
+    text = parts[0] + "".join(speaker + part for speaker, part in zip(speakers, parts[1:], strict=True))
+    return f"{template.memory}\n<<<MEMORY {nonce}>>>\n{text.strip()}\n<<<END MEMORY {nonce}>>>"
 
 
 def messages(template: Template, parts: Parts, nonce: str) -> list[ChatMessage]:

@@ -28,6 +28,7 @@ _SECRETS = (
     re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{8,}"),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
 )
+_WHOLE = re.compile(r"<{1,3}[^<>\n]*>{1,3}|<!--[\s\S]*?-->|!\[[^\]\n]*\]\([^)\n]*\)|-----BEGIN[\s\S]*?KEY-----\s*$")
 _WORD = re.compile(r"\w+")
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\ufeff\u200b\u2060")
 _DELIMITER = re.compile(r"<{2,}\s*(?:END\s+)?(?:SOURCES|MEMORY)\b[^>\n]*>{0,3}")
@@ -69,14 +70,12 @@ def delimiters(text: str) -> tuple[str, str]:
 class PromptLeak:
     """Withholds runs of so many words copied from the instructions in the system prompt."""
 
-    def __init__(self, instructions: str, shortest: int = 12, suspect: int = 5) -> None:
+    def __init__(self, instructions: str, shortest: int = 12) -> None:
         self._shortest = shortest
-        self._suspect = suspect
-        words = [match.lower() for match in _WORD.findall(instructions)]
-        self._places: dict[tuple[str, ...], list[int]] = {}
-        for i in range(len(words) - suspect + 1):
-            self._places.setdefault(tuple(words[i : i + suspect]), []).append(i)
-        self._words = words
+        self._words = [match.lower() for match in _WORD.findall(instructions)]
+        self._places: dict[str, list[int]] = {}
+        for place, word in enumerate(self._words):
+            self._places.setdefault(word, []).append(place)
 
     def __call__(self, text: str) -> tuple[str, str]:
         """Apply the rule."""
@@ -100,18 +99,18 @@ class PromptLeak:
         """Return where a run begins that reaches the text's end and might still grow; else the text's length."""
         matches = list(_WORD.finditer(text))
         plain = [match.group().lower() for match in matches]
-        for i in range(len(plain)):
-            left = len(plain) - i
-            # The last word may still grow, so it is not compared.
-            if left <= self._suspect or self._run(plain[:-1], i) >= left - 1:
-                return matches[i].start() if left > self._suspect else len(text)
+        # The last word may still grow, so it is not compared unless something stands after it.
+        known = len(plain) - (1 if matches and matches[-1].end() == len(text) else 0)
+        for i in range(known):
+            if self._run(plain[:known], i) == known - i:
+                return matches[i].start()
         return len(text)
 
     def _run(self, plain: Sequence[str], start: int) -> int:
-        """Return the length of the longest run of the instructions from a word on; 0 below the suspect length."""
+        """Return the length of the longest run of the instructions from a word on."""
         best = 0
-        for place in self._places.get(tuple(plain[start : start + self._suspect]), ()):
-            length = self._suspect
+        for place in self._places.get(plain[start], ()):
+            length = 1
             while (
                 start + length < len(plain)
                 and place + length < len(self._words)
@@ -174,6 +173,10 @@ class Policy:
                 following = text[last + 1 : last + 2]
                 if opener != "<" or not following or following.isalpha() or following in "/<!":
                     end = min(end, len(text[: last + 1].rstrip("<")) if opener == "<" else last)
+        # A cut inside something that a rule takes out as a whole would leave its halves.
+        for match in _WHOLE.finditer(text):
+            if match.start() < end < match.end():
+                end = match.start()
         if self.leak is not None:
             end = min(end, self.leak.hold_from(text))
         return end if len(text) - end <= self._LIMIT else len(text)

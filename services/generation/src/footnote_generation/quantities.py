@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from footnote_text.lexical import is_unspaced
+from footnote_text.lexical import is_unspaced, terms
 
 from footnote_generation.units import (
     CASED_UNITS,
@@ -189,7 +189,8 @@ def _build(match: re.Match[str], text: str, readings: frozenset[float], worded: 
     noun = ""
     if not dimension and not group.get("ordinal"):
         following = _NOUN.match(text, end)
-        noun = following[1].lower() if following else ""
+        # "150 for" counts nothing, "150 units" does.
+        noun = following[1].lower() if following and terms(following[1], "en") and terms(following[1], "fr") else ""
     values = frozenset(round(value * scale * factor, 9) for value in readings)
     if group.get("sign") in ("-", "−"):
         values = frozenset(-value for value in values)
@@ -207,17 +208,18 @@ def _build(match: re.Match[str], text: str, readings: frozenset[float], worded: 
 @lru_cache(maxsize=4096)
 def find(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a text in order, without overlaps; "one" and "un" are left out as too often mere articles."""
-    found = _dates(text)
+    digits = any(char.isdigit() for char in text)
+    found = _dates(text) if digits else []
     taken = [(item.start, item.end) for item in found]
 
     def free(start: int, end: int) -> bool:
         return all(end <= left or start >= right for left, right in taken)
 
-    for item in _clocks(text):
+    for item in _clocks(text) if digits else ():
         if free(item.start, item.end):
             found.append(item)
             taken.append((item.start, item.end))
-    for match in _QUANTITY.finditer(text):
+    for match in _QUANTITY.finditer(text) if digits else ():
         # A digit inside a name ("C12", "COVID-19") is part of that name.
         before = text[: match.start("number")][-2:]
         if before and (
@@ -235,7 +237,24 @@ def find(text: str) -> tuple[Quantity, ...]:
             item = _build(match, text, frozenset([_word_value(match["words"])]), worded=True)
             found.append(item)
             taken.append((item.start, item.end))
-    return tuple(sorted(found, key=lambda item: item.start))
+    return _share_units(text, sorted(found, key=lambda item: item.start))
+
+
+_RANGE = re.compile(r"\s*(?:-|–|to|and|à|et|bis|or|ou)\s*", re.IGNORECASE)
+
+
+def _share_units(text: str, found: list[Quantity]) -> tuple[Quantity, ...]:
+    """Give the first number of a range the unit of the second: "from 10 to 80 percent"."""
+    for index in range(len(found) - 2, -1, -1):
+        left, right = found[index], found[index + 1]
+        if left.dimension or not right.dimension or right.dimension in {"date", "year", "clock", "ordinal"}:
+            continue
+        if _RANGE.fullmatch(text[left.end : right.start]):
+            unit = re.sub(r"^[^a-zA-Z°%€$£À-ÿ]+", "", right.text)
+            _, factor = UNITS.get(unit.lower(), ("", 1.0))
+            values = frozenset(round(value * factor, 9) for value in left.values)
+            found[index] = replace(left, values=values, dimension=right.dimension, noun="")
+    return tuple(found)
 
 
 def same_value(claimed: Quantity, given: Quantity) -> bool:
@@ -290,5 +309,7 @@ def same_dimension(claimed: Quantity, given: Quantity) -> bool:
     if {left, right} <= {"date", "year"}:
         return True
     loose = {"", "year"}
+    if not right and given.noun and left not in {"", "year"}:
+        return False  # "150 kg" for "150 units"
     # "150" for "150 kg" leaves the unit out; "150 kg" for "150" adds one that the source does not give there.
     return left in loose or (right in loose and not left.startswith("money") and left not in {"percent"})

@@ -5,6 +5,8 @@ import re
 from footnote.types.v1 import collection_pb2
 from footnote_kit.errors import InvalidArgument
 
+# BM25 alone, nDCG@10 without and with the title before each passage: Cranfield 0.3823 and 0.3817 (its abstracts begin
+# with their titles), SQuAD-13 0.8863 and 0.8955, PIAF 0.7960 and 0.8089.
 CONTEXTUAL_HEADER_DEFAULT = True
 _NAME = re.compile(r"[^\W_][\w\-. ]{0,127}")
 

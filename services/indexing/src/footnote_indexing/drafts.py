@@ -20,6 +20,8 @@ _LOOK_BLOCKS, _LOOK_CHARACTERS = 400, 100_000
 _LANGUAGE_FIRST, _LANGUAGE_LAST = 4000, 64_000
 """Characters after which the language is looked at anew: twice as many each time that it has not changed."""
 _SEPARATOR = " › "
+_MOST_BYTES = 45_000
+"""Of a chunk besides its text, so that the store takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ class Drafter:
         chunk.level = cut.level
         chunk.language = self._languages.of(passage.text)
         chunk.token_count = tokens.count(passage.text)
+        _bound(chunk)
         self.ordinal += 1
         if cut.level == chunk_pb2.CHUNK_LEVEL_PARENT:
             self._parent_id = chunk.id
@@ -179,6 +182,16 @@ def _base(document: document_pb2.Document, title: str, strategy: str) -> chunk_p
     if document.HasField("expire_time"):
         chunk.expire_time.CopyFrom(document.expire_time)
     return chunk
+
+
+def _bound(chunk: chunk_pb2.Chunk) -> None:
+    """Give up anchors' headings, then the anchors, of a chunk with so many cells that the store would refuse it."""
+    if chunk.ByteSize() - len(chunk.text) <= _MOST_BYTES:
+        return
+    for anchor in chunk.anchors:
+        anchor.locator.ClearField("heading_path")
+    if chunk.ByteSize() - len(chunk.text.encode()) > _MOST_BYTES:
+        chunk.ClearField("anchors")
 
 
 def embedded_text(chunk: chunk_pb2.Chunk, with_header: bool) -> str:

@@ -112,6 +112,14 @@ class DocumentIndexing:
         return before if before is not None and before.state == CURRENT else None
 
     async def _work(self, parts: AsyncIterator[Part], writers: Sequence[RevisionWriter]) -> Outcome:
+        try:
+            return await self._write_and_publish(parts, writers)
+        except Aborted:
+            for writer in writers:
+                await writer.clean_up()
+            raise
+
+    async def _write_and_publish(self, parts: AsyncIterator[Part], writers: Sequence[RevisionWriter]) -> Outcome:
         drafter = Drafter(self._document, self._collection.settings, self._sentence_vectors(asyncio.get_running_loop()))
         try:
             async with asyncio.TaskGroup() as group:
@@ -128,11 +136,7 @@ class DocumentIndexing:
             expire_at=self._document.expire_time.ToMilliseconds() if self._document.HasField("expire_time") else None,
         )
         for writer in writers:
-            try:
-                await writer.publish(outcome)
-            except Aborted:
-                await writer.clean_up()
-                raise
+            await writer.publish(outcome)
         return outcome
 
     async def _read(self, parts: AsyncIterator[Part], drafter: Drafter) -> None:

@@ -9,16 +9,18 @@ from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
 
 from footnote_indexing.collections import Collections, Found
+from footnote_indexing.drafts import embedded_text
 from footnote_indexing.generations import Generation, Generations
 from footnote_indexing.index_document import DocumentIndexing, Part, Result
 from footnote_indexing.ledger import Ledger, RevisionKey
 from footnote_indexing.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
-from footnote_indexing.store_writer import StoreWriter
+from footnote_indexing.store_writer import StoreWriter, revision_expr
 from footnote_indexing.switching import Switching
 from footnote_indexing.vectorizers import Vectorizers
 
 _log = get_logger("footnote.indexing")
+_PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ class Indexing:
             if generation is None:
                 continue
             try:
+                await self._forget_vectors(generation, revision_expr(key))
                 removed += await self._writer.purge(generation.space, key)
             except Unavailable as error:
                 # Searches do not see it any more; the sweeper removes it when the store is back.
@@ -120,10 +123,23 @@ class Indexing:
         removed = 0
         for generation in generations:
             try:
+                await self._forget_vectors(generation, f"collection_key == {quote(generation.collection_key)}")
                 removed += await self.purge_generation(generation)
             except Unavailable as error:
                 _log.warning("purge_postponed", collection_id=collection_id, error=error.message)
         return collection_id, removed
+
+    async def _forget_vectors(self, generation: Generation, expr: str) -> None:
+        """Drop from the cache what was embedded for these rows: a deleted text leaves nothing behind."""
+        space = await self._writer.ensure(generation)
+        vectorizer = await self._vectorizers.get(generation.embedding)
+        offset = 0
+        while chunks := await self._writer.store.query(space, expr, _PAGE, offset):
+            texts = {embedded_text(chunk, with_header) for chunk in chunks for with_header in (True, False)}
+            await vectorizer.forget(list(texts))
+            if len(chunks) < _PAGE:
+                return
+            offset += _PAGE
 
     async def purge_generation(self, generation: Generation) -> int:
         """Remove all rows of a generation."""
@@ -138,6 +154,9 @@ class Indexing:
         hidden = await self._ledger.hidden(pairs)
         languages = await self._ledger.languages(pairs)
         counted = await self._collections.with_counts(found)
+        for collection, item in zip(counted, found, strict=True):
+            # Queries must be embedded as the vectors were that are searched, whatever is being built beside them.
+            collection.settings.embedding.CopyFrom(item.generation.embedding)
         return [
             Searchable(collection, item.generation, hidden[collection.id], languages[collection.id])
             for collection, item in zip(counted, found, strict=True)

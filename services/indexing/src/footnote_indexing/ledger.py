@@ -99,6 +99,10 @@ def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
     )
 
 
+def _overtaken(key: RevisionKey) -> Aborted:
+    return Aborted(f"Document '{key.document_id}' was deleted or replaced while it was indexed")
+
+
 class Ledger:
     """Moves revisions through WRITING -> CURRENT -> RETIRED."""
 
@@ -108,9 +112,17 @@ class Ledger:
     async def open(self, key: RevisionKey, fingerprint: str, contextual_header: bool) -> Opened:
         """Announce that a revision is being written: from now on it is hidden. One that is CURRENT stays so.
 
-        Raises FailedPrecondition when a newer revision is already searched.
+        Raises FailedPrecondition when a newer revision is already searched, or the document is in another collection.
         """
         async with self._database.write() as connection:
+            elsewhere = sa.select(revisions.c.collection_id).where(
+                revisions.c.document_id == key.document_id,
+                revisions.c.collection_id != key.collection_id,
+                revisions.c.state != RETIRED,
+            )
+            if (await connection.execute(elsewhere.limit(1))).first() is not None:
+                # Ids of chunks begin with the document's: the same one in two collections would overwrite the other's.
+                raise FailedPrecondition(f"Document '{key.document_id}' belongs to another collection")
             rows = (await connection.execute(sa.select(revisions).where(_siblings(key)))).all()
             before = next((_entry(row) for row in rows if row.revision == key.revision), None)
             current = next((_entry(row) for row in rows if row.state == CURRENT), None)
@@ -137,6 +149,13 @@ class Ledger:
             else:
                 await connection.execute(sa.update(revisions).where(_is(key)).values(values))
             return Opened(before, current)
+
+    async def check_writing(self, key: RevisionKey) -> None:
+        """Raise Aborted unless a revision is still to be written."""
+        query = sa.select(revisions.c.state).where(_is(key))
+        async with self._database.read() as connection:
+            if (await connection.execute(query)).scalar_one_or_none() != WRITING:
+                raise _overtaken(key)
 
     async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
@@ -200,7 +219,7 @@ class Ledger:
             )
         )  # fmt: skip
         if done.rowcount != 1:
-            raise Aborted(f"Document '{key.document_id}' was deleted or replaced while it was indexed")
+            raise _overtaken(key)
         others = [_siblings(key), revisions.c.revision != key.revision]
         await connection.execute(
             sa.update(revisions)

@@ -65,6 +65,10 @@ class EmbeddingCache(Protocol):
         """Keep vectors for the cache's time to live."""
         ...
 
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Forget vectors."""
+        ...
+
     async def count(self) -> int:
         """Return the number of entries, an estimate where an exact one is dear."""
         ...

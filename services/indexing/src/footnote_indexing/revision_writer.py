@@ -19,6 +19,7 @@ from footnote_indexing.store_writer import StoreWriter, revision_expr
 from footnote_indexing.vectorizers import Vectorizer
 
 _PAGE = 1000
+_CHECK_EVERY = 5.0
 
 
 @dataclass(slots=True)
@@ -66,13 +67,14 @@ class RevisionWriter:
         self._previous: PreviousRevision | None = None
         self._announced = 0.0
         self._headstart = 0.0
+        self._checked = 0.0
         self.tally = Tally()
         self.store_failures: list[Unavailable] = []
 
     async def open(self, fingerprint: str, contextual_header: bool) -> Opened:
         """Announce the revision and look for what is left of an earlier attempt and of the revision before."""
         opened = await self._ledger.open(self.key, fingerprint, contextual_header)
-        self._announced = monotonic()
+        self._announced = self._checked = monotonic()
         before = opened.before
         if before is not None and before.state == CURRENT:
             return opened
@@ -106,6 +108,10 @@ class RevisionWriter:
         wait = self._announced + self._headstart - monotonic()
         if wait > 0:
             await asyncio.sleep(wait)
+        if monotonic() > self._checked + _CHECK_EVERY:
+            # Deleted or replaced meanwhile: what is written now might outlive the entry that hides it.
+            self._checked = monotonic()
+            await self._ledger.check_writing(self.key)
         try:
             await self._writer.write(self._generation.space, rows)
         except Unavailable as error:
@@ -138,6 +144,7 @@ class RevisionWriter:
             await self._writer.trim(space, self.key, outcome.chunks)
             count = await self._writer.count(space, self.key)
         if count != outcome.chunks:
+            await self._ledger.check_writing(self.key)  # deleted meanwhile, its rows included
             raise Unavailable(
                 f"the vector store holds {count} of the {outcome.chunks} chunks written", reason="STORE_UNAVAILABLE"
             )

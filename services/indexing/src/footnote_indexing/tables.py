@@ -52,4 +52,5 @@ revisions = sa.Table(
     sa.Column("purge_at", sa.BigInteger, nullable=True, index=True),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
 )
+sa.Index("indexing_revisions_by_document", revisions.c.document_id)
 sa.Index("indexing_revisions_by_state", revisions.c.collection_id, revisions.c.generation, revisions.c.state)

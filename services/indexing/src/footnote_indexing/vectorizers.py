@@ -104,6 +104,10 @@ class Vectorizer:
         counter("footnote.embedding.texts").add(len(texts), provider)
         return vectors
 
+    async def forget(self, texts: Sequence[str]) -> None:
+        """Drop the vectors of texts from the cache."""
+        await self._cache.delete([self.key(text) for text in texts])
+
     def _count_lookups(self, asked: int, hits: Sequence[str]) -> None:
         self._counters.cache_hits += len(hits)
         self._counters.cache_misses += asked - len(hits)

@@ -43,6 +43,14 @@ class RedisCache:
         except RedisError as error:
             _log.warning("embedding_cache_failed", error=type(error).__name__)
 
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Forget vectors."""
+        try:
+            if keys:
+                await self._redis.delete(*(_PREFIX + key for key in keys))
+        except RedisError as error:
+            _log.warning("embedding_cache_failed", error=type(error).__name__)
+
     async def count(self) -> int:
         """Return the number of keys in the database, an upper bound."""
         try:

@@ -39,6 +39,10 @@ class SqliteCache:
         """Keep vectors."""
         await self._run(self._put, dict(vectors), None)
 
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Forget vectors."""
+        await self._run(self._delete, list(keys), None)
+
     async def count(self) -> int:
         """Return the number of entries."""
         return await self._run(lambda _: self._count(), None, 0)
@@ -98,6 +102,9 @@ class SqliteCache:
                     "DELETE FROM vectors WHERE key IN (SELECT key FROM vectors ORDER BY expires LIMIT ?)", (surplus,)
                 )
         connection.execute("COMMIT")
+
+    def _delete(self, keys: list[str]) -> None:
+        self._open().executemany("DELETE FROM vectors WHERE key = ?", [(key,) for key in keys])
 
     def _count(self) -> int:
         return int(self._open().execute("SELECT count(*) FROM vectors").fetchone()[0])

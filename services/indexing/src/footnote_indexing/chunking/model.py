@@ -97,8 +97,8 @@ class Sizes:
     in_tokens: bool = False
 
     def of(self, text: str) -> int:
-        """Return the size of a text."""
-        return tokens.count(text) if self.in_tokens else len(text)
+        """Return the size of a text; 8 bytes count as a token at least: the store takes only so many bytes."""
+        return max(tokens.count(text), len(text.encode()) // 8) if self.in_tokens else len(text)
 
     def total(self, pieces: Sequence[Piece]) -> int:
         """Return the size of neighbouring pieces taken together, the space between them included."""

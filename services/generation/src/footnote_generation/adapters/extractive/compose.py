@@ -12,6 +12,7 @@ from footnote_generation.adapters.extractive.confidence import confidence, signs
 from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Kind, Question, read
 from footnote_generation.adapters.extractive.ranking import Ranked, rank
+from footnote_generation.adapters.extractive.rows import shorten
 
 _LONGEST = 420
 _MORE = {Kind.LIST: 3, Kind.REASON: 2, Kind.MANNER: 3, Kind.DEFINITION: 2, Kind.THING: 2}
@@ -41,7 +42,9 @@ def draft(question_text: str, sources: Sequence[Source]) -> Draft:
         return Draft((), 0.0)
     ranked = rank(question, found, [source.score for source in sources])
     chosen = _choose(question, ranked)
-    return Draft(tuple((tidy(item.unit), item.unit.source) for item in chosen), support(question, ranked, found))
+    return Draft(
+        tuple((tidy(item.unit, question), item.unit.source) for item in chosen), support(question, ranked, found)
+    )
 
 
 def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit]) -> float:
@@ -59,6 +62,8 @@ def _choose(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
             break
         if item.score < best.score * 0.85:
             break
+        if item.unit.is_row and question.kind is not Kind.LIST and not _names_more(question, item, chosen):
+            continue
         if all(_adds(item, other) for other in chosen):
             chosen.append(item)
     first = chosen[0].unit
@@ -68,15 +73,23 @@ def _choose(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
     return [chosen[0], *same, *other]
 
 
+def _names_more(question: Question, item: Ranked, chosen: Sequence[Ranked]) -> bool:
+    """Whether a row speaks of something asked for that the chosen ones do not: the second of two products compared."""
+    known = frozenset(stem for other in chosen for stem in other.unit.analysed.stems)
+    return any(set(word.stems) & item.unit.analysed.stems - known for word in question.about)
+
+
 def _adds(item: Ranked, other: Ranked) -> bool:
     """Whether a sentence says something that another does not."""
     mine, theirs = item.unit.analysed.stems, other.unit.analysed.stems
     return len(mine & theirs) < 0.6 * max(1, min(len(mine), len(theirs)))
 
 
-def tidy(unit: Unit) -> str:
+def tidy(unit: Unit, question: Question) -> str:
     """Return a sentence fit to stand alone: on one line, not too long, without footnote marks and leading links."""
     text = " ".join(unit.text.split())
+    if unit.is_row:
+        text = shorten(text, question)
     text = re.sub(r"^(?:[-*•–|]+|#{1,6}|\d{1,2}[.)])\s+", "", text)
     text = _FOOTNOTES.sub("", text).strip(" |")
     lead = _LEAD.match(text)

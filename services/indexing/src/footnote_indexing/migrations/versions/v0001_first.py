@@ -51,6 +51,7 @@ def upgrade() -> None:
         sa.Column("purge_at", sa.BigInteger, nullable=True, index=True),
         sa.Column("updated_at", sa.BigInteger, nullable=False),
     )
+    op.create_index("indexing_revisions_by_document", "indexing_revisions", ["document_id"])
     op.create_index("indexing_revisions_by_state", "indexing_revisions", ["collection_id", "generation", "state"])
 
 

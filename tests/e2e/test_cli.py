@@ -1,49 +1,59 @@
 """The command line against the real services, in one process and in seven, with the sample handbook."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from footnote_kit.settings import STAGES
-from support.serving import Deployment, one_process, six_processes
+from support.deployment import Deployment
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "deploy" / "samples" / "handbook"
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+Footnote = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture(scope="module", params=["one process", "seven processes"])
-def deployment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    serve = one_process if request.param == "one process" else six_processes
-    with serve(tmp_path_factory.mktemp("data")) as running:
-        yield running
+@pytest.fixture(scope="session")
+def footnote(running: Deployment) -> Footnote:
+    """Runs a command as a process of its own, 100 columns wide, against the deployment."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("FOOTNOTE_")}
+    own = {"PYTHONPATH": os.pathsep.join(sys.path), "FOOTNOTE_EDGE_ADDRESS": running.address(), "COLUMNS": "100"}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "footnote_cli.main", *arguments]
+        return subprocess.run(
+            command, env={**inherited, **own}, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    return run
 
 
-@pytest.fixture(scope="module")
-def handbook(deployment: Deployment) -> Deployment:
-    """The deployment with the samples in the collection "handbook"."""
-    result = deployment.footnote("ingest", str(HANDBOOK), "--collection", "handbook", "--json")
+@pytest.fixture(scope="session")
+def samples(footnote: Footnote) -> str:
+    """The name of a collection into which the command line has brought the sample documents."""
+    result = footnote("ingest", str(HANDBOOK), "--collection", "samples", "--json")
     assert result.returncode == 0, result.stdout + result.stderr
-    report = json.loads(result.stdout)
-    assert report["total"] == len(list(HANDBOOK.iterdir()))
-    return deployment
+    assert json.loads(result.stdout)["total"] == len(list(HANDBOOK.iterdir()))
+    return "samples"
 
 
-def test_every_part_is_healthy(deployment: Deployment) -> None:
-    result = deployment.footnote("health", "--json")
+def test_every_part_is_healthy(footnote: Footnote) -> None:
+    result = footnote("health", "--json")
     assert result.returncode == 0, result.stdout + result.stderr
     names = {part["name"] for part in json.loads(result.stdout)["components"]}
     assert {"ingestion", "indexing", "retrieval", "augmentation", "generation"} <= names
 
 
-def test_every_service_answers_the_probe(deployment: Deployment) -> None:
+def test_every_service_answers_the_probe(footnote: Footnote, running: Deployment) -> None:
     for stage in STAGES:
-        assert deployment.footnote("probe", deployment.addresses[stage]).returncode == 0, stage
+        assert footnote("probe", running.address(stage)).returncode == 0, stage
 
 
 @pytest.mark.parametrize(
@@ -59,16 +69,18 @@ def test_every_service_answers_the_probe(deployment: Deployment) -> None:
         ("When was Polaris firmware 3.2 released?", r"14 March 2026", r"releases\.html"),
     ],
 )
-def test_answers_come_with_the_right_footnote(handbook: Deployment, question: str, answer: str, place: str) -> None:
-    result = handbook.footnote("ask", question, "-c", "handbook")
+def test_answers_come_with_the_right_footnote(
+    footnote: Footnote, samples: str, question: str, answer: str, place: str
+) -> None:
+    result = footnote("ask", question, "-c", samples)
     assert result.returncode == 0, result.stderr
     text, _, notes = result.stdout.partition("\n[")
     assert re.search(answer, text), result.stdout
     assert re.search(place, notes), result.stdout
 
 
-def test_the_waterfall_holds_the_command_edge_and_the_online_stages(handbook: Deployment) -> None:
-    result = handbook.footnote("ask", "Who is the laser safety officer?", "-c", "handbook", "--json", "--trace")
+def test_the_waterfall_holds_the_command_edge_and_the_online_stages(footnote: Footnote, samples: str) -> None:
+    result = footnote("ask", "Who is the laser safety officer?", "-c", samples, "--json", "--trace")
     assert result.returncode == 0, result.stderr
     spans = json.loads(result.stdout)["spans"]
     by_id = {span["span_id"]: span for span in spans}
@@ -80,22 +92,22 @@ def test_the_waterfall_holds_the_command_edge_and_the_online_stages(handbook: De
     assert ("footnote-cli", "footnote-edge") in edges
     for stage in ("retrieval", "augmentation", "generation"):
         assert ("footnote-edge", f"footnote-{stage}") in edges
-    drawn = handbook.footnote("ask", "Who is the laser safety officer?", "-c", "handbook", "--trace").stdout
+    drawn = footnote("ask", "Who is the laser safety officer?", "-c", samples, "--trace").stdout
     assert "footnote ask" in drawn
     assert "█" in drawn
 
 
-def test_the_same_file_again_is_recognised(handbook: Deployment) -> None:
-    result = handbook.footnote("ingest", str(HANDBOOK / "emergency.txt"), "-c", "handbook")
+def test_the_same_file_again_is_recognised(footnote: Footnote, samples: str) -> None:
+    result = footnote("ingest", str(HANDBOOK / "emergency.txt"), "-c", samples)
     assert result.returncode == 0, result.stderr
     assert "1 there already" in result.stdout
 
 
-def test_what_cannot_be_read_is_listed_with_the_reason(handbook: Deployment, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_listed_with_the_reason(footnote: Footnote, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 40)
     (tmp_path / "cut.pdf").write_bytes((HANDBOOK / "handbook.pdf").read_bytes()[:500])
-    result = handbook.footnote("ingest", str(tmp_path), "-c", "broken", "--json")
+    result = footnote("ingest", str(tmp_path), "-c", "broken", "--json")
     assert result.returncode == 1
     report = json.loads(result.stdout)
     assert report["failed"] == 3, report
@@ -104,32 +116,34 @@ def test_what_cannot_be_read_is_listed_with_the_reason(handbook: Deployment, tmp
         assert entry["error"]["reason"]
 
 
-def test_a_document_goes_round(handbook: Deployment, tmp_path: Path) -> None:
+def test_a_document_goes_round(footnote: Footnote, tmp_path: Path) -> None:
     source = tmp_path / "note.md"
     source.write_text("# Canteen\n\nThe canteen serves waffles on Thursdays.\n")
-    report = json.loads(handbook.footnote("ingest", str(source), "-c", "notes", "--json").stdout)
+    report = json.loads(footnote("ingest", str(source), "-c", "notes", "--json").stdout)
     document = report["documents"][0]["document"]["id"]
-    assert "waffles" in handbook.footnote("search", "waffles", "-c", "notes").stdout
+    assert "waffles" in footnote("search", "waffles", "-c", "notes").stdout
 
     target = tmp_path / "back.md"
-    assert handbook.footnote("documents", "download", document, "-o", str(target)).returncode == 0
+    assert footnote("documents", "download", document, "-o", str(target)).returncode == 0
     assert target.read_bytes() == source.read_bytes()
 
     source.write_text("# Canteen\n\nThe canteen serves pancakes on Fridays.\n")
-    assert handbook.footnote("documents", "replace", document, str(source)).returncode == 0
-    found = handbook.footnote("search", "canteen", "-c", "notes").stdout
+    assert footnote("documents", "replace", document, str(source)).returncode == 0
+    found = footnote("search", "canteen", "-c", "notes").stdout
     assert "pancakes" in found
     assert "waffles" not in found
 
-    assert handbook.footnote("documents", "reindex", document).returncode == 0
-    assert handbook.footnote("documents", "delete", document, "--yes").returncode == 0
-    assert handbook.footnote("documents", "get", document).returncode == 1
-    assert "Nothing found." in handbook.footnote("search", "pancakes", "-c", "notes").stdout
-    assert handbook.footnote("collections", "delete", "notes", "--yes").returncode == 0
+    assert footnote("documents", "reindex", document).returncode == 0
+    assert footnote("documents", "delete", document, "--yes").returncode == 0
+    assert footnote("documents", "get", document).returncode == 1
+    assert "Nothing found." in footnote("search", "pancakes", "-c", "notes").stdout
+    assert footnote("collections", "delete", "notes", "--yes").returncode == 0
 
 
-def test_an_empty_question_and_a_missing_collection_are_refused_with_what_to_do(handbook: Deployment) -> None:
-    missing = handbook.footnote("ask", "Anything?", "-c", "absent")
+def test_an_empty_question_and_a_missing_collection_are_refused_with_what_to_do(
+    footnote: Footnote, samples: str
+) -> None:
+    missing = footnote("ask", "Anything?", "-c", "absent")
     assert missing.returncode == 1
     assert missing.stderr.startswith("Collection 'absent' not found")
     assert "footnote collections list" in missing.stderr
@@ -139,7 +153,7 @@ BUF = shutil.which("buf") or shutil.which("buf", path=str(Path(sys.executable).p
 
 
 @pytest.mark.skipif(BUF is None, reason="buf is not installed")
-def test_buf_curl_lists_and_calls_by_reflection(deployment: Deployment) -> None:
+def test_buf_curl_lists_and_calls_by_reflection(running: Deployment) -> None:
     def curl(*arguments: str) -> str:
         command = [str(BUF), "curl", "--protocol", "grpc", "--http2-prior-knowledge", "--reflect", *arguments]
         result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -147,7 +161,7 @@ def test_buf_curl_lists_and_calls_by_reflection(deployment: Deployment) -> None:
         return result.stdout
 
     for stage in STAGES:
-        services = curl("--list-services", f"http://{deployment.addresses[stage]}").split()
+        services = curl("--list-services", f"http://{running.address(stage)}").split()
         assert f"footnote.{stage}.v1.{stage.capitalize()}Service" in services
-    answer = curl("--data", "{}", f"http://{deployment.address}/footnote.edge.v1.EdgeService/GetHealth")
+    answer = curl("--data", "{}", f"http://{running.address()}/footnote.edge.v1.EdgeService/GetHealth")
     assert json.loads(answer)["healthy"] is True

@@ -1,0 +1,50 @@
+"""Table rows: of "Header: value; Header: value" only the cells that the question is about."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from footnote_generation import lexicon
+from footnote_generation.adapters.extractive.question import Question
+from footnote_generation.words import Analysed, analyse
+
+_PAIR = re.compile(r"\s*(?P<header>[^:;|]{1,60}):\s+(?P<value>.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    header: str
+    value: str
+    header_words: Analysed
+    value_words: Analysed
+
+
+def shorten(text: str, question: Question) -> str:
+    """Return "name — Header: value" with the cells asked for, or the row as it is when they cannot be told."""
+    cells = _cells(text, question.language)
+    if len(cells) < 2:
+        return text
+    wanted = frozenset(stem for word in question.about for stem in word.stems) | question.sought
+    groups = frozenset(group for stem in wanted for group in lexicon.groups(stem))
+    names = [cell for cell in cells if cell.value_words.stems & wanted and not cell.value_words.quantities]
+    asked = [cell for cell in cells if cell not in names and _matches(cell.header_words, wanted, groups)]
+    if not asked or not names:
+        return text
+    name = ", ".join(dict.fromkeys(cell.value for cell in names))
+    return f"{name} — " + "; ".join(f"{cell.header}: {cell.value}" for cell in asked)
+
+
+def _matches(header: Analysed, wanted: frozenset[str], groups: frozenset[int]) -> bool:
+    return any(stem in wanted or lexicon.groups(stem) & groups for stem in header.stems)
+
+
+def _cells(text: str, language: str) -> list[_Cell]:
+    found: list[_Cell] = []
+    for part in re.split(r";\s+", text.strip().rstrip(".")):
+        match = _PAIR.fullmatch(part)
+        if match is None:
+            continue
+        header, value = match["header"].strip(), match["value"].strip()
+        found.append(_Cell(header, value, analyse(header, language), analyse(value, language)))
+    return found

@@ -1,0 +1,138 @@
+"""The rerankers: what each prefers, and how the endpoint's failures come back."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import uvicorn
+from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote_augmentation.registry import Rerankers
+from footnote_augmentation.rerank import RerankStep
+from footnote_augmentation.settings import Settings
+from footnote_kit.errors import InvalidArgument
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+QUESTION = "How many days of paid leave do employees receive?"
+TEXTS = [
+    "The canteen serves lunch from noon. Employees may bring guests.",
+    "Employees receive 25 days of paid leave per year.",
+    "Employees receive 25 days of paid leave each year, says the handbook.",
+    "Paid parking is available for visitors.",
+]
+
+
+def candidates(scores: list[float]) -> list[ScoredChunk]:
+    return [
+        ScoredChunk(chunk=Chunk(id=str(i), text=text), score=s)
+        for i, (text, s) in enumerate(zip(TEXTS, scores, strict=True))
+    ]
+
+
+class RerankServer:
+    """A `/rerank` endpoint of both forms; `reply` changes what it answers."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, object]] = []
+        self.status = 200
+        self.hang: asyncio.Event | None = None
+        self.spoil = False
+
+    async def __call__(self, request: Request) -> JSONResponse:
+        body = await request.json()
+        self.bodies.append(body)
+        if self.hang is not None:
+            await self.hang.wait()
+        texts = body.get("documents") or body.get("texts")
+        # Longest first, and in no order, as endpoints do.
+        rows = [
+            {"index": i, ("score" if "texts" in body else "relevance_score"): len(t) / 1000}
+            for i, t in enumerate(texts)
+        ]
+        rows.sort(key=lambda row: -row["index"])
+        if self.spoil:
+            rows = rows[1:]
+        return JSONResponse(rows if "texts" in body else {"results": rows}, self.status)
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[tuple[RerankServer, str]]:
+    served = RerankServer()
+    app = Starlette(routes=[Route("/rerank", served.__call__, methods=["POST"])])
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    listening = config.bind_socket()
+    task = asyncio.create_task(server.serve(sockets=[listening]))
+    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(0.01)
+    yield served, f"http://127.0.0.1:{listening.getsockname()[1]}/rerank"
+    if served.hang is not None:
+        served.hang.set()
+    server.should_exit = True
+    await task
+    listening.close()
+
+
+async def test_lexical_prefers_the_passage_that_covers_the_question() -> None:
+    step = RerankStep(Rerankers(Settings()), 5)
+    ordered, degradation = await step.apply("lexical", "", {}, QUESTION, candidates([0.6, 0.5, 0.1, 0.55]))
+    assert degradation is None
+    assert ordered[0].chunk.id == "1"
+    assert ordered[0].adjustments[-1].name == "rerank"
+
+
+async def test_mmr_puts_something_new_before_a_repetition() -> None:
+    step = RerankStep(Rerankers(Settings()), 5)
+    ordered, _ = await step.apply("mmr", "", {"balance": 0.5}, QUESTION, candidates([0.5, 0.9, 0.89, 0.4]))
+    assert [item.chunk.id for item in ordered][:2] == ["1", "0"]
+    assert [item.score for item in ordered] == sorted((item.score for item in ordered), reverse=True)
+
+
+async def test_cosine_uses_an_embedding_provider() -> None:
+    step = RerankStep(Rerankers(Settings()), 5)
+    ordered, degradation = await step.apply("cosine", "", {"provider": "builtin"}, QUESTION, candidates([0.5] * 4))
+    assert degradation is None
+    assert ordered[0].chunk.id in {"1", "2"}
+
+
+@pytest.mark.parametrize("form", ["cohere", "tei"])
+async def test_http_reads_both_forms(endpoint: tuple[RerankServer, str], form: str) -> None:
+    server, url = endpoint
+    rerankers = Rerankers(Settings(rerank_url=url))
+    ordered, degradation = await RerankStep(rerankers, 5).apply(
+        "http", "m", {"form": form}, QUESTION, candidates([0.5] * 4)
+    )
+    assert degradation is None
+    assert ordered[0].chunk.text == max(TEXTS, key=len)
+    assert server.bodies[0]["query"] == QUESTION
+    await rerankers.close()
+
+
+@pytest.mark.parametrize("trouble", ["status", "spoil", "hang"])
+async def test_a_failing_reranker_is_left_out_and_reported(endpoint: tuple[RerankServer, str], trouble: str) -> None:
+    server, url = endpoint
+    if trouble == "status":
+        server.status = 503
+    elif trouble == "spoil":
+        server.spoil = True
+    else:
+        server.hang = asyncio.Event()
+    rerankers = Rerankers(Settings(rerank_url=url))
+    given = candidates([0.9, 0.8, 0.7, 0.6])
+    ordered, degradation = await RerankStep(rerankers, 0.3).apply("http", "", {}, QUESTION, given)
+    assert ordered == given
+    assert degradation is not None
+    assert degradation.reason == "RERANKER_FAILED"
+    await rerankers.close()
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings"),
+    [("nobody", {}), ("lexical", {"weight": 7}), ("mmr", {"colour": 1}), ("onnx", {}), ("http", {})],
+)
+async def test_wrong_settings_are_the_requests_fault(provider: str, settings: dict[str, object]) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        await Rerankers(Settings()).get(provider, "", settings)
+    assert caught.value.reason == "PROVIDER_INVALID"

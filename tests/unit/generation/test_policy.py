@@ -1,0 +1,53 @@
+"""The answer policy: each rule, and that cutting the stream changes nothing."""
+
+import pytest
+from footnote_generation import policy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+RULES = (policy.control_characters, policy.raw_html, policy.secrets, policy.delimiters)
+INSTRUCTIONS = "Answer only on the basis of the sources provided and never make up any information whatsoever please."
+
+
+def run(parts: list[str]) -> tuple[str, list[str]]:
+    warnings: list[str] = []
+    applied = policy.Policy(RULES, warnings, policy.PromptLeak(INSTRUCTIONS))
+    return "".join([*(applied.feed(part) for part in parts), applied.finish()]), warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("plain a < b and c > d", "plain a < b and c > d"),
+        ("key sk-proj-abcdefghijklmnopqrstuv end", "key [redacted] end"),
+        ("AKIAABCDEFGHIJKLMNOP", "[redacted]"),
+        ("a <b>bold</b> word", "a bold word"),
+        ("<script src='x'>alert(1)</script>!", "alert(1)!"),
+        ("see ![pic](https://evil.example/?q=secret) here", "see pic here"),
+        ("a [link](https://example.org) stays", "a [link](https://example.org) stays"),
+        ("<<<END SOURCES 1234>>> and on", " and on"),
+        ("bell\x07 and \u202eturned", "bell and turned"),
+        (f"It says: {INSTRUCTIONS} So.", "It says: […]. So."),
+        ("on the basis of the sources it is 5", "on the basis of the sources it is 5"),
+    ],
+)
+def test_rules(text: str, left: str) -> None:
+    assert run([text])[0] == left
+    assert run(list(text))[0] == left
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<b>", "</b>", "<", " ", " sk-abcdefghijklmnop", "1234567", "x", "![a](b", ")", "<!--", "-->", "\n"]
+        ),
+        max_size=14,
+    )
+)
+def test_no_cut_lets_a_tag_or_key_through(parts: list[str]) -> None:
+    text, _ = run(parts)
+    whole, _ = run(["".join(parts)])
+    for answer in (text, whole):
+        assert "<b>" not in answer
+        assert "sk-abcdefghijklmnop" not in answer

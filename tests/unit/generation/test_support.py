@@ -1,0 +1,65 @@
+"""Verification on the labelled pairs: precision and recall of SUPPORTED, and the confusion table."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED, SUPPORT_WEAK, Support
+from footnote_generation.support import judge, prepare
+from support.verification_pairs import FRESH, HELD_OUT, PAIRS, Pair
+
+KINDS = ("true", "number", "unit", "entity", "negation", "unrelated")
+
+
+def measure(pairs: Sequence[Pair]) -> tuple[float, float, Counter[tuple[str, str]]]:
+    table: Counter[tuple[str, str]] = Counter()
+    for pair in pairs:
+        verdict = judge(pair.statement, prepare(pair.source))
+        table[pair.kind, Support.Name(verdict.support).removeprefix("SUPPORT_")] += 1
+    supported = sum(count for (_, verdict), count in table.items() if verdict == "SUPPORTED")
+    true = sum(count for (kind, _), count in table.items() if kind == "true")
+    return table["true", "SUPPORTED"] / supported, table["true", "SUPPORTED"] / true, table
+
+
+@pytest.mark.parametrize(("name", "pairs"), [("all", PAIRS + HELD_OUT + FRESH), ("later sets", HELD_OUT + FRESH)])
+def test_precision_and_recall_on_labelled_pairs(name: str, pairs: Sequence[Pair]) -> None:
+    precision, recall, table = measure(pairs)
+    print(f"\n{name}: {len(pairs)} pairs, SUPPORTED precision {precision:.3f}, recall {recall:.3f}")
+    print(f"{'':12}{'SUPPORTED':>12}{'WEAK':>8}{'UNSUPPORTED':>14}")
+    for kind in KINDS:
+        print(f"{kind:12}{table[kind, 'SUPPORTED']:>12}{table[kind, 'WEAK']:>8}{table[kind, 'UNSUPPORTED']:>14}")
+    assert precision >= 0.95
+    assert recall >= (0.80 if name == "all" else 0.70)
+    assert len(PAIRS) >= 150
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("The stock is 140 units.", "140 is not in the source"),
+        ("The stock weighs 150 kg.", "the source says 150, not 150 kg"),
+        ("The stock is not 150 units.", "the source does not deny it"),
+    ],
+)
+def test_says_why(statement: str, reason: str) -> None:
+    verdict = judge(statement, prepare("The stock is 150 units. It weighs 12 kg."))
+    assert verdict.support == SUPPORT_UNSUPPORTED
+    assert verdict.reason == reason
+
+
+def test_quotes_the_sentence_that_bears_it_out() -> None:
+    source = "The office opens at nine. Staff get 25 days of leave a year. Coffee is free."
+    verdict = judge("Employees have 25 days of leave per year.", prepare(source))
+    assert source[verdict.start : verdict.end] == "Staff get 25 days of leave a year."
+
+
+def test_headings_and_file_names_may_supply_the_subject() -> None:
+    evidence = prepare("The maximum speed is 25 km/h.", context="scooter-manual.pdf, page 4 . Model Zephyr")
+    assert judge("The Zephyr has a maximum speed of 25 km/h.", evidence).support == SUPPORT_SUPPORTED
+    assert judge("The Tornado has a maximum speed of 25 km/h.", evidence).support == SUPPORT_WEAK
+
+
+def test_a_statement_in_another_language_is_weak_at_best_and_its_numbers_are_checked() -> None:
+    evidence = prepare("Employees receive 25 days of paid leave per year, to be taken before the end of March.")
+    assert judge("Les salariés reçoivent 25 jours de congés payés par an.", evidence).support == SUPPORT_WEAK
+    assert judge("Les salariés reçoivent 30 jours de congés payés par an.", evidence).support == SUPPORT_UNSUPPORTED

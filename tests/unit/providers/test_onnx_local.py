@@ -1,0 +1,52 @@
+"""The local ONNX model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from footnote.types.v1 import collection_pb2
+from footnote_kit.errors import InvalidArgument
+from footnote_providers import registry
+from footnote_providers.onnx_local import OnnxEmbeddings, Settings, find_files
+from support.shared import shared_dir
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    shared = shared_dir()
+    found = shared / "models" / "all-MiniLM-L6-v2-onnx" if shared else None
+    if found is None or not found.is_dir():
+        pytest.skip("the shared ONNX model is not beside the checkout")
+    return found
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> OnnxEmbeddings:
+    return OnnxEmbeddings(find_files(str(folder), None), "m", Settings())
+
+
+async def test_meaning_order_and_padding(model: OnnxEmbeddings) -> None:
+    texts = ["A cat sat on the mat. " * 20, "Cats like sitting on rugs.", "Quarterly revenue grew by 4 %.", ""] * 12
+    vectors = await model.embed_documents(texts)
+    assert vectors.shape == (48, 384)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    for row in (0, 1, 2, 46):
+        np.testing.assert_allclose(await model.embed_query(texts[row]), vectors[row], atol=1e-4)
+    np.testing.assert_allclose(model.encode(texts), vectors, atol=1e-5)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+    assert (await model.health()).healthy
+
+
+async def test_models_are_found_below_the_deployment_s_folder_only(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_ONNX_MODELS_DIR", str(folder.parent))
+    settings = collection_pb2.EmbeddingSettings(provider="onnx", model=folder.name)
+    assert (await registry.acreate(settings)).dimensions == 384
+    for name in ("../" + folder.parent.name + "/../secrets", "/etc", "absent"):
+        with pytest.raises(InvalidArgument) as caught:
+            await registry.acreate(collection_pb2.EmbeddingSettings(provider="onnx", model=name))
+        assert caught.value.reason == "PROVIDER_INVALID"
+    await registry.close_all()
