@@ -62,7 +62,8 @@ class Bench:
         # The name must not give the title away, or the search would profit from what users' files may not have.
         header = Document(
             id=document_id, collection_id=collection_id, tenant_id=SCOPE.tenant_id, owner_id=SCOPE.user_id,
-            filename=f"{document_id.rsplit('-', 1)[-1]}.md", mime_type="text/markdown", document_type="md", source_type="upload",
+            filename=f"{document_id.rsplit('-', 1)[-1]}.md", mime_type="text/markdown", document_type="md",
+            source_type="upload",
             revision=1, title=document.title,
         )  # fmt: skip
 
