@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -193,31 +192,3 @@ async def test_another_tenant_sees_nothing(edge: EdgeServiceStub) -> None:
     with pytest.raises(NotFound):
         await edge.GetDocument(pb.GetDocumentRequest(document_id=accepted.document.id), metadata=other)
     assert not (await edge.ListDocuments(pb.ListDocumentsRequest(), metadata=other)).documents
-
-
-async def test_a_restart_takes_up_what_was_waiting(world: World, tmp_path: Path) -> None:
-    world.failures["IndexDocument"] = Unavailable("down", reason="STORE_UNAVAILABLE")
-    async with serve_doubles(world) as addresses:
-        async with serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
-            accepted = await EdgeServiceStub(served.channel).UploadDocument(upload(b"survivor"))
-            await world.until(lambda: bool(world.requests("IndexDocument")))
-        assert world.documents[accepted.document.id].state == doc.DOCUMENT_STATE_PROCESSING
-        del world.failures["IndexDocument"]
-        async with serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
-            document = await settle(EdgeServiceStub(served.channel), accepted.document.id)
-    assert document.state == doc.DOCUMENT_STATE_INDEXED
-
-
-async def test_a_document_accepted_without_a_job_is_found_at_the_start(world: World) -> None:
-    stray = doc.Document(
-        id="stray", tenant_id="t9", owner_id="u", collection_id="c", state=doc.DOCUMENT_STATE_UPLOADED, revision=1
-    )
-    world.documents["stray"] = stray
-    world.blobs["stray"] = b"found"
-    world.collections["c"] = col.Collection(id="c", name="c", tenant_id="t9")
-    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
-        edge = EdgeServiceStub(served.channel)
-        metadata = (("x-footnote-tenant", "t9"),)
-        watch = edge.WatchDocument(pb.WatchDocumentRequest(document_id="stray"), metadata=metadata, timeout=20)
-        states = [event.document.state async for event in watch]
-    assert states[-1] == doc.DOCUMENT_STATE_INDEXED
