@@ -283,6 +283,7 @@ async def test_updates_touch_what_the_mask_names(client: Client) -> None:
 
 
 async def test_collections_are_listed_in_pages(client: Client) -> None:
+    client = Client(client.channel, scope(f"pages-{time.time_ns()}", "u", admin=True))
     names = [f"page {n:02d}" for n in range(7)]
     for name in names:
         await client.create(name)

@@ -13,6 +13,7 @@ from footnote_kit.errors import InvalidArgument
 from numpy.typing import NDArray
 from pymilvus import AsyncMilvusClient, MilvusClient
 
+from footnote_store.columns import upsert_request
 from footnote_store.compiler import conjunction, quote
 from footnote_store.connection import Connection
 from footnote_store.rows import (
@@ -118,10 +119,13 @@ class VectorStore(Connection):
         return written
 
     async def _write(self, space: str, data: list[dict[str, Any]], timeout: float) -> int:
-        async def upsert(client: AsyncMilvusClient) -> Any:
-            return await client.upsert(space, data, timeout=timeout)
+        request = await asyncio.to_thread(upsert_request, space, data)
 
-        return int((await self._call("upsert", space, timeout, upsert))["upsert_count"])
+        async def upsert(client: AsyncMilvusClient) -> Any:
+            handler = await client._get_connection()
+            return await handler.upsert(space, [], timeout=timeout, upsert_param=request)
+
+        return int((await self._call("upsert", space, timeout, upsert)).upsert_count)
 
     async def search_dense(
         self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0, *, payload: bool = True

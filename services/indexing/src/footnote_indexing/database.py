@@ -7,10 +7,13 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+
+_MIGRATION_LOCK = 7102001
 
 
 def now_ms() -> int:
@@ -39,6 +42,9 @@ class Database:
     async def migrate(self) -> None:
         """Bring the schema up to date."""
         async with self._engine.begin() as connection:
+            if self.dialect == "postgresql":
+                # Replicas that start together: one migrates, the others wait and find it done.
+                await connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
             await connection.run_sync(_upgrade)
 
     @asynccontextmanager

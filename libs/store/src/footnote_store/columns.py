@@ -1,0 +1,45 @@
+"""Rows to a write request, column by column.
+
+pymilvus takes dicts and packs them value by value on the event loop, looking at every character of every string; for
+chunks of 800 characters that took longer than the engine needs to store them. Its handler also takes a request made
+elsewhere, which is what this makes: off the loop and some ten times as fast. Values were checked when encoded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pymilvus import DataType
+from pymilvus.grpc_gen.milvus_pb2 import UpsertRequest
+from pymilvus.grpc_gen.schema_pb2 import FieldData
+
+
+def upsert_request(space: str, rows: Sequence[Mapping[str, Any]]) -> UpsertRequest:
+    """Return the request that writes rows, all of the same columns; a column is of the type of its first value."""
+    request = UpsertRequest(collection_name=space, num_rows=len(rows))
+    for name in rows[0]:
+        _fill(request.fields_data.add(field_name=name), [row[name] for row in rows])
+    return request
+
+
+def _fill(field: FieldData, values: Sequence[Any]) -> None:
+    first = values[0]
+    if isinstance(first, str):
+        field.type = DataType.VARCHAR
+        field.scalars.string_data.data.extend(values)
+    elif isinstance(first, int):
+        field.type = DataType.INT64
+        field.scalars.long_data.data.extend(values)
+    elif isinstance(first, Mapping):
+        field.type = DataType.JSON
+        field.scalars.json_data.data.extend(
+            json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() for value in values
+        )
+    else:
+        field.type = DataType.FLOAT_VECTOR
+        vectors = np.asarray(values, dtype=np.float32)
+        field.vectors.dim = vectors.shape[1]
+        field.vectors.float_vector.data.extend(vectors.ravel().tolist())

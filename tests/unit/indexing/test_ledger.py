@@ -1,0 +1,104 @@
+"""The life of revisions in the ledger, on a real SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from footnote_indexing.database import Database, now_ms
+from footnote_indexing.ledger import CURRENT, Ledger, RevisionKey
+from footnote_kit.errors import Aborted, FailedPrecondition
+
+PAIR = [("c", 1)]
+
+
+@pytest.fixture
+async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
+    database = Database("", tmp_path)
+    await database.migrate()
+    await database.migrate()
+    yield Ledger(database)
+    await database.close()
+
+
+def key(revision: int, document: str = "d", collection: str = "c") -> RevisionKey:
+    return RevisionKey(collection, 1, document, revision)
+
+
+async def publish(ledger: Ledger, revision: RevisionKey, chunks: int = 3, expire_at: int | None = None) -> None:
+    await ledger.publish(
+        revision, strategy="S", language="en", chunks=chunks, characters=9, expire_at=expire_at, grace_ms=0
+    )
+
+
+async def test_one_revision_is_searched_and_every_other_is_hidden(ledger: Ledger) -> None:
+    opened = await ledger.open(key(1), "f", True)
+    assert (opened.before, opened.current) == (None, None)
+    assert await ledger.hidden(PAIR) == {"c": ["d:1"]}
+    assert (await ledger.totals(PAIR))["c"].documents == 0
+    await publish(ledger, key(1))
+    assert await ledger.hidden(PAIR) == {"c": []}
+    second = await ledger.open(key(2), "f", True)
+    assert second.current is not None
+    assert (second.current.key, second.current.contextual_header) == (key(1), True)
+    assert await ledger.hidden(PAIR) == {"c": ["d:2"]}
+    await publish(ledger, key(2), chunks=5)
+    assert await ledger.hidden(PAIR) == {"c": ["d:1"]}
+    assert (await ledger.totals(PAIR))["c"].chunks == 5
+    assert [entry.key for entry in await ledger.due(10)] == [key(1)]
+    await ledger.forget(key(1))
+    await ledger.forget(key(2))
+    assert await ledger.hidden(PAIR) == {"c": []}
+    assert (await ledger.totals(PAIR))["c"].documents == 1
+
+
+async def test_opening_again_resumes_completes_or_refuses(ledger: Ledger) -> None:
+    await ledger.open(key(1), "f", True)
+    resumed = await ledger.open(key(1), "g", True)
+    assert resumed.before is not None
+    assert resumed.before.fingerprint == "f"
+    await publish(ledger, key(1))
+    complete = await ledger.open(key(1), "g", True)
+    assert complete.before is not None
+    assert complete.before.state == CURRENT
+    with pytest.raises(FailedPrecondition, match="need a new revision"):
+        await ledger.open(key(1), "h", True)
+    await ledger.open(key(2), "g", True)
+    await publish(ledger, key(2))
+    with pytest.raises(FailedPrecondition, match="older than 2"):
+        await ledger.open(key(1), "g", True)
+    with pytest.raises(FailedPrecondition, match="another collection"):
+        await ledger.open(key(1, collection="other"), "g", True)
+
+
+async def test_what_was_deleted_or_overtaken_cannot_be_published(ledger: Ledger) -> None:
+    await ledger.open(key(1), "f", True)
+    await ledger.check_writing(key(1))
+    assert await ledger.retire_document("c", "d", 0) == [key(1)]
+    with pytest.raises(Aborted):
+        await ledger.check_writing(key(1))
+    with pytest.raises(Aborted):
+        await publish(ledger, key(1))
+    assert await ledger.due(10) == [], "its writer may still be at work"
+    await ledger.open(key(2, "e"), "f", True)
+    await ledger.open(key(3, "e"), "f", True)
+    await publish(ledger, key(3, "e"))
+    with pytest.raises(Aborted):
+        await publish(ledger, key(2, "e"))
+
+
+async def test_expired_and_abandoned_revisions_are_retired(ledger: Ledger) -> None:
+    now = now_ms()
+    await ledger.open(key(1), "f", True)
+    await publish(ledger, key(1), expire_at=now - 10)
+    await ledger.open(key(1, "abandoned"), "f", True)
+    assert (await ledger.totals(PAIR))["c"].documents == 0
+    assert await ledger.retire_stale(expired_before=now - 20, abandoned_before=now - 20) == 0
+    assert await ledger.retire_stale(expired_before=now, abandoned_before=now + 60_000) == 2
+    assert {entry.key.document_id for entry in await ledger.due(10)} == {"d", "abandoned"}
+
+
+async def test_several_documents_are_opened_at_their_next_revision(ledger: Ledger) -> None:
+    await ledger.open(key(4), "f", True)
+    assert await ledger.open_next("c", 1, ["d", "new"]) == [key(5), key(1, "new")]
