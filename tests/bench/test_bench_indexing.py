@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,8 @@ import psutil
 import pytest
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_indexing.app import build
+from footnote_indexing.collection_settings import complete
+from footnote_indexing.drafts import Drafter
 from footnote_kit.testing import serve_app
 from footnote_providers import registry
 from footnote_providers.base import Health, Vectors
@@ -25,7 +29,6 @@ from footnote_providers.onnx_local import OnnxEmbeddings, find_files
 from footnote_providers.onnx_local import Settings as OnnxSettings
 from footnote_store.rows import Row, encode_chunk
 from footnote_store.store import VectorStore
-from footnote_text.lexical import lexical_text
 from support.blocks import HEADING, PARAGRAPH, block, placed
 from support.engine import running_engine
 from support.indexing import Client
@@ -36,6 +39,7 @@ pytestmark = [pytest.mark.bench, pytest.mark.slow, pytest.mark.timeout(1200)]
 CHUNKS = int(os.environ.get("FOOTNOTE_BENCH_CHUNKS", "20000"))
 ONNX_CHUNKS = int(os.environ.get("FOOTNOTE_BENCH_ONNX_CHUNKS", "2000"))
 PER_DOCUMENT = 250
+ROUNDS = 8
 WORDS = [
     "service", "retrieval", "vector", "index", "passage", "citation", "document", "answer", "ledger", "revision",
     "tenant", "query", "latency", "budget", "policy", "holiday", "invoice", "contract", "employee", "warehouse",
@@ -94,58 +98,95 @@ def settings(provider: str, model: str = "") -> dict[str, object]:
     return {"chunking": chunking, "embedding": {"provider": provider, "model": model}}
 
 
-async def through_the_service(
-    uri: str, provider: str, chunks: int, model: str = "", parallel: int = 4
-) -> tuple[float, int, list[float]]:
-    """Index documents over gRPC; return seconds, chunks, and MiB of memory along the way."""
-    work = documents(chunks)
-    memory: list[float] = []
-    async with serve_app(build, vector_store_uri=uri) as served:
-        client = Client(served.channel)
-        collection = await client.create(f"bench {provider}", **settings(provider, model))
-        await client.index(collection.id, f"{provider}-warm", documents(PER_DOCUMENT, 10**6)[0])
+class Service:
+    """A running service with a collection to index into."""
+
+    def __init__(self, client: Client, name: str, collection_id: str) -> None:
+        self._client = client
+        self._name = name
+        self._collection_id = collection_id
+        self.seconds = 0.0
+        self.chunks = 0
+        self.memory: list[float] = []
+
+    async def index(self, first: int, chunks: int, parallel: int = 4) -> None:
+        """Index documents side by side, from the first block sent to the last document published."""
         turns = asyncio.Semaphore(parallel)
 
-        async def index(number: int, blocks: list[document_pb2.Block]) -> int:
+        async def one(number: int, blocks: list[document_pb2.Block]) -> int:
             async with turns:
-                result = await client.index(collection.id, f"{provider}-{number}", blocks, timeout=1000)
-                memory.append(psutil.Process().memory_info().rss / 2**20)
+                document_id = f"{self._name}-{first}-{number}"
+                result = await self._client.index(self._collection_id, document_id, blocks, timeout=1000)
+                self.memory.append(psutil.Process().memory_info().rss / 2**20)
                 return result.chunks_stored
 
+        work = documents(chunks, first)
         started = time.perf_counter()
-        stored = await asyncio.gather(*(index(number, blocks) for number, blocks in enumerate(work)))
-        seconds = time.perf_counter() - started
-        [item] = (await client.resolve(f"bench {provider}")).collections
+        stored = await asyncio.gather(*(one(number, blocks) for number, blocks in enumerate(work)))
+        self.seconds += time.perf_counter() - started
+        self.chunks += sum(stored)
+
+    @property
+    def rate(self) -> float:
+        """Chunks a second."""
+        return self.chunks / self.seconds
+
+
+@asynccontextmanager
+async def service(uri: str, provider: str, model: str = "") -> AsyncIterator[Service]:
+    """Run the service with a warm collection, and check at the end that the engine holds every chunk."""
+    async with serve_app(build, vector_store_uri=uri) as served:
+        client = Client(served.channel)
+        name = f"bench {provider}"
+        collection = await client.create(name, **settings(provider, model))
+        await client.index(collection.id, f"{provider}-warm", documents(PER_DOCUMENT, 10**6)[0])
+        running = Service(client, provider, collection.id)
+        yield running
+        [item] = (await client.resolve(name)).collections
         store = VectorStore(uri)
         rows = await store.count(item.space, f'collection_key == "{item.collection_key}"')
         await store.close()
-        assert rows == (await client.get(f"bench {provider}")).chunk_count > sum(stored)
-    return seconds, sum(stored), memory
+        assert rows == (await client.get(name)).chunk_count > running.chunks
 
 
-async def bare_engine(uri: str, source: str, chunks: int) -> float:
-    """Write the rows that the service wrote straight into the engine; return seconds."""
-    store = VectorStore(uri)
-    space = await store.ensure_space(384, 7)
-    stored = await store.query("chunks_384", f'collection_key == "{source}"', chunks)
-    vector = np.full(384, 1.0 / np.sqrt(384), dtype=np.float32)
-    rows = [Row(chunk, "bare:1", vector, lexical_text(chunk.text, "en")) for chunk in stored]
-    batches = [[encode_chunk(row, 384) for row in rows[n : n + 100]] for n in range(0, len(rows), 100)]
-    client = await store._connected()
-    queue: asyncio.Queue[list[dict[str, object]]] = asyncio.Queue()
-    for batch in batches:
-        queue.put_nowait(batch)
+class BareEngine:
+    """Writes rows made beforehand straight into the engine."""
 
-    async def write() -> None:
-        while not queue.empty():
-            await client.upsert(space, queue.get_nowait(), timeout=60)
+    def __init__(self, store: VectorStore, space: str) -> None:
+        self._store = store
+        self._space = space
+        self.seconds = 0.0
+        self.rows = 0
 
-    started = time.perf_counter()
-    await asyncio.gather(*(write() for _ in range(4)))
-    seconds = time.perf_counter() - started
-    assert await store.count(space, 'collection_key == "bare:1"') == len(rows)
-    await store.close()
-    return seconds
+    async def write(self, first: int, chunks: int) -> None:
+        """Write the rows that documents give, 100 at once, four under way."""
+        vector = np.full(384, 1.0 / np.sqrt(384), dtype=np.float32)
+        made = []
+        for blocks in documents(chunks, first):
+            document = document_pb2.Document(id=f"bare-{first}-{blocks[0].text}", revision=1, tenant_id="t")
+            drafter = Drafter(document, complete(collection_pb2.CollectionSettings(**settings("zero"))), no_vectors)
+            drafts = drafter.feed(blocks) + drafter.finish(document_pb2.ParsedMetadata(language="en"))
+            made += [encode_chunk(Row(draft.chunk, "bare:1", vector, draft.lexical_text), 384) for draft in drafts]
+        batches = deque(made[start : start + 100] for start in range(0, len(made), 100))
+        client = await self._store._connected()
+
+        async def work() -> None:
+            while batches:
+                await client.upsert(self._space, batches.popleft(), timeout=60)
+
+        started = time.perf_counter()
+        await asyncio.gather(*(work() for _ in range(4)))
+        self.seconds += time.perf_counter() - started
+        self.rows += len(made)
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows / self.seconds
+
+
+def no_vectors(texts: Sequence[str]) -> Vectors:
+    raise AssertionError("paragraphs need none")
 
 
 @pytest.fixture
@@ -163,20 +204,26 @@ def zero_cost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_against_the_bare_engine(tmp_path: Path, zero_cost: None) -> None:
     with running_engine(tmp_path) as uri:
-        print()
-        seconds, stored, memory = await through_the_service(uri, "zero", CHUNKS)
-        rate = stored / seconds
-        half = len(memory) // 2
-        growth = max(memory[half:]) - max(memory[:half])
-        print(f"zero-cost provider: {stored} chunks in {seconds:.1f} s, {rate:.0f} chunks/s")
-        print(f"memory: {max(memory):.0f} MiB at most, {growth:+.0f} MiB in the second half")
         store = VectorStore(uri)
-        [key] = {hit.collection_key for hit in await store.read("chunks_384", 'tenant_id == "t"', 1)}
+        bare = BareEngine(store, await store.ensure_space(384, 1))
+        await bare.write(10**7, PER_DOCUMENT)
+        bare.seconds = bare.rows = 0
+        share = CHUNKS // ROUNDS
+        # In turns, so that whatever else this machine does weighs on both alike.
+        async with service(uri, "zero") as zero:
+            for turn in range(ROUNDS):
+                await zero.index(turn * share, share)
+                await bare.write(10**8 + turn * share, share)
         await store.close()
-        bare = await bare_engine(uri, key, stored)
-        print(f"bare engine: {stored / bare:.0f} chunks/s; ratio {rate * bare / stored:.2f}")
-        seconds, stored, _ = await through_the_service(uri, "builtin", CHUNKS)
-        print(f"built-in embedder: {stored} chunks in {seconds:.1f} s, {stored / seconds:.0f} chunks/s")
+        async with service(uri, "builtin") as builtin:
+            await builtin.index(0, share * 2)
+    half = len(zero.memory) // 2
+    growth = max(zero.memory[half:]) - max(zero.memory[:half])
+    print(
+        f"\nzero-cost provider {zero.rate:.0f} chunks/s, bare engine {bare.rate:.0f}: ratio {zero.rate / bare.rate:.2f}"
+    )
+    print(f"{zero.chunks} chunks; memory {max(zero.memory):.0f} MiB at most, {growth:+.0f} MiB in the second half")
+    print(f"built-in embedder {builtin.rate:.0f} chunks/s")
 
 
 async def test_against_the_bare_model(tmp_path: Path) -> None:
@@ -184,15 +231,18 @@ async def test_against_the_bare_model(tmp_path: Path) -> None:
     folder = shared / "models" / "all-MiniLM-L6-v2-onnx" if shared else None
     if folder is None or not folder.is_dir():
         pytest.skip("the shared ONNX model is not beside the checkout")
-    texts = [b.text for blocks in documents(ONNX_CHUNKS) for b in blocks if b.kind == PARAGRAPH]
     model = OnnxEmbeddings(find_files(str(folder), None), str(folder), OnnxSettings())
-    await model.embed_documents(texts[:100])
-    started = time.perf_counter()
-    for first in range(0, len(texts), 100):
-        model.encode(texts[first : first + 100])
-    bare = len(texts) / (time.perf_counter() - started)
-    await model.close()
+    seconds, share = 0.0, max(PER_DOCUMENT, ONNX_CHUNKS // ROUNDS)
     with running_engine(tmp_path) as uri:
-        seconds, stored, _ = await through_the_service(uri, "onnx", ONNX_CHUNKS, str(folder))
-    rate = stored / seconds
-    print(f"\nbare model {bare:.1f} texts/s; through the service {rate:.1f}; ratio {rate / bare:.2f}")
+        async with service(uri, "onnx", str(folder)) as onnx:
+            for turn in range(ROUNDS):
+                await onnx.index(turn * share, share)
+                blocks = [b for document in documents(share, 10**8 + turn * share) for b in document]
+                texts = [f"{b.locator.heading_path[0]}\n{b.text}" for b in blocks if b.kind == PARAGRAPH]
+                started = time.perf_counter()
+                for first in range(0, len(texts), 100):
+                    model.encode(texts[first : first + 100])
+                seconds += time.perf_counter() - started
+    await model.close()
+    bare = share * ROUNDS / seconds
+    print(f"\nbare model {bare:.1f} texts/s, through the service {onnx.rate:.1f}: ratio {onnx.rate / bare:.2f}")

@@ -165,8 +165,9 @@ async def throughput(library: Library, queries: list[str], clients: int = 16, se
     return done / seconds
 
 
-async def test_memory_latency(uri: str, size: int = 10_000) -> None:
+async def test_memory_latency(uri: str) -> None:
     console = Console(width=110)
+    size = 10_000
     async with open_library(uri) as library:
         provider = await acreate(EmbeddingSettings())
         space = await library.store.ensure_message_space(provider.dimensions)

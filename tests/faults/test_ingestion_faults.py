@@ -147,7 +147,7 @@ async def test_a_cancelled_reading_frees_its_worker(client: Client, tmp_path: Pa
     stream.cancel()
     other = (await client.upload(SMALL)).document
     assert len((await client.parse(other.id))[0]) == 1  # with the only worker there is
-    await until(lambda: not any((tmp_path / "ingestion" / "spool").iterdir()))
+    await until(lambda: not any(path.is_file() for path in (tmp_path / "ingestion" / "spool").rglob("*")))
 
 
 async def test_files_of_a_crash_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

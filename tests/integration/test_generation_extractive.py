@@ -48,7 +48,8 @@ def measure(name: str, asked: Sequence[Asked]) -> Figures:
     figures = Figures(answered / count, answered_given / max(1, given), held / count, right / count)
     print(
         f"{name:28} {count:4} questions: answered {figures.answered:.3f} (of those whose passage was given "
-        f"{figures.answered_where_given:.3f}), answer held {figures.held:.3f}, first citation right {figures.first_right:.3f}"
+        f"{figures.answered_where_given:.3f}), answer held {figures.held:.3f}, "
+        f"first citation right {figures.first_right:.3f}"
     )
     return figures
 

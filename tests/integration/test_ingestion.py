@@ -81,7 +81,7 @@ async def stored(client: Client) -> list[str]:
     """Files that the service holds for the client: in the object store, and temporary ones of anyone."""
     settings = Settings()
     root = client.data_dir / "ingestion"
-    keys = [str(path) for path in (root / "spool").rglob("*")]
+    keys = [str(path) for path in (root / "spool").rglob("*") if path.is_file()]
     if settings.blob_url:
         store = from_url(settings.blob_url, client_options={"allow_http": True}, **settings.blob_options)
         keys += [one["path"] for one in await obstore.list(store).collect_async()]
@@ -168,6 +168,17 @@ async def test_duplicates_and_quota(client: Client) -> None:
     with pytest.raises(ResourceExhausted) as caught:
         await client.upload(b"One more.", max_documents=2)
     assert caught.value.reason == "QUOTA_EXCEEDED"
+
+
+async def test_quota_and_duplicates_hold_under_concurrency(client: Client) -> None:
+    same = await asyncio.gather(*(client.upload(TEXT, f"{number}.txt") for number in range(8)))
+    assert len({one.document.id for one in same}) == 1
+    assert sum(not one.duplicate for one in same) == 1
+    uploads = (client.upload(b"Text %d" % number, collection="full", max_documents=3) for number in range(8))
+    outcomes = await asyncio.gather(*uploads, return_exceptions=True)
+    assert sum(isinstance(one, ResourceExhausted) for one in outcomes) == 5
+    assert (await client.list(collection_ids=["full"])).total_size == 3
+    assert len(await stored(client)) == 4
 
 
 async def test_list_pages_and_filters(client: Client) -> None:

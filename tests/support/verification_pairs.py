@@ -320,6 +320,69 @@ _HELD_FR = {
 }
 
 
+_FRESH_EN = {
+    "The Delta ferry leaves Harwich at 22:15 and arrives in Hook of Holland at 08:00. Dogs travel free but must stay in the kennel area.": [
+        ("true", "The ferry departs from Harwich at 10:15 pm."),
+        ("true", "It arrives in Hook of Holland at 8 am."),
+        ("true", "Dogs travel free of charge."),
+        ("number", "The Delta ferry leaves Harwich at 21:15."),
+        ("entity", "The Delta ferry leaves Dover at 22:15."),
+        ("entity", "Cats travel free but must stay in the kennel area."),
+        ("negation", "Dogs do not travel free."),
+        ("unrelated", "The warranty covers spare parts."),
+    ],
+    "Model T3 consumes 18 kWh per 100 km and has a range of 420 km. Charging from 10 to 80 percent takes 28 minutes at a fast charger.": [
+        ("true", "The T3 has a range of 420 kilometres."),
+        ("true", "At a fast charger, charging from 10% to 80% takes 28 minutes."),
+        ("true", "Model T3 uses 18 kWh per 100 km."),
+        ("number", "Model T3 has a range of 240 km."),
+        ("number", "Charging from 10 to 80 percent takes 18 minutes."),
+        ("unit", "Model T3 has a range of 420 miles."),
+        ("unit", "Charging from 10 to 80 percent takes 28 hours."),
+        ("entity", "Model T5 has a range of 420 km."),
+        ("unrelated", "Meeting rooms are booked at the reception."),
+    ],
+    "Complaints must be answered in writing within five working days. The quality manager keeps a register of all complaints and reports on it every quarter.": [
+        ("true", "Written answers to complaints must be given within five working days."),
+        ("true", "A register of all complaints is kept by the quality manager."),
+        ("number", "Complaints must be answered within ten working days."),
+        ("entity", "The sales manager keeps a register of all complaints."),
+        ("negation", "Complaints need not be answered in writing."),
+        ("negation", "The quality manager does not keep a register of complaints."),
+        ("unrelated", "Snow is expected in the mountains."),
+    ],
+    "Exports to Brazil grew by 7% in 2022 but shrank by 4% in 2023, mainly because of higher freight rates.": [
+        ("true", "In 2022 exports to Brazil increased by 7 percent."),
+        ("true", "Exports to Brazil fell 4% in 2023."),
+        ("number", "Exports to Brazil grew by 4% in 2022."),
+        ("negation", "Exports to Brazil grew by 4% in 2023."),
+        ("entity", "Exports to Chile grew by 7% in 2022."),
+        ("negation", "Imports from Brazil grew by 7% in 2022."),
+    ],
+}
+_FRESH_FR = {
+    "Le ferry quitte Calais à 6h40 et la traversée dure 90 minutes. Les vélos voyagent gratuitement hors saison.": [
+        ("true", "Le ferry part de Calais à 6 h 40."),
+        ("true", "La traversée dure une heure et demie, soit 90 minutes."),
+        ("true", "Hors saison, les vélos voyagent gratuitement."),
+        ("number", "La traversée dure 60 minutes."),
+        ("unit", "La traversée dure 90 heures."),
+        ("entity", "Le ferry quitte Dunkerque à 6h40."),
+        ("negation", "Les vélos ne voyagent pas gratuitement hors saison."),
+        ("unrelated", "Le conseil se réunit en mairie."),
+    ],
+    "Chaque machine est révisée tous les six mois par un technicien agréé. Le rapport de révision est conservé pendant dix ans.": [
+        ("true", "Un technicien agréé révise chaque machine tous les six mois."),
+        ("true", "On conserve le rapport de révision dix ans."),
+        ("number", "Chaque machine est révisée tous les trois mois."),
+        ("unit", "Le rapport de révision est conservé pendant dix mois."),
+        ("entity", "Chaque véhicule est révisé tous les six mois."),
+        ("negation", "Le rapport de révision n'est pas conservé."),
+        ("unrelated", "Les billets sont en vente au guichet."),
+    ],
+}
+
+
 def _pairs(*tables: tuple[str, dict[str, list[tuple[str, str]]]]) -> tuple[Pair, ...]:
     return tuple(
         Pair(kind, language, statement, source)
@@ -329,6 +392,8 @@ def _pairs(*tables: tuple[str, dict[str, list[tuple[str, str]]]]) -> tuple[Pair,
     )
 
 
-# The checks were made with the first set in view; the second was written afterwards and never tuned on.
+# The checks were made with the first set in view. The second and third were written afterwards, each measured once
+# before anything was mended: precision 0.88 and recall 0.68 on the second, 1.00 and 0.73 on the third.
 PAIRS = _pairs(("en", _EN), ("fr", _FR))
 HELD_OUT = _pairs(("en", _HELD_EN), ("fr", _HELD_FR))
+FRESH = _pairs(("en", _FRESH_EN), ("fr", _FRESH_FR))

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - tables of cases
 """The rerankers: what each prefers, and how the endpoint's failures come back."""
 
 import asyncio

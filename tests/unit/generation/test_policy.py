@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - tables of cases
 """The answer policy: each rule, and that cutting the stream changes nothing."""
 
 import pytest

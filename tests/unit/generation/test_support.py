@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED, SUPPORT_WEAK, Support
 from footnote_generation.support import judge, prepare
-from support.verification_pairs import HELD_OUT, PAIRS, Pair
+from support.verification_pairs import FRESH, HELD_OUT, PAIRS, Pair
 
 KINDS = ("true", "number", "unit", "entity", "negation", "unrelated")
 
@@ -21,7 +21,7 @@ def measure(pairs: Sequence[Pair]) -> tuple[float, float, Counter[tuple[str, str
     return table["true", "SUPPORTED"] / supported, table["true", "SUPPORTED"] / true, table
 
 
-@pytest.mark.parametrize(("name", "pairs"), [("all", PAIRS + HELD_OUT), ("held out", HELD_OUT)])
+@pytest.mark.parametrize(("name", "pairs"), [("all", PAIRS + HELD_OUT + FRESH), ("later sets", HELD_OUT + FRESH)])
 def test_precision_and_recall_on_labelled_pairs(name: str, pairs: Sequence[Pair]) -> None:
     precision, recall, table = measure(pairs)
     print(f"\n{name}: {len(pairs)} pairs, SUPPORTED precision {precision:.3f}, recall {recall:.3f}")

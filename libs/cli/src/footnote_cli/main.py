@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from footnote_cli import eval as evaluate
-from footnote_cli.commands import ask, collections, conversations, documents, ingest, probe, search, serve, status
+from footnote_cli.commands import ask, collections, conversations, documents, ingest, keys, probe, search, serve, status
 
 app = typer.Typer(
     name="footnote",
@@ -24,6 +24,7 @@ app.command()(search.search)
 app.add_typer(collections.app, name="collections")
 app.add_typer(documents.app, name="documents")
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(keys.app, name="keys")
 app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)

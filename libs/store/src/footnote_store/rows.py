@@ -27,6 +27,7 @@ MAX_TEXT_BYTES = 65_535
 """The engine's limit for a text value."""
 
 CHUNK_OUTPUT = ["text", "lexical_text", "extra", "collection_key", "revision_key"]
+RANK_OUTPUT = ["tenant_id", "document_id", "collection_key", "revision_key", "created_at", "expires_at"]
 MESSAGE_OUTPUT = ["text", "extra", "tenant_id", "user_id"]
 
 
@@ -135,6 +136,15 @@ def decode_chunk(entity: Mapping[str, Any]) -> Chunk:
         raise InvalidArgument(f"row {entity.get('id', '')} cannot be read") from error
     chunk.text = entity["text"]
     return chunk
+
+
+def light_hit(entity: Mapping[str, Any], score: float) -> Hit:
+    """Return a hit that was read with RANK_OUTPUT: its chunk has id, document, dates and tenant, and nothing else."""
+    chunk = Chunk(id=entity["id"], tenant_id=entity["tenant_id"], document_id=entity["document_id"])
+    chunk.create_time.FromMilliseconds(entity["created_at"])
+    if entity["expires_at"] < FAR_FUTURE:
+        chunk.expire_time.FromMilliseconds(entity["expires_at"])
+    return Hit(chunk, score, entity["collection_key"], entity["revision_key"])
 
 
 def encode_message(row: MessageRow, dimensions: int) -> dict[str, Any]:

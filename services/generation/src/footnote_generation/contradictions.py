@@ -61,12 +61,12 @@ def _binding(claim: Analysed, given: Analysed) -> str:
         ]
         if not rivals:
             continue
-        near = max(_nearness(claim, given, item) for item in matches)
+        near = max(_nearness(claim, quantity, given, item) for item in matches)
         # What the statement begins with is what it is about: if that stands beside its number, all is well.
         if any(_begins_beside(claim, given, item) for item in matches):
             continue
         for rival in rivals:
-            if _nearness(claim, given, rival) > near + 0.34:
+            if _nearness(claim, quantity, given, rival) > near + 0.34:
                 return f"the source gives {rival.text} for this, not {quantity.text}"
     return ""
 
@@ -80,7 +80,7 @@ def _begins_beside(claim: Analysed, given: Analysed, quantity: Quantity) -> bool
     return False
 
 
-def _nearness(claim: Analysed, given: Analysed, quantity: Quantity) -> float:
+def _nearness(claim: Analysed, claimed: Quantity, given: Analysed, quantity: Quantity) -> float:
     """How much of what sets numbers of a stretch apart stands beside one of them: words that the claim shares.
 
     A word counts for the number that it is nearest to, fully in the same clause and by half in another.
@@ -104,6 +104,13 @@ def _nearness(claim: Analysed, given: Analysed, quantity: Quantity) -> float:
         if nearest is quantity:
             seen.add(word.stems[0])
             total += 1.0 if word.clause == clause else 0.5
+    for other in given.quantities:
+        # Another figure of the statement in the same clause ("4% in 2023") speaks for this one too.
+        if other is not quantity and any(
+            item is not claimed and same_value(item, other) and same_dimension(item, other) for item in claim.quantities
+        ):
+            place = next((word.clause for word in given.words if word.start >= other.start), -1)
+            total += 1.0 if place == clause else 0.0
     return total
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -97,16 +98,19 @@ class Generator:
                         break
                     if first_token is None:
                         first_token = perf_counter() - started
-                    for out in self._take(state, event):
+                    # Checking a finished sentence is CPU work of some milliseconds: not on the event loop.
+                    ends = any(char in _ENDS for char in event.text)
+                    taken = await asyncio.to_thread(self._take, state, event) if ends else self._take(state, event)
+                    for out in taken:
                         yield out
             except Exception:
                 # What the model said before it failed is shown; the error then says that it is not whole.
-                for out in self._rest(state):
+                for out in await asyncio.to_thread(self._rest, state):
                     yield out
                 raise
-        for out in self._rest(state):
+        for out in await asyncio.to_thread(self._rest, state):
             yield out
-        yield Completed(self._answer(state, provider, finished), first_token)
+        yield Completed(await asyncio.to_thread(self._answer, state, provider, finished), first_token)
 
     def _start(self, request: ModelRequest, strict: bool) -> _Answering:
         warnings: list[str] = []

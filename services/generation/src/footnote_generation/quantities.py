@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from footnote_text.lexical import is_unspaced, terms
@@ -208,17 +208,18 @@ def _build(match: re.Match[str], text: str, readings: frozenset[float], worded: 
 @lru_cache(maxsize=4096)
 def find(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a text in order, without overlaps; "one" and "un" are left out as too often mere articles."""
-    found = _dates(text)
+    digits = any(char.isdigit() for char in text)
+    found = _dates(text) if digits else []
     taken = [(item.start, item.end) for item in found]
 
     def free(start: int, end: int) -> bool:
         return all(end <= left or start >= right for left, right in taken)
 
-    for item in _clocks(text):
+    for item in _clocks(text) if digits else ():
         if free(item.start, item.end):
             found.append(item)
             taken.append((item.start, item.end))
-    for match in _QUANTITY.finditer(text):
+    for match in _QUANTITY.finditer(text) if digits else ():
         # A digit inside a name ("C12", "COVID-19") is part of that name.
         before = text[: match.start("number")][-2:]
         if before and (
@@ -236,7 +237,24 @@ def find(text: str) -> tuple[Quantity, ...]:
             item = _build(match, text, frozenset([_word_value(match["words"])]), worded=True)
             found.append(item)
             taken.append((item.start, item.end))
-    return tuple(sorted(found, key=lambda item: item.start))
+    return _share_units(text, sorted(found, key=lambda item: item.start))
+
+
+_RANGE = re.compile(r"\s*(?:-|–|to|and|à|et|bis|or|ou)\s*", re.IGNORECASE)
+
+
+def _share_units(text: str, found: list[Quantity]) -> tuple[Quantity, ...]:
+    """Give the first number of a range the unit of the second: "from 10 to 80 percent"."""
+    for index in range(len(found) - 2, -1, -1):
+        left, right = found[index], found[index + 1]
+        if left.dimension or not right.dimension or right.dimension in {"date", "year", "clock", "ordinal"}:
+            continue
+        if _RANGE.fullmatch(text[left.end : right.start]):
+            unit = re.sub(r"^[^a-zA-Z°%€$£À-ÿ]+", "", right.text)
+            _, factor = UNITS.get(unit.lower(), ("", 1.0))
+            values = frozenset(round(value * factor, 9) for value in left.values)
+            found[index] = replace(left, values=values, dimension=right.dimension, noun="")
+    return tuple(found)
 
 
 def same_value(claimed: Quantity, given: Quantity) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from footnote_generation.words import Analysed, Word, analyse
 SUPPORTED_AT = 0.66
 WEAK_AT = 0.34
 _MAX_WINDOW = 3
+_CENTRES = 5
 _MAX_SOURCE = 12_000
 # A name weighs more than another word, a word such as "indicates" less.
 _NAME, _WORD, _LIGHT, _QUANTITY = 1.5, 1.0, 0.25, 1.5
@@ -131,6 +133,9 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
     Stretches of one to three sentences are tried from the best covered on; a contradiction in all good ones makes the
     statement UNSUPPORTED, one in the best alone still leaves the others to speak for it.
     """
+    whole = _verbatim(claim_text, evidence)
+    if whole is not None:
+        return Verdict(SUPPORT_SUPPORTED, 1.0, *whole)
     claim_language = languages.detect(claim_text, (evidence.language or "en",))
     foreign = bool(claim_language and evidence.language and claim_language != evidence.language)
     claim = analyse(claim_text, evidence.language)
@@ -167,17 +172,55 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
 
 
 def _windows(claim: Analysed, evidence: Evidence) -> list[_Window]:
-    """Stretches of sentences, best covered first; a longer one must cover more to go before a shorter."""
-    found: list[_Window] = []
+    """Return stretches of sentences, best covered first; a longer one must cover more to go before a shorter.
+
+    Longer ones are built around the best single sentences only: what none of those covers, no stretch does.
+    """
     spans = evidence.spans
-    for first in range(len(spans)):
-        for last in range(first, min(first + _MAX_WINDOW, len(spans))):
-            start, end = spans[first][0], spans[last][1]
-            given = analyse(evidence.text[start:end], evidence.language)
-            score, _ = coverage(claim, given, evidence.context)
-            if score > 0:
-                found.append(_Window(start, end, score, first, last))
+    singles = [_window(claim, evidence, index, index) for index in range(len(spans))]
+    found = [window for window in singles if window.score > 0]
+    found.sort(key=lambda item: -item.score)
+    seen: set[tuple[int, int]] = set()
+    for centre in [window.first for window in found[:_CENTRES]]:
+        for first in range(max(0, centre - _MAX_WINDOW + 1), centre + 1):
+            for last in range(max(centre, first + 1), min(first + _MAX_WINDOW, len(spans))):
+                if (first, last) not in seen:
+                    seen.add((first, last))
+                    found.append(_window(claim, evidence, first, last))
     return sorted(found, key=lambda item: (-round(item.score - 0.04 * (item.last - item.first), 4), item.start))
+
+
+def _window(claim: Analysed, evidence: Evidence, first: int, last: int) -> _Window:
+    start, end = evidence.spans[first][0], evidence.spans[last][1]
+    score, _ = coverage(claim, analyse(evidence.text[start:end], evidence.language), evidence.context)
+    return _Window(start, end, score, first, last)
+
+
+# What a quoted sentence may leave off; a condition ("if approved, …") it may not.
+_LEADING = (
+    r"(?:[-*•\d.)\s]*)(?:(?:however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently"
+    r"|nevertheless|meanwhile|for example|for instance|as a result|cependant|toutefois|de plus|en outre|par ailleurs"
+    r"|ainsi|par conséquent|néanmoins|par exemple|en effet|or|donc),\s+)?"
+)
+
+
+def _verbatim(claim_text: str, evidence: Evidence) -> tuple[int, int] | None:
+    """Return where a statement stands word for word as whole sentences, a leading "However," aside.
+
+    Part of a sentence is not enough: what stands before it may deny it.
+    """
+    words = re.findall(r"\w+", claim_text)
+    if len(words) < 3:
+        return None
+    pattern = re.compile(_LEADING + r"\W*" + r"\W+".join(map(re.escape, words)) + r"\W*", re.IGNORECASE)
+    cut_short = claim_text.rstrip().endswith("…")
+    for start, _ in evidence.spans:
+        match = pattern.match(evidence.text, start)
+        if match is not None and (
+            cut_short or any(end <= match.end() and end > match.end() - 8 for _, end in evidence.spans)
+        ):
+            return start, match.end()
+    return None
 
 
 def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[_Window]) -> Verdict:

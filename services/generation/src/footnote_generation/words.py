@@ -57,7 +57,16 @@ class Analysed:
         return [word for word in self.words if word.stems and not word.in_quantity]
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=50_000)
+def _token(token: str, language: str) -> tuple[str, bool, tuple[str, ...], tuple[str, ...]]:
+    """Return a token folded, whether it denies, its stems as a name, and its stems as an ordinary word."""
+    plain = fold(token)
+    named = tuple(terms(token, language))
+    common = (tuple(terms(irregular().get(plain, token), language)) or (plain,)) if named else ()
+    return plain, plain in NEGATIONS or bool(_NEGATION.search(token)), named, common
+
+
+@lru_cache(maxsize=4096)
 def analyse(text: str, language: str) -> Analysed:
     """Take a text apart. `language` is the stemmer's; it should be the same for texts to be compared."""
     quantities = find(text)
@@ -70,10 +79,11 @@ def analyse(text: str, language: str) -> Analysed:
         token = match.group()
         while clause < len(clause_marks) and clause_marks[clause] <= start:
             clause += 1
-        plain = fold(token)
-        denies = (plain in NEGATIONS or bool(_NEGATION.search(token))) and not any(a <= start < b for a, b in harmless)
-        opening = bool(_SENTENCE_START.search(text[max(0, start - 3) : start])) or start == 0
-        capital = token[0].isupper() and (not opening or any(char.isupper() for char in token[1:]))
+        _, denies, named, common = _token(token, language)
+        denies = denies and not any(a <= start < b for a, b in harmless)
+        capital = token[0].isupper()
+        if capital and (start == 0 or _SENTENCE_START.search(text[max(0, start - 3) : start])):
+            capital = any(char.isupper() for char in token[1:])
         counted = any(item.start <= start < item.end for item in quantities)
         if len(token) > 2 and is_unspaced(token[0]):
             # No spaces between words: every pair of characters stands for one.
@@ -91,8 +101,6 @@ def analyse(text: str, language: str) -> Analysed:
                 for i in range(len(token) - 1)
             )
             continue
-        stems = tuple(terms(token, language))
-        if stems and not capital:
-            stems = tuple(terms(irregular().get(plain, token), language)) or (plain,)
+        stems = named if capital else common
         words.append(Word(start, end, token, stems, capital and bool(stems), denies, clause, counted))
     return Analysed(text, tuple(words), frozenset(stem for word in words for stem in word.stems), quantities)

@@ -53,5 +53,5 @@ async def build(runtime: Runtime) -> App:
         servicers=[(add_IngestionServiceServicer_to_server, IngestionServicer(catalog, extraction), _SERVICE)],
         ready=ready,
         start=[warm, sweeper.start],
-        close=[sweeper.stop, inspectors.close, readers.close, database.close],
+        close=[sweeper.stop, inspectors.close, readers.close, database.close, lambda: spool.remove(scratch)],
     )

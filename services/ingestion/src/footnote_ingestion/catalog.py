@@ -19,11 +19,10 @@ from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_ingestion import lifecycle, spool
-from footnote_ingestion.adapters.blobs import new_key
-from footnote_ingestion.adapters.records import Stored, now_micros
 from footnote_ingestion.failures import INTERNAL, ParseError
+from footnote_ingestion.model import ListQuery, Stored, new_key, now_micros
 from footnote_ingestion.parsers.base import Limits
-from footnote_ingestion.ports import Documents, Files, ListQuery, Readers
+from footnote_ingestion.ports import Documents, Files, Readers
 from footnote_ingestion.sniff import FileType
 from footnote_ingestion.worker.wire import Job
 

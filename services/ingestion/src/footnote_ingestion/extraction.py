@@ -19,9 +19,9 @@ from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
 
-from footnote_ingestion.adapters.records import Stored, now_micros
 from footnote_ingestion.catalog import file_error
 from footnote_ingestion.failures import ParseError
+from footnote_ingestion.model import Stored, now_micros
 from footnote_ingestion.parsers import VERSION
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.ports import Documents, Files, Readers

@@ -7,11 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
-from footnote_ingestion.adapters.documents import ListQuery
-from footnote_ingestion.adapters.records import Stored
+from footnote_ingestion.model import ListQuery, Stored
 from footnote_ingestion.worker.wire import Job
-
-__all__ = ["Documents", "Files", "ListQuery", "Readers"]
 
 
 class Documents(Protocol):

@@ -15,7 +15,7 @@ from footnote_kit.errors import InvalidArgument
 from footnote_ingestion.catalog import Catalog, NewFile
 from footnote_ingestion.extraction import Extraction
 from footnote_ingestion.lifecycle import Move
-from footnote_ingestion.ports import ListQuery
+from footnote_ingestion.model import ListQuery
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_ID = 200

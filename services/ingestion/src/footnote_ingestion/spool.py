@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import shutil
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from uuid import uuid4
 from footnote_kit.errors import InvalidArgument
 
 _BUFFER = 1024 * 1024
+_STALE_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,18 @@ class Received:
 
 
 def prepare(folder: Path) -> Path:
-    """Make the folder, empty: what a killed process has left there is of no use."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
+    """Make a folder of this process's own in `folder`; what killed processes have left there for a day goes."""
+    own = folder / uuid4().hex
+    own.mkdir(parents=True)
+    for other in folder.iterdir():  # other replicas may share the disk: theirs are younger
+        if other.stat().st_mtime < time.time() - _STALE_SECONDS:
+            shutil.rmtree(other, ignore_errors=True)
+    return own
+
+
+async def remove(folder: Path) -> None:
+    """Remove the folder that `prepare` has made."""
+    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 @asynccontextmanager

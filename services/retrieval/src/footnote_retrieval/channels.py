@@ -151,31 +151,25 @@ class Channels:
         return await breaker.call(lambda: self._embedder.embed_query(embedding, text), self._settings.embed_timeout)
 
     async def _all_groups(self, plan: Plan, channel: Channel.ValueType, findings: Findings) -> list[list[Hit]]:
-        return list(
-            await asyncio.gather(
-                *(
-                    self._one(
-                        group, plan, channel, conjunction([group.scope(plan.now), plan.filter]), plan.limit, findings
-                    )
-                    for group in plan.groups
-                )
-            )
-        )
+        return list(await asyncio.gather(*(self._one(group, plan, channel, findings) for group in plan.groups)))
 
-    async def _one(
-        self, group: Group, plan: Plan, channel: Channel.ValueType, expr: str, limit: int, findings: Findings
-    ) -> list[Hit]:
+    async def _one(self, group: Group, plan: Plan, channel: Channel.ValueType, findings: Findings) -> list[Hit]:
+        """Search one group; the passages themselves are loaded later, for the few that matter."""
+        expr = conjunction([group.scope(plan.now), plan.filter])
         if channel == Channel.CHANNEL_DENSE:
             vector = findings.vectors[group.embedding_key].vector
             timeout = self._settings.dense_timeout
             if len(vector) != int(group.space.rsplit("_", 1)[-1]):
                 return []  # a vector of the caller's for another collection
             return await self.breaker("dense search").call(
-                lambda: self._store.search_dense(group.space, vector, expr, limit, timeout), timeout
+                lambda: self._store.search_dense(group.space, vector, expr, plan.limit, timeout, payload=False), timeout
             )
         timeout = self._settings.lexical_timeout
         return await self.breaker("full text search").call(
-            lambda: self._store.search_lexical(group.space, plan.lexical_query, expr, limit, timeout), timeout
+            lambda: self._store.search_lexical(
+                group.space, plan.lexical_query, expr, plan.limit, timeout, payload=False
+            ),
+            timeout,
         )
 
     def _collect(
@@ -217,14 +211,38 @@ class Channels:
         self, group: Group, plan: Plan, channel: Channel.ValueType, missing: Sequence[Candidate], findings: Findings
     ) -> None:
         by_id = {candidate.hit.chunk.id: candidate for candidate in missing}
-        expr = f"id in [{', '.join(map(quote, by_id))}]"
         try:
-            hits = await self._one(group, plan, channel, expr, len(by_id), findings)
+            if channel == Channel.CHANNEL_LEXICAL:
+                found = await self._store.score_lexical(
+                    group.space, plan.lexical_query, list(by_id), self._settings.lexical_timeout
+                )
+                for chunk_id, score in found.items():
+                    by_id[chunk_id].lexical = score
+                return
+            vector = findings.vectors[group.embedding_key].vector
+            if len(vector) == int(group.space.rsplit("_", 1)[-1]):
+                found = await self._store.score_dense(group.space, vector, list(by_id), self._settings.dense_timeout)
+                for chunk_id, score in found.items():
+                    by_id[chunk_id].dense = score
         except FootnoteError as error:
             _log.warning("score_fetch_failed", error=error.message)
-            return
-        for hit in hits:
-            if channel == Channel.CHANNEL_DENSE:
-                by_id[hit.chunk.id].dense = hit.score
-            else:
-                by_id[hit.chunk.id].lexical = hit.score
+
+    async def load(self, candidates: Sequence[Candidate], now: float, clock: Clock) -> list[Candidate]:
+        """Read the passages of candidates; those gone meanwhile, or outside the scope, are left out."""
+        by_group: dict[int, list[Candidate]] = {}
+        for candidate in candidates:
+            by_group.setdefault(id(candidate.group), []).append(candidate)
+        loaded: dict[str, Hit] = {}
+        with clock.step("load"):
+            for members in by_group.values():
+                group = members[0].group
+                expr = f"id in [{', '.join(quote(member.hit.chunk.id) for member in members)}]"
+                hits = await self._store.read(group.space, expr, len(members), 0, self._settings.read_timeout)
+                loaded.update((hit.chunk.id, hit) for hit in hits if group.allows(hit, now))
+        kept = []
+        for candidate in candidates:
+            hit = loaded.get(candidate.hit.chunk.id)
+            if hit is not None:
+                candidate.hit = hit
+                kept.append(candidate)
+        return kept

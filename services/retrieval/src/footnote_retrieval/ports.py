@@ -36,14 +36,28 @@ class Collections(Protocol):
 class ChunkStore(Protocol):
     """The part of the vector store that retrieval reads; raises Unavailable when it does not answer."""
 
-    async def search_dense(self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0) -> list[Hit]:
+    async def search_dense(
+        self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0, *, payload: bool = True
+    ) -> list[Hit]:
         """Find the nearest chunks by cosine."""
         ...
 
     async def search_lexical(
-        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0
+        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0, *, payload: bool = True
     ) -> list[Hit]:
         """Find the best chunks by BM25."""
+        ...
+
+    async def score_dense(
+        self, space: str, vector: Vector, ids: Sequence[str], timeout: float = 10.0
+    ) -> dict[str, float]:
+        """Return the cosine of these chunks to a vector."""
+        ...
+
+    async def score_lexical(
+        self, space: str, lexical_query: str, ids: Sequence[str], timeout: float = 10.0
+    ) -> dict[str, float]:
+        """Return the BM25 score of these chunks, where there is one."""
         ...
 
     async def read(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Hit]:

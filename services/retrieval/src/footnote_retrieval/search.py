@@ -16,7 +16,7 @@ from footnote_kit.telemetry import counter, span
 from footnote_store.filters import ALL, And, any_of, both, compile_expr, conjunction
 from footnote_text.lexical import terms
 
-from footnote_retrieval import adjust, expand, fusion, query
+from footnote_retrieval import adjust, expand, fusion, proximity, query
 from footnote_retrieval.affinity import affinities, apply_affinity
 from footnote_retrieval.channels import Channels, Findings, Plan
 from footnote_retrieval.files import FileIndex, NamedFile, named_files
@@ -36,6 +36,7 @@ _log = get_logger("footnote.retrieval.search")
 _FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
 _VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
 _HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
+_SPARE = 10  # passages read beyond those wanted, since repetitions will be left out
 
 
 class Searcher:
@@ -85,8 +86,8 @@ class Searcher:
         )
         findings, strategy, reason = await self._run(plan, understood, strategy, reason, settings, clock)
         affinity = affinities(request.query, understood.language, filenames)
-        ranked = await self._rank(plan, findings, strategy, settings, affinity, clock)
         wanted = request.offset + settings.limit
+        ranked = await self._rank(plan, findings, strategy, settings, affinity, files, wanted, clock)
         with clock.step("select"):
             keep = len(ranked) if len(files) > 1 else wanted
             ranked = adjust.without_repetitions(ranked, keep, self._settings.near_duplicate)
@@ -137,7 +138,7 @@ class Searcher:
 
     async def _rank(
         self, plan: Plan, findings: Findings, strategy: SearchStrategy.ValueType, settings: Effective,
-        affinity: Mapping[str, float], clock: Clock,
+        affinity: Mapping[str, float], files: Sequence[NamedFile], wanted: int, clock: Clock,
     ) -> list[Candidate]:  # fmt: skip
         """Give every candidate its score and sort."""
         both_ran = strategy == _HYBRID and not findings.dense_failed and not findings.lexical_failed
@@ -151,6 +152,14 @@ class Searcher:
                 _single(candidates)
             for run in findings.runs:
                 run.weight = _mean_weight(candidates, run.channel)
+            candidates = self._head(candidates, affinity, wanted, files)
+        try:
+            candidates = await self._channels.load(candidates, plan.now, clock)
+        except FootnoteError as error:
+            detail = error.message
+            findings.degradations[:] = [degradation("STORE_UNAVAILABLE", "No documents could be searched.", detail)]
+            return []
+        with clock.step("adjust"):
             if strategy != _VECTOR and not settings.rrf:
                 adjust.order(candidates)
                 adjust.apply_proximity(candidates, plan.lexical_query.split())
@@ -159,6 +168,25 @@ class Searcher:
             adjust.apply_recency(candidates, settings.recency_weight, settings.half_life, plan.now)
             adjust.order(candidates)
         return candidates
+
+    def _head(
+        self, candidates: list[Candidate], affinity: Mapping[str, float], wanted: int,
+        files: Sequence[NamedFile],
+    ) -> list[Candidate]:  # fmt: skip
+        """Return the candidates whose passages are worth reading: the best, some to spare, one of each named file."""
+        weight = self._settings.file_name_weight
+        ordered = sorted(
+            candidates,
+            key=lambda c: -(c.score + weight * affinity.get(c.hit.chunk.document_id, 0.0)),
+        )
+        size = max(proximity.TOP, wanted + _SPARE)
+        head = ordered[:size]
+        if len(files) > 1:
+            there = {candidate.hit.chunk.document_id for candidate in head}
+            for file in files:
+                if not there.intersection(file.document_ids):
+                    head += [c for c in ordered[size:] if c.hit.chunk.document_id in file.document_ids][:1]
+        return head
 
     def _fuse(self, candidates: list[Candidate], findings: Findings, settings: Effective) -> None:
         """Fuse per embedding model: cosines of different models do not compare."""

@@ -12,7 +12,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_RETRIEVAL_")
 
     candidates: int = Field(
-        default=100, ge=10, le=1000, description="Candidates that each channel brings before fusion."
+        default=60, ge=10, le=1000, description="Candidates that each channel brings before fusion."
     )
     embed_timeout: float = Field(default=5.0, gt=0, description="Longest wait for the query's vector.")
     dense_timeout: float = Field(default=2.0, gt=0, description="Longest wait for the dense channel.")

@@ -22,6 +22,8 @@ from footnote_cli.render.text import elapsed, plural
 from footnote_cli.session import Session
 from footnote_cli.values import parse_duration, parse_metadata
 
+_DEFAULT = "default"
+
 
 @connected("footnote ingest")
 async def ingest(
@@ -32,7 +34,7 @@ async def ingest(
     collection: Annotated[
         str,
         typer.Option("--collection", "-c", metavar="NAME", help="Collection to put them in; made if it isn't there."),
-    ] = "default",
+    ] = _DEFAULT,
     create: Annotated[bool, typer.Option("--create/--no-create", help="Make the collection if it isn't there.")] = True,
     tag: Annotated[
         list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag for every file; may be given several times.")
@@ -84,6 +86,8 @@ async def _ensure_collection(session: Session, name: str, create: bool) -> bool:
             raise
     else:
         return False
+    if name == _DEFAULT:
+        return False  # the server makes this one with the first upload, also for those who may make no other
     try:
         await session.call(session.stub.CreateCollection, CreateCollectionRequest(collection=Collection(name=name)))
     except CommandError as error:

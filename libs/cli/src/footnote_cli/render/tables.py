@@ -174,6 +174,16 @@ def health(response: GetHealthResponse) -> Table:
     return result
 
 
+def keys(items: Iterable[Mapping[str, str]]) -> Table:
+    """Return API keys: whose they are, what they may do, and until when."""
+    result = table("Id", "Name", "Tenant", "User", "Role", "State")
+    for item in items:
+        ends = item["expire_time"] and f"until {item['expire_time']}"
+        state = Text("revoked", style="red") if item["revoke_time"] else Text(ends or "valid", style="green")
+        result.add_row(item["id"], Text(item["name"]), item["tenant_id"], item["user_id"], item["role"], state)
+    return result
+
+
 def fields(values: Mapping[str, str]) -> Table:
     """Return names and values in two columns."""
     result = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))

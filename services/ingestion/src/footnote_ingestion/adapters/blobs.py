@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from uuid import uuid4
 
 import obstore
 from footnote_kit.errors import Unavailable
@@ -91,17 +89,3 @@ class Blobs:
         except (BaseError, OSError):
             return "the file store does not answer"
         return None
-
-
-def new_key(tenant_id: str, user_id: str) -> str:
-    """Return a fresh key `uploads/{tenant}/{user}/{yyyy-mm-dd}/{uuid}`; ids other than plain words as hashes."""
-    day = datetime.now(UTC).date().isoformat()
-    return f"uploads/{_segment(tenant_id)}/{_segment(user_id)}/{day}/{uuid4().hex}"
-
-
-def _segment(value: str) -> str:
-    """`value` as one path segment that no client can steer; different values give different segments."""
-    plain = value.isascii() and value.replace("-", "").replace("_", "").isalnum() and value == value.lower()
-    if plain and len(value) <= 64 and not value.startswith(("-", "h_")):
-        return value
-    return "h_" + hashlib.sha256(value.encode("utf-8", errors="surrogatepass")).hexdigest()[:40]

@@ -7,28 +7,15 @@ import binascii
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
-from footnote.types.v1.document_pb2 import DocumentState
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound, ResourceExhausted
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_ingestion.adapters.database import Database
-from footnote_ingestion.adapters.records import Stored, from_row, now_micros, state_name, to_row
+from footnote_ingestion.adapters.records import from_row, state_name, to_row
 from footnote_ingestion.adapters.schema import documents, doomed_blobs
-
-
-@dataclass(frozen=True, slots=True)
-class ListQuery:
-    """Which documents to list; `tenant_id` "" means all tenants. Empty filters let everything pass."""
-
-    tenant_id: str
-    collection_ids: Sequence[str] = ()
-    states: Sequence[DocumentState.ValueType] = ()
-    filename_contains: str = ""
-    page_size: int = 100
-    page_token: str = ""
+from footnote_ingestion.model import ListQuery, Stored, now_micros
 
 
 class DocumentTable:

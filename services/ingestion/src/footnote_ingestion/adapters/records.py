@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, FailureReason, Structure
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.timestamp_pb2 import Timestamp
 from sqlalchemy import RowMapping
+
+from footnote_ingestion.model import Stored
 
 _STATE = "DOCUMENT_STATE_"
 _REASON = "FAILURE_REASON_"
@@ -21,25 +21,6 @@ _PLAIN = (
 )
 _LISTS = ("authors", "keywords", "tags")
 _TIMES = ("create_time", "update_time", "index_time", "file_time", "expire_time")
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A document and what only this service knows of it: keys of its file and of its parsed blocks ("" for none)."""
-
-    document: Document
-    blob_key: str
-    parsed_key: str
-    version: int
-
-    def blob_keys(self) -> list[str]:
-        """All keys that belong to it."""
-        return [key for key in (self.blob_key, self.parsed_key) if key]
-
-
-def now_micros() -> int:
-    """Microseconds since 1970."""
-    return int(datetime.now(UTC).timestamp() * 1_000_000)
 
 
 def state_name(state: DocumentState.ValueType) -> str:

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import docx
 from docx.document import Document
 from docx.opc.exceptions import PackageNotFoundError
+from docx.opc.part import PartFactory
+from docx.package import Package
+from docx.parts.document import DocumentPart
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.failures import CORRUPT, ParseError
@@ -28,6 +30,9 @@ from footnote_ingestion.parsers.tables import header_depth, row_text
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _HEADING = re.compile(r"(?:heading|titre|überschrift|título|intestazione|kop)\s*(\d)", re.IGNORECASE)
+# Documents with macros and templates are documents too; the macros are not read.
+for _kind in ("ms-word.document.macroEnabled", "openxmlformats-officedocument.wordprocessingml.template"):
+    PartFactory.part_type_for[f"application/vnd.{_kind}.main+xml"] = DocumentPart
 _NOTE_PARTS = ("/footnotes", "/endnotes")
 
 
@@ -55,8 +60,9 @@ class DocxParser:
 
 def _open(path: Path) -> Document:
     try:
-        return docx.Document(str(path))
-    except (PackageNotFoundError, KeyError, ValueError, etree.XMLSyntaxError) as error:
+        document: Document = Package.open(str(path)).main_document_part.document
+        return document
+    except (PackageNotFoundError, KeyError, ValueError, AttributeError, etree.XMLSyntaxError) as error:
         raise ParseError(CORRUPT, "The Word document is damaged and cannot be opened.") from error
 
 

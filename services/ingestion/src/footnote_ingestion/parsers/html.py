@@ -94,7 +94,8 @@ _INLINE = frozenset(
     ]
 )
 _CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
-_MAX_DEPTH = 400
+# Beyond it the text is taken as it comes: each level costs three Python frames.
+_MAX_DEPTH = 150
 
 
 class HtmlParser:

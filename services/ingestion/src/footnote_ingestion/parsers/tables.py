@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from footnote.types.v1.locator_pb2 import Anchor, SheetLocator
-
-from footnote_ingestion.parsers.base import anchor
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d\s.,:/%-]*\)?%?")
 
@@ -47,24 +46,34 @@ def header_depth(rows: Sequence[Sequence[str]]) -> int:
     return 1 if len(set(first)) == len(first) else 0
 
 
-def cell_name(row: int, column: int) -> str:
-    """A1 name of a cell; row and column count from 0."""
+@lru_cache(maxsize=1024)
+def _letters(column: int) -> str:
     letters = ""
     column += 1
     while column:
         column, rest = divmod(column - 1, 26)
         letters = chr(65 + rest) + letters
-    return f"{letters}{row + 1}"
+    return letters
+
+
+def cell_name(row: int, column: int) -> str:
+    """Return the A1 name of a cell; row and column count from 0."""
+    return f"{_letters(column)}{row + 1}"
 
 
 def cell_range(sheet: str, row: int, first: int, last: int) -> SheetLocator:
-    """Locator of the cells `first`..`last` (from 0) of a row."""
+    """Return the locator of the cells `first`..`last` (from 0) of a row."""
     start, end = cell_name(row, first), cell_name(row, last)
     return SheetLocator(sheet=sheet, range=start if start == end else f"{start}:{end}")
 
 
 def cell_anchors(sheet: str, row: int, offset: int, spans: Sequence[tuple[int, int, int]]) -> list[Anchor]:
-    """Anchors of the values of a row; `offset` is the sheet's column of index 0."""
-    return [
-        anchor(start, end, cell_range(sheet, row, offset + column, offset + column)) for column, start, end in spans
-    ]
+    """Return the anchors of the values of a row; `offset` is the sheet's column of index 0."""
+    anchors = []
+    for column, start, end in spans:  # set in place: a large table has millions of these
+        one = Anchor()
+        one.span.start, one.span.end = start, end
+        place = one.locator.sheet
+        place.sheet, place.range = sheet, f"{_letters(offset + column)}{row + 1}"
+        anchors.append(one)
+    return anchors

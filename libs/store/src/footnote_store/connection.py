@@ -1,0 +1,139 @@
+"""The connection to the vector database: made when needed, every call under a deadline, a span and our errors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+from footnote_kit import names
+from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_kit.telemetry import histogram, span
+from opentelemetry.trace import SpanKind
+from pymilvus import AsyncMilvusClient
+from pymilvus.exceptions import MilvusException
+
+_CONNECT_TIMEOUT = 5.0
+# It logs every failed call with a stack trace, and ours are reported by the callers.
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+
+
+class SpaceMissing(Unavailable):
+    """Nothing was ever written to this physical collection, so a reader finds nothing in it."""
+
+    default_reason = "STORE_UNAVAILABLE"
+
+
+class Connection:
+    """A client of the database, connected at the first call and again after a break."""
+
+    def __init__(self, uri: str, token: str = "") -> None:
+        self._uri = uri
+        self._token = token
+        self._client: AsyncMilvusClient | None = None
+        self._embedded = True
+        self._connecting = asyncio.Lock()
+        self._spaces: set[str] = set()
+
+    async def health(self, timeout: float = 3.0) -> dict[str, Any]:
+        """Ask the store for its collections and their sizes; raises Unavailable when it does not answer."""
+
+        async def look(client: AsyncMilvusClient) -> dict[str, int]:
+            names = await client.list_collections(timeout=timeout)
+            stats = [await client.get_collection_stats(name, timeout=timeout) for name in names]
+            return {name: int(stat["row_count"]) for name, stat in zip(names, stats, strict=True)}
+
+        started = time.perf_counter()
+        rows = await self._call("health", "", timeout, look)
+        return {
+            "healthy": True,
+            "engine": "embedded" if self._embedded else "server",
+            "collections": len(rows),
+            "rows": rows,
+            "latency_ms": round((time.perf_counter() - started) * 1000, 1),
+        }
+
+    async def close(self) -> None:
+        """Close the connection."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _connected(self) -> AsyncMilvusClient:
+        if self._client is None:
+            async with self._connecting:
+                if self._client is None:
+                    # Dedicated: the shared ones of pymilvus outlive their event loop.
+                    client = AsyncMilvusClient(self._uri, token=self._token, timeout=_CONNECT_TIMEOUT, dedicated=True)
+                    await client._connect()
+                    try:
+                        await client.get_server_version(timeout=_CONNECT_TIMEOUT)
+                        self._embedded = False
+                    except grpc.RpcError as error:
+                        if error.code() != grpc.StatusCode.UNIMPLEMENTED:
+                            raise
+                        self._embedded = True
+                    self._client = client
+        return self._client
+
+    async def _read(
+        self, operation: str, space: str, timeout: float, function: Callable[[AsyncMilvusClient], Awaitable[Any]],
+        channel: str = "", empty: Any = (),
+    ) -> Any:  # fmt: skip
+        """Run a call that finds nothing where nothing was ever written."""
+        try:
+            return await self._call(operation, space, timeout, function, channel)
+        except SpaceMissing:
+            return empty
+
+    async def _call(
+        self,
+        operation: str,
+        space: str,
+        timeout: float,
+        function: Callable[[AsyncMilvusClient], Awaitable[Any]],
+        channel: str = "",
+    ) -> Any:
+        """Run one call of the client under a deadline, a span and our errors."""
+        attributes = {names.DB_SYSTEM: "milvus", names.DB_OPERATION: operation, names.DB_COLLECTION: space}
+        label = f"milvus {operation} {channel}".rstrip()
+        started = time.perf_counter()
+        task = asyncio.current_task()
+        cancels = task.cancelling() if task else 0
+        with span(label, attributes, kind=SpanKind.CLIENT):
+            try:
+                async with asyncio.timeout(timeout):
+                    return await function(await self._connected())
+            except FootnoteError:
+                raise
+            except TimeoutError:
+                raise _unavailable(f"the vector store did not answer {operation} within {timeout:g} s") from None
+            except MilvusException as error:
+                raise self._translate(operation, error) from error
+            except grpc.RpcError as error:
+                raise _unavailable(f"the vector store does not answer: {error.code().name}") from error
+            finally:
+                histogram("footnote.store.duration").record(
+                    time.perf_counter() - started, {names.DB_OPERATION: operation}
+                )
+                # pymilvus waits with asyncio.wait_for, which in Python 3.11 can swallow a cancellation.
+                if task and task.cancelling() > cancels:
+                    raise asyncio.CancelledError
+
+    def _translate(self, operation: str, error: MilvusException) -> FootnoteError:
+        text = str(error.message)
+        lowered = text.lower()
+        if "not found" in lowered and "collection" in lowered:
+            # Made again by whoever writes next; a reader sees an empty store.
+            self._spaces.clear()
+            return SpaceMissing("the vector store does not have this collection")
+        return _unavailable(
+            f"the vector store failed at {operation}: {text.splitlines()[0][:200] if text else error.code}"
+        )
+
+
+def _unavailable(message: str) -> Unavailable:
+    return Unavailable(message, reason="STORE_UNAVAILABLE")

@@ -1,0 +1,56 @@
+"""The values that the logic and its adapters speak of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from footnote.types.v1.document_pb2 import Document, DocumentState
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A document and what only this service knows of it: keys of its file and of its parsed blocks ("" for none)."""
+
+    document: Document
+    blob_key: str
+    parsed_key: str
+    version: int
+
+    def blob_keys(self) -> list[str]:
+        """All keys that belong to it."""
+        return [key for key in (self.blob_key, self.parsed_key) if key]
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """Which documents to list; `tenant_id` "" means all tenants. Empty filters let everything pass."""
+
+    tenant_id: str
+    collection_ids: Sequence[str] = ()
+    states: Sequence[DocumentState.ValueType] = ()
+    filename_contains: str = ""
+    page_size: int = 100
+    page_token: str = ""
+
+
+def now_micros() -> int:
+    """Microseconds since 1970."""
+    return int(datetime.now(UTC).timestamp() * 1_000_000)
+
+
+def new_key(tenant_id: str, user_id: str) -> str:
+    """Return a fresh key `uploads/{tenant}/{user}/{yyyy-mm-dd}/{uuid}`; ids other than plain words as hashes."""
+    day = datetime.now(UTC).date().isoformat()
+    return f"uploads/{_segment(tenant_id)}/{_segment(user_id)}/{day}/{uuid4().hex}"
+
+
+def _segment(value: str) -> str:
+    """`value` as one path segment that no client can steer; different values give different segments."""
+    plain = value.isascii() and value.replace("-", "").replace("_", "").isalnum() and value == value.lower()
+    if plain and len(value) <= 64 and not value.startswith(("-", "h_")):
+        return value
+    return "h_" + hashlib.sha256(value.encode("utf-8", errors="surrogatepass")).hexdigest()[:40]

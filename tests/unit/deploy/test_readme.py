@@ -1,0 +1,58 @@
+"""The README says what is so: its links lead somewhere, its variables are read, its commands exist."""
+
+import re
+import shlex
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from footnote_cli.main import app
+from footnote_kit.settings import STAGES, KitSettings
+from pydantic_settings import BaseSettings
+from typer.main import get_command
+
+ROOT = Path(__file__).resolve().parents[3]
+README = (ROOT / "README.md").read_text()
+CLIENT_VARIABLES = {"FOOTNOTE_EDGE_ADDRESS", "FOOTNOTE_API_KEY", "FOOTNOTE_TENANT", "FOOTNOTE_USER"}
+
+
+def variables(settings: type[BaseSettings]) -> set[str]:
+    prefix = settings.model_config.get("env_prefix", "")
+    return {f"{prefix}{name}".upper() for name in settings.model_fields}
+
+
+@pytest.mark.parametrize(
+    "readme", [ROOT / "README.md", *ROOT.glob("services/*/README.md")], ids=lambda path: path.parent.name
+)
+def test_links_lead_somewhere(readme: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", readme.read_text()):
+        if "://" not in target:
+            assert (readme.parent / target).exists(), target
+
+
+def test_variables_are_read() -> None:
+    known = CLIENT_VARIABLES | variables(KitSettings)
+    for stage in STAGES:
+        known |= variables(import_module(f"footnote_{stage}.settings").Settings)
+    known |= variables(import_module("footnote_providers.settings").DefaultSettings)
+    mentioned = set(re.findall(r"\bFOOTNOTE_[A-Z]+(?:_[A-Z]+)*", README))
+    # "FOOTNOTE_<SERVICE>_ADDRESS" names six at once.
+    assert mentioned - known - {"FOOTNOTE"} == set()
+
+
+def commands() -> list[str]:
+    blocks = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
+    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [line for line in lines if line.startswith("footnote ") and not line.startswith("footnote is ")]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands_exist(line: str) -> None:
+    command = get_command(app)
+    words = shlex.split(line, comments=True)[1:]
+    while hasattr(command, "commands"):
+        word = words.pop(0)
+        assert word in command.commands
+        command = command.commands[word]
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    assert {word for word in words if word.startswith("-") and word != "-"} <= options

@@ -1,0 +1,192 @@
+# ruff: noqa: E501 - tables of cases
+"""The scenarios of the source documents that end in an answer: citation extraction and accuracy (A), answer generation (C)."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from footnote.types.v1 import answer_pb2 as types
+from footnote.types.v1.locator_pb2 import Anchor, Locator, PageLocator, SheetLocator, Span
+from footnote_generation.generate import Completed, Delta, Generator
+from footnote_generation.patience import Patience
+from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
+
+CELL = types.Source(
+    number=1,
+    chunk_id="a:000001:0000000",
+    document_id="a",
+    filename="production.xlsx",
+    text="Produit: Vis M6; Quantité en stock: 150 unités",
+    locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12:C12")),
+    anchors=[
+        Anchor(span=Span(start=9, end=15), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12"))),
+        Anchor(span=Span(start=36, end=46), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="C12"))),
+    ],
+)
+PAGE = types.Source(
+    number=2,
+    chunk_id="b:000001:0000004",
+    document_id="b",
+    filename="rapport.pdf",
+    title="Rapport annuel",
+    text="Le stock de sécurité recommandé est de 200 unités pour ce produit. Il est revu chaque année.",
+    locator=Locator(page=PageLocator(page=3)),
+)
+OTHER = types.Source(
+    number=3,
+    chunk_id="c:000001:0000000",
+    document_id="c",
+    filename="inventaire.csv",
+    text="Entrepôt: Lyon; Quantité: 90",
+    locator=Locator(sheet=SheetLocator(range="A4:B4")),
+)
+
+
+class Script:
+    """A model that says what it is told, part by part."""
+
+    id = "script"
+    default_model = "script-1"
+
+    def __init__(self, parts: Sequence[str]) -> None:
+        self._parts = parts
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        for part in self._parts:
+            yield Words(part)
+        yield Finished()
+
+    async def health(self) -> Mapping[str, Any]:
+        return {}
+
+    async def close(self) -> None:
+        pass
+
+
+async def answer(
+    *parts: str, sources: Sequence[types.Source] = (CELL, PAGE, OTHER), strict: bool = False
+) -> types.Answer:
+    request = ModelRequest(messages=(), question="q", sources=sources, locale="fr")
+    shown, cited, last = "", [], None
+    async for event in Generator(Patience()).run(Script(parts), request, strict):
+        if isinstance(event, Delta):
+            shown += event.text
+        elif isinstance(event, Completed):
+            last = event.answer
+        else:
+            cited.append(event)
+    assert last is not None
+    assert shown == last.text
+    assert cited == list(last.citations)
+    for citation in last.citations:
+        source = next(item for item in sources if item.number == citation.number)
+        assert source.text[citation.quote_span.start : citation.quote_span.end] == citation.quote
+    return last
+
+
+async def test_a_natural_french_citation_is_parsed() -> None:
+    text = "Selon la cellule C12 (feuille 'Stocks' du fichier production.xlsx): 150"
+    made = await answer(*text)
+    assert made.text == text
+    citation = made.citations[0]
+    assert (citation.filename, citation.locator.sheet.sheet, citation.locator.sheet.range) == (
+        "production.xlsx",
+        "Stocks",
+        "C12",
+    )
+    assert made.text[citation.marker_span.start : citation.marker_span.end].startswith("Selon la cellule C12")
+    assert citation.label == "production.xlsx, feuille 'Stocks', cellule C12"
+    assert citation.support == types.SUPPORT_SUPPORTED
+
+
+async def test_a_exact_source_format_is_parsed_and_shortened() -> None:
+    made = await answer("Le stock de sécurité est de 200 unités [Source 2: rapport.pdf, page 3].")
+    assert made.text == "Le stock de sécurité est de 200 unités [2]."
+    assert made.citations[0].label == "rapport.pdf, page 3"
+
+
+async def test_a_three_citations_of_three_sources_stand_at_their_places() -> None:
+    made = await answer(
+        "Il y a 150 unités de Vis M6 en stock [1]. Le stock de sécurité recommandé est de 200 unités [2]. À Lyon, la quantité est de 90 [3]."
+    )
+    assert [citation.number for citation in made.citations] == [1, 2, 3]
+    assert [citation.filename for citation in made.citations] == ["production.xlsx", "rapport.pdf", "inventaire.csv"]
+    for citation in made.citations:
+        assert made.text[citation.marker_span.start : citation.marker_span.end] == f"[{citation.number}]"
+    assert made.citations[0].locator.sheet.range == "C12"
+    assert made.reliability.sources_used == 1.0
+
+
+async def test_a_citation_of_a_source_that_does_not_exist_is_removed_and_warned_of() -> None:
+    made = await answer("Le stock de sécurité est de 200 unités [2][8]. ", "Selon la page 9 de secret.pdf, il est nul.")
+    assert made.text == "Le stock de sécurité est de 200 unités [2]. Il est nul."
+    assert made.reliability.invalid_citations == 2
+    assert len(made.warnings) == 2
+
+
+async def test_a_no_information_found_is_a_miss() -> None:
+    made = await answer("Je n'ai pas trouvé d'information pertinente dans vos documents concernant cette question.")
+    assert made.finish_reason == types.FINISH_REASON_NO_RELEVANT_CONTENT
+    assert made.reliability.claims == 0
+
+
+async def test_c_reliability_is_used_over_given_sources_and_supported_over_all_claims() -> None:
+    made = await answer(
+        "Le stock de sécurité recommandé est de 200 unités [2]. Il n'est jamais revu [2]. Tout va bien."
+    )
+    assert made.reliability.sources_used == pytest.approx(1 / 3)
+    assert made.reliability.claims == 3
+    assert made.reliability.claims_supported == pytest.approx(1 / 3)
+    assert [claim.support for claim in made.claims] == [
+        types.SUPPORT_SUPPORTED,
+        types.SUPPORT_UNSUPPORTED,
+        types.SUPPORT_UNCITED,
+    ]
+    assert made.claims[1].reason
+
+
+async def test_c_model_answer_is_sanitised() -> None:
+    made = await answer("La clé est sk-abcdefghijklmnopqrstu <b>ici</b>\u202e [2].")
+    assert made.text == "La clé est [redacted] ici [2]."
+    assert len(made.warnings) == 3
+
+
+async def test_markers_after_the_full_stop_belong_to_the_sentence_before() -> None:
+    made = await answer("Le stock de sécurité recommandé est de 200 unités. [2] À Lyon, la quantité est de 90. [3]")
+    first, second = made.citations
+    assert (
+        made.text[first.claim_span.start : first.claim_span.end] == "Le stock de sécurité recommandé est de 200 unités."
+    )
+    assert second.number == 3
+    assert made.text[second.claim_span.start : second.claim_span.end] == "À Lyon, la quantité est de 90."
+
+
+async def test_list_items_are_claims_of_their_own() -> None:
+    made = await answer("Voici les quantités :\n- Vis M6 : 150 unités [1]\n- Lyon : 90 [3]\n")
+    assert [claim.support for claim in made.claims] == [
+        types.SUPPORT_NOT_A_CLAIM,
+        types.SUPPORT_SUPPORTED,
+        types.SUPPORT_SUPPORTED,
+    ]
+
+
+async def test_a_sentence_over_two_sources_may_be_borne_out_by_both_together() -> None:
+    made = await answer(
+        "Il y a 150 unités de Vis M6 en stock et le stock de sécurité recommandé est de 200 unités [1][2]."
+    )
+    assert made.claims[0].support != types.SUPPORT_UNSUPPORTED
+    assert list(made.claims[0].sources) == [1, 2]
+
+
+async def test_strict_mode_with_nothing_left_says_not_found() -> None:
+    made = await answer("Le stock de sécurité est de 999 unités [2].", strict=True)
+    assert made.text == "Je n'ai pas trouvé d'information pertinente dans vos documents concernant cette question."
+    assert made.finish_reason == types.FINISH_REASON_NO_RELEVANT_CONTENT
+
+
+async def test_every_cut_of_the_stream_gives_the_same_answer() -> None:
+    text = "Il y a 150 unités [1, 2]. Selon la page 3 de rapport.pdf, le stock de sécurité est de 200 unités [Source 2] [7]."
+    whole = await answer(text)
+    for cut in range(1, len(text), 3):
+        assert await answer(text[:cut], text[cut:]) == whole
+    assert await answer(*text) == whole
