@@ -214,3 +214,25 @@ async def test_the_trace_of_an_answer_shows_its_stages(edge: EdgeServiceStub) ->
     with pytest.raises(FootnoteError) as caught:
         await edge.GetTrace(pb.GetTraceRequest(trace_id="f" * 32))
     assert caught.value.reason == "TRACE_NOT_FOUND"
+
+
+async def test_an_answer_is_made_again_and_says_what_differs(edge: EdgeServiceStub, world: World) -> None:
+    created = await edge.CreateConversation(pb.CreateConversationRequest(collections=["default"]))
+    conversation = created.conversation.id
+    await ask(edge, "what about tea", conversation_id=conversation)
+    second = (await ask(edge, "and it", conversation_id=conversation))[-1].completed
+    again = await edge.ReplayAnswer(pb.ReplayAnswerRequest(message_id=second.message_id))
+    assert again.identical, again.differences
+    assert again.completed.answer.text == second.answer.text
+    assert world.requests("Retrieve")[-1].query == "what about tea and it"
+    sent = world.requests("BuildPrompt")
+    assert [one.text for one in sent[-1].history] == [one.text for one in sent[-2].history]
+    assert not again.completed.message_id
+    (chunks,) = world.chunks.values()
+    chunks[0].text = "Tea is brewed at 90 degrees."
+    changed = await edge.ReplayAnswer(pb.ReplayAnswerRequest(message_id=second.message_id))
+    assert {one.what for one in changed.differences} == {"source 1", "text"}
+    listed = await edge.ListMessages(pb.ListMessagesRequest(conversation_id=conversation))
+    assert listed.total_size == 4
+    with pytest.raises(InvalidArgument):
+        await edge.ReplayAnswer(pb.ReplayAnswerRequest(message_id=listed.messages[0].id))

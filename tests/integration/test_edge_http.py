@@ -183,6 +183,20 @@ async def test_conversations_over_json(http: httpx.AsyncClient) -> None:
     assert (await http.delete(f"/v1/conversations/{made['id']}")).json() == {}
 
 
+async def test_feedback_is_exported_line_by_line(http: httpx.AsyncClient) -> None:
+    await put(http, b"Tea is brewed.")
+    made = (await http.post("/v1/conversations", json={})).json()["conversation"]
+    asked = {"question": "tea ?", "conversation_id": made["id"]}
+    done = (await http.post("/v1/ask", json=asked, headers={"accept": "application/json"})).json()
+    for citation in (0, 1):
+        body = {"message_id": done["message_id"], "rating": "RATING_DOWN", "citation": citation, "comment": "é"}
+        assert (await http.post("/v1/feedback", json=body)).status_code == 200
+    lines = (await http.get("/v1/feedback.jsonl")).text.splitlines()
+    assert [json.loads(line)["citation"] for line in lines] == [1, 0]
+    replayed = await http.post(f"/v1/messages/{done['message_id']}:replay", json={})
+    assert replayed.json()["identical"] is True
+
+
 async def test_the_wrapper_keeps_collections_with_their_metadata(http: httpx.AsyncClient) -> None:
     body = {"name": "kb", "embedding_provider": "acme", "metadata": {"team": "docs", "n": 1}}
     made = await http.post("/collections", json=body)

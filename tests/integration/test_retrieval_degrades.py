@@ -236,11 +236,13 @@ async def test_memory_never_fails(engine: EmbeddedEngine, heard: list[structlog.
 async def test_memory_without_embeddings(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     async with a_library(engine) as library:
         await remember(library, ["parental leave in weeks?"])
-        monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", "openai")
-        monkeypatch.setenv("FOOTNOTE_EMBEDDING_MODEL", "memory-model")
-        monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-        monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "k")
-        monkeypatch.setenv("FOOTNOTE_OPENAI_ATTEMPTS", "1")
+        assert (await recall(library)).context
+    monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "k")
+    monkeypatch.setenv("FOOTNOTE_OPENAI_ATTEMPTS", "1")
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", "openai")
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_MODEL", "memory-model")
+    async with open_library(engine.uri, settled=False) as library:
         found = await recall(library)
         assert (found.context, list(found.source_messages), found.enabled) == ("", [], False)
         assert reasons(found)[0][0] == "MEMORY_UNAVAILABLE"

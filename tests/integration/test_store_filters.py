@@ -111,7 +111,8 @@ async def test_compiled_filters_mean_what_python_says(store: VectorStore, seed: 
     for index in range(120):
         chunk = make_chunk(
             f"text {index}", document_id=f"d{index % 40}", ordinal=index, tenant_id=tenant,
-            filename=_text(rng) or "f.md", language=rng.choice(["en", "fr", ""]), created=1_700_000_000 + rng.choice([0, 1, -86_400, 86_400]),
+            filename=_text(rng) or "f.md", language=rng.choice(["en", "fr", ""]),
+            created=1_700_000_000 + rng.choice([0, 1, -86_400, 86_400]),
             tags=[_text(rng) or "t" for _ in range(rng.randrange(3))], metadata=_metadata(rng),
             title=rng.choice(["", "T", "1"]),
         )  # fmt: skip

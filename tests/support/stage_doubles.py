@@ -287,6 +287,9 @@ class Indexing(idx_grpc.IndexingServiceServicer):
             ]
         )
 
+    async def ValidateProvider(self, request: Any, context: Any) -> idx.ValidateProviderResponse:
+        return idx.ValidateProviderResponse(valid=True)
+
     async def CheckProvider(self, request: Any, context: Any) -> idx.CheckProviderResponse:
         await self.world.enter("CheckProvider", request)
         return idx.CheckProviderResponse(health=prov.ProviderHealth(kind=request.kind, id=request.id, healthy=True))
@@ -357,6 +360,12 @@ class Augmentation(aug_grpc.AugmentationServiceServicer):
         )
         return aug.BuildPromptResponse(prompt=prompt, sources=sources)
 
+    async def ValidateProvider(self, request: Any, context: Any) -> aug.ValidateProviderResponse:
+        return aug.ValidateProviderResponse(valid=True)
+
+    async def CheckProvider(self, request: Any, context: Any) -> aug.CheckProviderResponse:
+        return aug.CheckProviderResponse(health=prov.ProviderHealth(kind=request.kind, id=request.id, healthy=True))
+
     async def ListProviders(self, request: Any, context: Any) -> aug.ListProvidersResponse:
         return aug.ListProvidersResponse(providers=[prov.Provider(kind=prov.PROVIDER_KIND_RERANKER, id="mmr")])
 
@@ -390,6 +399,12 @@ class Generation(gen_grpc.GenerationServiceServicer):
     async def GenerateTitle(self, request: Any, context: Any) -> gen.GenerateTitleResponse:
         await self.world.enter("GenerateTitle", request)
         return gen.GenerateTitleResponse(title=f"About {request.first_message.split()[-1]}")
+
+    async def ValidateProvider(self, request: Any, context: Any) -> gen.ValidateProviderResponse:
+        return gen.ValidateProviderResponse(valid=True)
+
+    async def CheckProvider(self, request: Any, context: Any) -> gen.CheckProviderResponse:
+        return gen.CheckProviderResponse(health=prov.ProviderHealth(kind=request.kind, id=request.id, healthy=True))
 
     async def ListProviders(self, request: Any, context: Any) -> gen.ListProvidersResponse:
         return gen.ListProvidersResponse(providers=[prov.Provider(kind=prov.PROVIDER_KIND_MODEL, id="double")])

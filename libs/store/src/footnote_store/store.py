@@ -157,24 +157,11 @@ class VectorStore(Connection):
     async def score_dense(
         self, space: str, vector: Vector, ids: Sequence[str], timeout: float = 10.0
     ) -> dict[str, float]:
-        """Return the cosine of these chunks to a vector."""
-        return await self._scores(space, "dense", vector, ids, timeout)
-
-    async def score_lexical(
-        self, space: str, lexical_query: str, ids: Sequence[str], timeout: float = 10.0
-    ) -> dict[str, float]:
-        """Return the BM25 score of these chunks; those without a common term are left out."""
-        if not lexical_query.strip():
-            return {}
-        return await self._scores(space, "sparse", lexical_query, ids, timeout)
-
-    async def _scores(
-        self, space: str, field: str, query: Vector | str, ids: Sequence[str], timeout: float
-    ) -> dict[str, float]:
+        """Return the cosine of these chunks to a vector, by id."""
         if not ids:
             return {}
         expr = f"id in [{', '.join(map(quote, ids))}]"
-        result = await self._nearest(space, field, query, expr, len(ids), [], timeout)
+        result = await self._nearest(space, "dense", vector, expr, len(ids), [], timeout)
         return {item["id"]: float(item["distance"]) for item in result}
 
     async def _nearest(

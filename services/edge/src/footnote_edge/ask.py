@@ -4,7 +4,7 @@ Up to generation every failure degrades the answer and is reported in it (EDG-5)
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Awaitable
 from typing import Any, TypeVar
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
@@ -18,7 +18,6 @@ from footnote.edge.v1.edge_service_pb2 import (
     StageEvent,
 )
 from footnote.generation.v1 import generation_service_pb2 as generation
-from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.answer_pb2 import (
     STAGE_AUGMENTATION,
     STAGE_EDGE,
@@ -37,7 +36,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, current_trace_id
 from opentelemetry import trace
 
-from footnote_edge import fallback, precedence
+from footnote_edge import precedence
 from footnote_edge.answering import Ledger, degrades, duration, manifest
 from footnote_edge.catalog import Catalog
 from footnote_edge.conversations import Conversations
@@ -47,11 +46,9 @@ from footnote_edge.limits import Limits
 from footnote_edge.recall import Recall
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
+from footnote_edge.steps import Steps
 
 T = TypeVar("T")
-
-STORE_REASONS = ("STORE_UNAVAILABLE",)
-FIRST_QUERY = "first message (raw query)"
 
 _log = get_logger(__name__)
 
@@ -76,8 +73,16 @@ class Asker:
         self.settings = settings
         self.recall = Recall(stages)
 
-    async def ask(self, scope: Scope, request: AskRequest, seconds: float) -> AsyncGenerator[AskResponse]:
+    async def ask(
+        self,
+        scope: Scope,
+        request: AskRequest,
+        seconds: float,
+        plan: augmentation.PlanQueryResponse | None = None,
+    ) -> AsyncGenerator[AskResponse]:
         """Answer a question within `seconds` as a stream of events, `completed` last.
+
+        A `plan` made before takes the place of a new one.
 
         Raises InvalidArgument for an empty or too long question, NotFound for an unknown collection or conversation,
         and what generation failed with. Closing the stream ends the call of the model.
@@ -88,7 +93,7 @@ class Asker:
         limit = self.settings.max_question_characters
         if len(request.question) > limit:
             raise InvalidArgument.field("question", f"must have at most {limit} characters")
-        run = _Run(self, scope, request, question, Deadline.after(seconds))
+        run = _Run(self, scope, request, question, Deadline.after(seconds), plan)
         try:
             async for event in run.events():
                 yield event
@@ -99,7 +104,16 @@ class Asker:
 class _Run:
     """One question on its way."""
 
-    def __init__(self, asker: Asker, scope: Scope, request: AskRequest, question: str, deadline: Deadline) -> None:
+    def __init__(
+        self,
+        asker: Asker,
+        scope: Scope,
+        request: AskRequest,
+        question: str,
+        deadline: Deadline,
+        plan: augmentation.PlanQueryResponse | None,
+    ) -> None:
+        self._given_plan = plan
         self._asker = asker
         self._stages = asker.stages
         self._scope = scope
@@ -107,6 +121,7 @@ class _Run:
         self._question = question
         self._deadline = deadline
         self._ledger = Ledger()
+        self._steps = Steps(asker.stages, scope, self._ledger, deadline)
         self._tasks: list[asyncio.Task[Any]] = []
         self._conversation: Conversation | None = None
         self._history: list[ChatMessage] = list(request.history)
@@ -122,13 +137,16 @@ class _Run:
         settings = self._beside(self._collection_settings())
         recorded = self._beside(self._record_question())
 
-        plan = await self._plan()
+        topic = self._conversation.topic if self._conversation is not None else ""
+        plan = self._given_plan or await self._steps.plan(self._question, topic, self._history)
         chunks: list[Any] = []
         named: list[str] = []
         without_sources = not plan.should_retrieve
         if plan.should_retrieve:
             yield _began(STAGE_RETRIEVAL)
-            chunks, named, without_sources = await self._retrieve(plan)
+            chunks, named, without_sources = await self._steps.retrieve(
+                plan.query or self._question, self._collections, self._request
+            )
             yield self._ended(STAGE_RETRIEVAL)
 
         memory_context = await memory
@@ -136,7 +154,7 @@ class _Run:
             self._request.prompt, self._request.rerank, self._request.generation, await settings
         )
         yield _began(STAGE_AUGMENTATION)
-        built = await self._build(
+        built = await self._steps.build(
             augmentation.BuildPromptRequest(
                 scope=self._scope,
                 question=self._question,
@@ -268,78 +286,6 @@ class _Run:
             return CollectionSettings()
         return precedence.shared_settings(found)
 
-    async def _plan(self) -> augmentation.PlanQueryResponse:
-        topic = self._conversation.topic if self._conversation is not None else ""
-        request = augmentation.PlanQueryRequest(
-            scope=self._scope, message=self._question, topic=topic, history=self._history
-        )
-        try:
-            with self._ledger.timed(STAGE_AUGMENTATION, "plan"):
-                plan: augmentation.PlanQueryResponse = await self._stages.augmentation.PlanQuery(
-                    request, timeout=self._deadline.share(STAGE_EDGE)
-                )
-        except FootnoteError as error:
-            if not degrades(error):
-                raise
-            self._ledger.degrade(
-                STAGE_AUGMENTATION, "PLAN_UNAVAILABLE", "The question was searched for as it was asked.", error
-            )
-            return augmentation.PlanQueryResponse(
-                should_retrieve=True, query=self._question, strategy=FIRST_QUERY, topic=topic
-            )
-        _log.info("query_planned", strategy=plan.strategy, should_retrieve=plan.should_retrieve)
-        return plan
-
-    async def _retrieve(self, plan: augmentation.PlanQueryResponse) -> tuple[list[Any], list[str], bool]:
-        request = retrieval.RetrieveRequest(
-            scope=self._scope,
-            query=plan.query or self._question,
-            collections=self._collections,
-            settings=self._request.retrieval,
-            where=self._request.where,
-            document_ids=self._request.document_ids,
-            explain=True,
-        )
-        began = self._ledger.elapsed()
-        try:
-            with self._ledger.timed(STAGE_RETRIEVAL):
-                found = await self._stages.retrieval.Retrieve(request, timeout=self._deadline.share(STAGE_RETRIEVAL))
-        except FootnoteError as error:
-            if not degrades(error):
-                raise
-            self._ledger.degrade(
-                STAGE_RETRIEVAL, "RETRIEVAL_UNAVAILABLE", "Answered without sources: search did not work.", error
-            )
-            return [], [], True
-        self._ledger.include(found.timings, began)
-        self._ledger.report(found.degradations)
-        blind = not found.chunks and any(one.reason in STORE_REASONS for one in found.degradations)
-        return list(found.chunks), _named_documents(found.chunks), blind
-
-    async def _build(self, request: augmentation.BuildPromptRequest) -> augmentation.BuildPromptResponse:
-        began = self._ledger.elapsed()
-        try:
-            with self._ledger.timed(STAGE_AUGMENTATION):
-                built: augmentation.BuildPromptResponse = await self._stages.augmentation.BuildPrompt(
-                    request, timeout=self._deadline.share(STAGE_AUGMENTATION)
-                )
-        except FootnoteError as error:
-            if not degrades(error):
-                raise
-            self._ledger.degrade(
-                STAGE_AUGMENTATION,
-                "AUGMENTATION_UNAVAILABLE",
-                "A minimal prompt was used: no reranking, history or memory.",
-                error,
-            )
-            # Counting tokens is work for the processor; the loop has other answers to serve meanwhile.
-            sources = await asyncio.to_thread(fallback.sources_of, list(request.chunks))
-            prompt = fallback.prompt_of(self._question, sources)
-            return augmentation.BuildPromptResponse(prompt=prompt, sources=sources)
-        self._ledger.include(built.timings, began)
-        self._ledger.report(built.degradations)
-        return built
-
     async def _record_answer(self, completed: AskCompleted, topic: str) -> None:
         if self._conversation is None:
             return
@@ -375,13 +321,3 @@ class _Run:
 
 def _began(stage: Stage.ValueType) -> AskResponse:
     return AskResponse(stage=StageEvent(stage=stage))
-
-
-def _named_documents(chunks: Sequence[Any]) -> list[str]:
-    """Return the documents that the question names, as retrieval reported them on their chunks."""
-    found = {
-        scored.chunk.document_id: None
-        for scored in chunks
-        if any(adjustment.name == "file_named" for adjustment in scored.adjustments)
-    }
-    return list(found)

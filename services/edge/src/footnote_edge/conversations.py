@@ -122,6 +122,25 @@ class Conversations:
             for role, text in reversed(rows)
         ]
 
+    async def history_before(self, answer_id: str, limit: int) -> list[ChatMessage]:
+        """Return what the model was given as history for an answer: the messages before its question, oldest first."""
+        answer = select(MessageRow.conversation_id, MessageRow.sequence).where(MessageRow.id == answer_id)
+        async with self._sessions() as session:
+            found = (await session.execute(answer)).one_or_none()
+            if found is None:
+                return []
+            query = (
+                select(MessageRow.role, MessageRow.text)
+                .where(MessageRow.conversation_id == found[0], MessageRow.sequence < found[1])
+                .order_by(MessageRow.sequence.desc())
+                .limit(limit + 1)
+            )
+            rows = (await session.execute(query)).all()
+        return [
+            ChatMessage(role=role, text=text)  # type: ignore[arg-type]
+            for role, text in reversed(rows[1:])
+        ]
+
     async def add_question(self, scope: Scope, conversation_id: str, text: str) -> str:
         """Add what the user said and return the message's id; nothing said is lost if the answer fails."""
         return await self._add(scope, conversation_id, Message(role=MESSAGE_ROLE_USER, text=text), None)

@@ -54,12 +54,6 @@ class ChunkStore(Protocol):
         """Return the cosine of these chunks to a vector."""
         ...
 
-    async def score_lexical(
-        self, space: str, lexical_query: str, ids: Sequence[str], timeout: float = 10.0
-    ) -> dict[str, float]:
-        """Return the BM25 score of these chunks, where there is one."""
-        ...
-
     async def read(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Hit]:
         """Read chunks by a filter in reading order."""
         ...

@@ -46,7 +46,7 @@ class Bench:
 
         async def one(number: int, document: CorpusDocument) -> None:
             async with gate:
-                await self._index(created.collection.id, number, document)
+                await self._index(created.collection.id, _document_id(dataset, number), document)
             on_document()
 
         async with asyncio.TaskGroup() as group:
@@ -54,15 +54,16 @@ class Bench:
                 group.create_task(one(number, document))
         return str(created.collection.id)
 
-    async def _index(self, collection_id: str, number: int, document: CorpusDocument) -> None:
+    async def _index(self, collection_id: str, document_id: str, document: CorpusDocument) -> None:
         """Index a document as its Markdown would be parsed: the title as heading, the text as paragraphs."""
         blocks = list(_blocks(document))
         if not blocks:
             return
         # The name must not give the title away, or the search would profit from what users' files may not have.
         header = Document(
-            id=f"n{number:06d}", collection_id=collection_id, tenant_id=SCOPE.tenant_id, owner_id=SCOPE.user_id,
-            filename=f"n{number:06d}.md", mime_type="text/markdown", document_type="md", source_type="upload",
+            id=document_id, collection_id=collection_id, tenant_id=SCOPE.tenant_id, owner_id=SCOPE.user_id,
+            filename=f"{document_id.rsplit('-', 1)[-1]}.md", mime_type="text/markdown", document_type="md",
+            source_type="upload",
             revision=1, title=document.title,
         )  # fmt: skip
 
@@ -76,7 +77,7 @@ class Bench:
 
     async def rank(self, dataset: Dataset, collection_id: str, settings: RetrievalSettings) -> Ranking:
         """Ask every question; return the ranked documents of each, and how long each took in seconds."""
-        ids = {f"n{number:06d}": document.id for number, document in enumerate(dataset.documents)}
+        ids = {_document_id(dataset, number): document.id for number, document in enumerate(dataset.documents)}
         wanted = RetrievalSettings()
         wanted.CopyFrom(settings)
         wanted.limit = _PAGE
@@ -111,6 +112,10 @@ class Ranking:
         self.ranked = ranked
         self.seconds = seconds
         self.degraded = degraded
+
+
+def _document_id(dataset: Dataset, number: int) -> str:
+    return f"{dataset.name}-n{number:06d}"
 
 
 def _blocks(document: CorpusDocument) -> list[Block]:

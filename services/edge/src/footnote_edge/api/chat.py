@@ -11,6 +11,7 @@ from footnote_kit.telemetry import current_trace_id
 from footnote_edge.api.common import caller, seconds
 from footnote_edge.paging import Page
 from footnote_edge.parts import Parts
+from footnote_edge.replay import replay
 
 
 class ChatApi:
@@ -101,6 +102,14 @@ class ChatApi:
         return pb.ListMessagesResponse(
             messages=found, next_page_token=page.next_token(len(found), total), total_size=total
         )
+
+    async def ReplayAnswer(self, request: pb.ReplayAnswerRequest, context: Any) -> pb.ReplayAnswerResponse:
+        """Make a stored answer again and say what differs."""
+        limit = seconds(self.parts.settings.ask_timeout_seconds)
+        completed, differences = await replay(
+            self.parts.asker, self.parts.conversations, caller(), request.message_id, limit
+        )
+        return pb.ReplayAnswerResponse(completed=completed, identical=not differences, differences=differences)
 
     async def SearchMemory(self, request: pb.SearchMemoryRequest, context: Any) -> pb.SearchMemoryResponse:
         """Find the caller's own past messages."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from footnote_kit.errors import InvalidArgument
 from google.protobuf import json_format
@@ -11,6 +11,8 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from footnote_edge.http.rules import Rule
+
+M = TypeVar("M", bound=Message)
 
 _INTEGERS = frozenset(
     {
@@ -58,12 +60,18 @@ def bind(rule: Rule, path: Mapping[str, str], query: Iterable[tuple[str, str]], 
         _put(descriptor, values, key, text)
     for variable in rule.variables:
         _put(descriptor, values, variable, path[variable.replace(".", "__")], replace=True)
-    message = GetMessageClass(descriptor)()
+    return fill(values, GetMessageClass(descriptor)())
+
+
+def fill(values: Any, message: M) -> M:
+    """Return `message` with JSON values filled in; raises InvalidArgument for what does not fit.
+
+    The parser's own errors are not all there are: odd values make it stumble over their kind, depth or encoding.
+    """
     try:
-        json_format.ParseDict(values, message)
-    except (json_format.ParseError, RecursionError) as error:
+        return json_format.ParseDict(values, message)
+    except (json_format.ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidArgument(f"The request does not fit the contract: {_short(error)}") from None
-    return message
 
 
 def _put(descriptor: Descriptor, values: dict[str, Any], path: str, text: str, replace: bool = False) -> None:

@@ -61,7 +61,7 @@ def _split(messages: list[Any]) -> tuple[list[str], list[ChatMessage]]:
     for index, message in enumerate(messages):
         if not isinstance(message, dict):
             raise InvalidArgument.field(f"messages[{index}]", "must be an object")
-        role, text = message.get("role"), _content(message.get("content"), index)
+        role, text = str(message.get("role")), _content(message.get("content"), index)
         if role in _INSTRUCTIONS:
             instructions.append(text)
         elif role in _ROLES:

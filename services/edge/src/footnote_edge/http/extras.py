@@ -72,6 +72,7 @@ PATHS: dict[str, dict[str, Any]] = {
             requestBody=_form(filename=_STRING, etag=_STRING),
         )
     },
+    "/v1/feedback.jsonl": {"get": _operation("feedback.export", "All feedback as JSON lines")},
     "/v1/chat/completions": {
         "post": _operation(
             "openai.completions",

@@ -15,8 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from footnote_edge import mcp_tools
-from footnote_edge.http import openapi, transcoder, uploads
+from footnote_edge.http import exports, mcp_tools, openapi, transcoder, uploads
 from footnote_edge.http.caller import Caller, credentials
 from footnote_edge.http.entrance import Entrance
 from footnote_edge.http.openai import OpenAiApi
@@ -53,6 +52,7 @@ def site(channel: Any, settings: Settings, version: str, *, loopback_only: bool)
         routes=[
             *OpenAiApi(caller).routes(),
             *uploads.routes(caller),
+            *exports.routes(caller),
             *Wrapper(caller).routes(),
             *transcoder.routes(caller),
             *openapi.routes(version),

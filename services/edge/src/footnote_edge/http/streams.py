@@ -15,6 +15,8 @@ from starlette.responses import StreamingResponse
 from footnote_edge.http.problems import problem
 
 PING_SECONDS = 15.0
+FIRST_SECONDS = 1.0
+"""A watch of something quiet has nothing to say for long; its reader must know by then that it is being served."""
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
@@ -37,26 +39,32 @@ def problem_event(error: FootnoteError) -> str:
 async def started(
     events: AsyncGenerator[str], on_error: Callable[[FootnoteError], str] = problem_event
 ) -> AsyncGenerator[str]:
-    """Wait for the first event, so that what fails at once still gets a status of its own; then return the stream.
+    """Wait a moment for the first event, so that what fails at once gets a status of its own; then return the stream.
 
     What fails later becomes the event that `on_error` makes of it, for the status line is long gone.
     """
-    first = await anext(events, None)
+    first = asyncio.ensure_future(anext(events, None))
+    done, _ = await asyncio.wait({first}, timeout=FIRST_SECONDS)
+    if done:
+        first.result()
     return _continued(first, events, on_error)
 
 
 async def _continued(
-    first: str | None, events: AsyncGenerator[str], on_error: Callable[[FootnoteError], str]
+    first: "asyncio.Future[str | None]", events: AsyncGenerator[str], on_error: Callable[[FootnoteError], str]
 ) -> AsyncGenerator[str]:
-    async with aclosing(events):
-        if first is None:
-            return
-        yield first
-        try:
-            async for event in events:
-                yield event
-        except FootnoteError as error:
-            yield on_error(error)
+    try:
+        event = await first
+        while event is not None:
+            yield event
+            event = await anext(events, None)
+    except FootnoteError as error:
+        yield on_error(error)
+    finally:
+        first.cancel()
+        with suppress(asyncio.CancelledError, FootnoteError):
+            await first
+        await events.aclose()
 
 
 async def _with_pings(events: AsyncGenerator[str]) -> AsyncGenerator[str]:

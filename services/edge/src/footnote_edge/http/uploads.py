@@ -5,12 +5,11 @@ from typing import Any
 
 from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote_kit.errors import InvalidArgument
-from google.protobuf import json_format
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from footnote_edge.http.binding import parse_body, to_json
+from footnote_edge.http.binding import fill, parse_body, to_json
 from footnote_edge.http.caller import Caller
 from footnote_edge.http.forms import read_form
 
@@ -84,10 +83,7 @@ def _metadata(fields: Mapping[str, Sequence[str]], filename: str) -> pb.UploadMe
         values["ttl"] = _one(fields, "ttl")
     if _one(fields, "metadata"):
         values["metadata"] = parse_body(_one(fields, "metadata").encode())
-    try:
-        return json_format.ParseDict(values, pb.UploadMetadata())
-    except json_format.ParseError as error:
-        raise InvalidArgument(f"The fields of the upload are not valid: {str(error)[:200]}") from None
+    return fill(values, pb.UploadMetadata())
 
 
 def _only(fields: Mapping[str, Sequence[str]], known: frozenset[str]) -> None:

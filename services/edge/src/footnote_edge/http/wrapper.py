@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from footnote_edge.http.binding import fill
 from footnote_edge.http.caller import Caller
 from footnote_edge.http.transcoder import read_json
 
@@ -156,22 +157,14 @@ async def _object(request: Request) -> dict[str, Any]:
 
 
 def _struct(value: dict[str, Any]) -> Struct:
-    struct = Struct()
-    try:
-        json_format.ParseDict(value, struct)
-    except json_format.ParseError:
-        raise InvalidArgument.field("metadata", "must hold JSON values of moderate depth") from None
-    return struct
+    return fill(value, Struct())
 
 
 def _document(value: Any) -> pb.VectorDocument:
     if not isinstance(value, dict):
         raise InvalidArgument("Each document must be an object with text, metadata and embedding")
     known = {key: value[key] for key in ("id", "text", "metadata", "embedding") if value.get(key) is not None}
-    try:
-        return json_format.ParseDict(known, pb.VectorDocument())
-    except json_format.ParseError as error:
-        raise InvalidArgument(f"A document does not have the form {{text, metadata, embedding}}: {error}") from None
+    return fill(known, pb.VectorDocument())
 
 
 def _number(request: Request, name: str, default: int) -> int:

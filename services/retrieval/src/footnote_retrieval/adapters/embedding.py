@@ -8,6 +8,7 @@ from collections import OrderedDict
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
+from footnote_providers.settings import DefaultSettings
 
 from footnote_retrieval.ports import QueryVector
 
@@ -19,19 +20,23 @@ class ProviderEmbedder:
     """
 
     def __init__(self, keep: int = 512) -> None:
+        self._defaults = DefaultSettings()
+        self._providers: dict[bytes, EmbeddingProvider] = {}
         self._kept: OrderedDict[tuple[bytes, bytes], QueryVector] = OrderedDict()
         self._keep = keep
 
-    async def _provider(self, settings: EmbeddingSettings) -> EmbeddingProvider:
-        return await registry.acreate(settings)
-
     async def embed_query(self, settings: EmbeddingSettings, text: str) -> QueryVector:
         """Embed one query; raises Unavailable with the provider's words when it fails."""
-        key = (settings.SerializeToString(deterministic=True), hashlib.sha256(text.encode(errors="replace")).digest())
+        chosen = registry.with_defaults(settings, self._defaults)
+        model = chosen.SerializeToString(deterministic=True)
+        key = (model, hashlib.sha256(text.encode(errors="replace")).digest())
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
-        provider = await self._provider(settings)
+        provider = self._providers.get(model)
+        if provider is None:
+            # Off the event loop: it may read a model from disk.
+            provider = self._providers[model] = await registry.acreate(chosen, self._defaults)
         made = QueryVector(await provider.embed_query(text), provider.recommended_dense_weight)
         self._kept[key] = made
         if len(self._kept) > self._keep:
@@ -40,10 +45,10 @@ class ProviderEmbedder:
 
     async def dense_weight(self, settings: EmbeddingSettings) -> float:
         """Return the weight that the provider recommends."""
-        chosen = registry.with_defaults(settings)
-        registration = registry.registrations().get(chosen.provider)
+        registration = registry.registrations().get(registry.with_defaults(settings, self._defaults).provider)
         return registration.recommended_dense_weight if registration else 0.0
 
     async def close(self) -> None:
         """Close the providers."""
+        self._providers.clear()
         await registry.close_all()

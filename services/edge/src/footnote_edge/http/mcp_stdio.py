@@ -1,4 +1,4 @@
-"""The MCP server on stdin and stdout, for programs that start it themselves: `python -m footnote_edge.mcp_stdio`.
+"""The MCP server on stdin and stdout, for programs that start it themselves: `python -m footnote_edge.http.mcp_stdio`.
 
 It calls the edge at FOOTNOTE_EDGE_ADDRESS with the key in FOOTNOTE_API_KEY.
 """
@@ -10,7 +10,7 @@ from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote_kit.clients import open_channel
 from footnote_kit.settings import KitSettings
 
-from footnote_edge.mcp_tools import Metadata, server
+from footnote_edge.http.mcp_tools import Metadata, server
 
 
 async def serve(address: str, metadata: Metadata = ()) -> None:

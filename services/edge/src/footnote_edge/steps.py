@@ -1,0 +1,117 @@
+"""The steps before generation, each with what is done when its stage fails: the answer goes on and says so."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
+from footnote.edge.v1.edge_service_pb2 import AskRequest
+from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, STAGE_EDGE, STAGE_RETRIEVAL, ChatMessage
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+
+from footnote_edge import fallback
+from footnote_edge.answering import Ledger, degrades
+from footnote_edge.deadlines import Deadline
+from footnote_edge.stages import Stages
+
+STORE_REASONS = ("STORE_UNAVAILABLE",)
+FIRST_QUERY = "first message (raw query)"
+
+_log = get_logger(__name__)
+
+
+class Steps:
+    """Plan, retrieve, build: for one question, whose times and degradations go to its ledger."""
+
+    def __init__(self, stages: Stages, scope: Scope, ledger: Ledger, deadline: Deadline) -> None:
+        self._stages = stages
+        self._scope = scope
+        self._ledger = ledger
+        self._deadline = deadline
+
+    async def plan(self, question: str, topic: str, history: Sequence[ChatMessage]) -> augmentation.PlanQueryResponse:
+        """Return what to search for, and whether to; without augmentation the question as it was asked."""
+        request = augmentation.PlanQueryRequest(scope=self._scope, message=question, topic=topic, history=history)
+        try:
+            with self._ledger.timed(STAGE_AUGMENTATION, "plan"):
+                plan: augmentation.PlanQueryResponse = await self._stages.augmentation.PlanQuery(
+                    request, timeout=self._deadline.share(STAGE_EDGE)
+                )
+        except FootnoteError as error:
+            if not degrades(error):
+                raise
+            self._ledger.degrade(
+                STAGE_AUGMENTATION, "PLAN_UNAVAILABLE", "The question was searched for as it was asked.", error
+            )
+            return augmentation.PlanQueryResponse(
+                should_retrieve=True, query=question, strategy=FIRST_QUERY, topic=topic
+            )
+        _log.info("query_planned", strategy=plan.strategy, should_retrieve=plan.should_retrieve)
+        return plan
+
+    async def retrieve(
+        self, query: str, collections: Sequence[str], asked: AskRequest
+    ) -> tuple[list[Any], list[str], bool]:
+        """Return chunks, documents that the question names, and whether the search could not see at all."""
+        request = retrieval.RetrieveRequest(
+            scope=self._scope,
+            query=query,
+            collections=collections,
+            settings=asked.retrieval,
+            where=asked.where,
+            document_ids=asked.document_ids,
+            explain=True,
+        )
+        began = self._ledger.elapsed()
+        try:
+            with self._ledger.timed(STAGE_RETRIEVAL):
+                found = await self._stages.retrieval.Retrieve(request, timeout=self._deadline.share(STAGE_RETRIEVAL))
+        except FootnoteError as error:
+            if not degrades(error):
+                raise
+            self._ledger.degrade(
+                STAGE_RETRIEVAL, "RETRIEVAL_UNAVAILABLE", "Answered without sources: search did not work.", error
+            )
+            return [], [], True
+        self._ledger.include(found.timings, began)
+        self._ledger.report(found.degradations)
+        blind = not found.chunks and any(one.reason in STORE_REASONS for one in found.degradations)
+        return list(found.chunks), _named_documents(found.chunks), blind
+
+    async def build(self, request: augmentation.BuildPromptRequest) -> augmentation.BuildPromptResponse:
+        """Return the prompt with its sources; without augmentation a minimal one."""
+        began = self._ledger.elapsed()
+        try:
+            with self._ledger.timed(STAGE_AUGMENTATION):
+                built: augmentation.BuildPromptResponse = await self._stages.augmentation.BuildPrompt(
+                    request, timeout=self._deadline.share(STAGE_AUGMENTATION)
+                )
+        except FootnoteError as error:
+            if not degrades(error):
+                raise
+            self._ledger.degrade(
+                STAGE_AUGMENTATION,
+                "AUGMENTATION_UNAVAILABLE",
+                "A minimal prompt was used: no reranking, history or memory.",
+                error,
+            )
+            # Counting tokens is work for the processor; the loop has other answers to serve meanwhile.
+            sources = await asyncio.to_thread(fallback.sources_of, list(request.chunks))
+            prompt = fallback.prompt_of(request.question, sources)
+            return augmentation.BuildPromptResponse(prompt=prompt, sources=sources)
+        self._ledger.include(built.timings, began)
+        self._ledger.report(built.degradations)
+        return built
+
+
+def _named_documents(chunks: Sequence[Any]) -> list[str]:
+    """Return the documents that the question names, as retrieval reported them on their chunks."""
+    found = {
+        scored.chunk.document_id: None
+        for scored in chunks
+        if any(adjustment.name == "file_named" for adjustment in scored.adjustments)
+    }
+    return list(found)
