@@ -529,3 +529,15 @@ async def test_a_document_deleted_while_it_is_indexed_stays_deleted(client: Clie
         await indexing
     assert await visible(client, store, "race") == []
     assert await store.count("chunks_384", f'collection_key == "{collection.id}:1"') == 0
+
+
+async def test_two_attempts_at_once_end_as_one(client: Client, store: VectorStore) -> None:
+    collection = await client.create("twins")
+    created = timestamp_pb2.Timestamp(seconds=1_790_000_000)
+    blocks = article(sections=40)
+    results = await asyncio.gather(
+        *(client.index(collection.id, "twins-1", blocks, create_time=created) for _ in range(3))
+    )
+    assert len({result.chunks_expected for result in results}) == 1
+    texts = await visible(client, store, "twins")
+    assert len(texts) == len(set(texts)) == results[0].chunks_expected

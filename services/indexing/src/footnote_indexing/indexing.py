@@ -1,7 +1,9 @@
 """The stage as a whole: documents into collections, and out of them."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from footnote.types.v1 import collection_pb2, document_pb2, scope_pb2
 from footnote_kit.errors import InvalidArgument, Unavailable
@@ -64,6 +66,7 @@ class Indexing:
         self._writer = writer
         self._switching = switching
         self._settings = settings
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def index(
         self, scope: scope_pb2.Scope, document: document_pb2.Document, parts: AsyncIterator[Part]
@@ -82,10 +85,13 @@ class Indexing:
             writers.append(RevisionWriter(self._ledger, self._writer, vectorizer, generation, key, self._settings))
         first = await self._vectorizers.get(targets[0].embedding)
         running = DocumentIndexing(found, document, writers, first, self._settings)
-        async for event in running.run(parts):
-            if isinstance(event, Result):
-                await self._switching.settle(found.collection.id)
-            yield event
+        # The engine makes two rows of one id when it is written twice at the same moment; so a second attempt waits,
+        # and finds the work done.
+        async with self._turns.setdefault(document.id, asyncio.Lock()):
+            async for event in running.run(parts):
+                if isinstance(event, Result):
+                    await self._switching.settle(found.collection.id)
+                yield event
 
     async def update(
         self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection, paths: Sequence[str]

@@ -131,13 +131,9 @@ class Ledger:
                     f"Revision {key.revision} of document '{key.document_id}' is older than {current.key.revision}, "
                     "which is searched already"
                 )
-            if before is not None and before.state == CURRENT and before.fingerprint == fingerprint:
-                return Opened(before, current)
             if before is not None and before.state == CURRENT:
-                raise FailedPrecondition(
-                    f"Revision {key.revision} of document '{key.document_id}' is searched already; "
-                    "other content or settings need a new revision"
-                )
+                # Complete, whatever the settings have become since: they count from the next revision on.
+                return Opened(before, current)
             values = {
                 "state": WRITING, "fingerprint": fingerprint, "contextual_header": contextual_header, "purge_at": None,
                 "updated_at": now_ms(),
@@ -150,12 +146,16 @@ class Ledger:
                 await connection.execute(sa.update(revisions).where(_is(key)).values(values))
             return Opened(before, current)
 
-    async def check_writing(self, key: RevisionKey) -> None:
-        """Raise Aborted unless a revision is still to be written."""
-        query = sa.select(revisions.c.state).where(_is(key))
+    async def check_wanted(self, key: RevisionKey) -> None:
+        """Raise Aborted if a revision was deleted or replaced."""
+        if not await self.wanted(key):
+            raise _overtaken(key)
+
+    async def wanted(self, key: RevisionKey) -> bool:
+        """Tell whether a revision is being written or searched."""
         async with self._database.read() as connection:
-            if (await connection.execute(query)).scalar_one_or_none() != WRITING:
-                raise _overtaken(key)
+            state = await connection.execute(sa.select(revisions.c.state).where(_is(key)))
+            return state.scalar_one_or_none() in (WRITING, CURRENT)
 
     async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
@@ -219,6 +219,9 @@ class Ledger:
             )
         )  # fmt: skip
         if done.rowcount != 1:
+            twin = (await connection.execute(sa.select(revisions).where(_is(key)))).first()
+            if twin is not None and twin.state == CURRENT and twin.chunks_stored == chunks:
+                return  # a second attempt beside this one wrote the same and was faster
             raise _overtaken(key)
         others = [_siblings(key), revisions.c.revision != key.revision]
         await connection.execute(

@@ -111,7 +111,7 @@ class RevisionWriter:
         if monotonic() > self._checked + _CHECK_EVERY:
             # Deleted or replaced meanwhile: what is written now might outlive the entry that hides it.
             self._checked = monotonic()
-            await self._ledger.check_writing(self.key)
+            await self._ledger.check_wanted(self.key)
         try:
             await self._writer.write(self._generation.space, rows)
         except Unavailable as error:
@@ -143,8 +143,11 @@ class RevisionWriter:
         if count > outcome.chunks:
             await self._writer.trim(space, self.key, outcome.chunks)
             count = await self._writer.count(space, self.key)
+        if count > outcome.chunks:
+            # Rows of one id twice: two writers at once, in two processes. The next attempt begins with none.
+            await self._writer.purge(space, self.key)
         if count != outcome.chunks:
-            await self._ledger.check_writing(self.key)  # deleted meanwhile, its rows included
+            await self._ledger.check_wanted(self.key)  # deleted meanwhile, its rows included
             raise Unavailable(
                 f"the vector store holds {count} of the {outcome.chunks} chunks written", reason="STORE_UNAVAILABLE"
             )
@@ -159,8 +162,9 @@ class RevisionWriter:
         )
 
     async def clean_up(self) -> None:
-        """Remove what was written of a revision that must not become visible any more."""
-        await self._writer.purge(self._generation.space, self.key)
+        """Remove what was written of a revision that was deleted or replaced; one that is wanted is left alone."""
+        if not await self._ledger.wanted(self.key):
+            await self._writer.purge(self._generation.space, self.key)
 
     async def _find_present(self) -> None:
         """Learn which chunks an earlier attempt stored, so that only what is missing is written."""
