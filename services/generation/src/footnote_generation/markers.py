@@ -7,7 +7,7 @@ the pieces are the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from footnote_generation.places import Place, find_places
@@ -195,11 +195,7 @@ def _covers(inner: str, place: Place) -> bool:
     return not _filler(head) and not inner[place.end :].strip(" .;,")
 
 
-def scan(text: str, filenames: Sequence[str] = (), on: Callable[[Piece], None] | None = None) -> list[Piece]:
-    """Return the pieces of a whole text; `on` is told each as well."""
+def scan(text: str, filenames: Sequence[str] = ()) -> list[Piece]:
+    """Return the pieces of a whole text."""
     scanner = MarkerScanner(filenames)
-    pieces = [*scanner.feed(text), *scanner.finish()]
-    if on is not None:
-        for piece in pieces:
-            on(piece)
-    return pieces
+    return [*scanner.feed(text), *scanner.finish()]

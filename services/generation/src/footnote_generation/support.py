@@ -246,8 +246,3 @@ def _absent(claim: Analysed, evidence: Evidence) -> str:
     whole = analyse(evidence.text, evidence.language)
     _, missing = coverage(claim, whole, evidence.context)
     return f"{missing[0].text} is not in the source" if missing else "the source does not say it"
-
-
-def terms_of(texts: Sequence[str], language: str) -> frozenset[str]:
-    """Return the stems of several texts together."""
-    return frozenset(stem for text in texts for stem in analyse(text, language).stems)

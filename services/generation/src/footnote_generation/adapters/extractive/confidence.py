@@ -10,7 +10,7 @@ from footnote_text.lexical import is_unspaced
 
 from footnote_generation import lexicon
 from footnote_generation.adapters.extractive.passages import Unit
-from footnote_generation.adapters.extractive.question import Kind, Question
+from footnote_generation.adapters.extractive.question import Question
 from footnote_generation.adapters.extractive.ranking import Ranked, answers_kind
 from footnote_generation.quantities import Quantity, same_value
 
@@ -72,8 +72,3 @@ def confidence(found: Signs) -> float:
     """Return the probability that the sources answer the question, 0 to 1."""
     total = _WEIGHTS[0] + sum(weight * value for weight, value in zip(_WEIGHTS[1:], astuple(found), strict=True))
     return 1 / (1 + math.exp(-total))
-
-
-def needs_number(question: Question) -> bool:
-    """Whether only a number or date can answer."""
-    return question.kind in {Kind.TIME, Kind.COUNT, Kind.AMOUNT}

@@ -11,7 +11,6 @@ from footnote_generation import lexicon
 from footnote_generation.adapters.extractive.passages import Unit
 from footnote_generation.adapters.extractive.question import Kind, Question
 from footnote_generation.wordlists import word_set
-from footnote_generation.words import Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +164,3 @@ def _penalty(question: Question, unit: Unit) -> float:
     if len(unit.analysed.words) < 4 and not unit.is_row:
         penalty += 0.15
     return penalty
-
-
-def content_words(words: Sequence[Word]) -> frozenset[str]:
-    """Return the stems of words that carry meaning."""
-    return frozenset(stem for word in words for stem in word.stems if stem not in lexicon.light_stems())
