@@ -105,6 +105,21 @@ async def test_says_that_nothing_was_found(stub: GenerationServiceStub, locale: 
         assert events[-1].completed.answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT
 
 
+@pytest.mark.parametrize(
+    ("locale", "said"), [("en", "I cannot look into your documents"), ("fr", "consulter vos documents")]
+)
+async def test_a_question_whose_documents_are_out_of_reach_gets_no_greeting(
+    stub: GenerationServiceStub, locale: str, said: str
+) -> None:
+    request = pb.GenerateRequest(
+        scope=SCOPE, question="How long is the notice period?", locale=locale, without_sources=True,
+        documents_unavailable=True,
+    )  # fmt: skip
+    completed = (await ask(stub, request))[-1].completed
+    assert said in completed.answer.text
+    assert completed.answer.finish_reason == FINISH_REASON_ANSWERED_WITHOUT_SOURCES
+
+
 async def test_greets_without_sources(stub: GenerationServiceStub) -> None:
     events = await ask(stub, pb.GenerateRequest(scope=SCOPE, question="Hello!", locale="en", without_sources=True))
     assert events[-1].completed.answer.finish_reason == FINISH_REASON_ANSWERED_WITHOUT_SOURCES

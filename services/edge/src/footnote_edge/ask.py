@@ -182,6 +182,7 @@ class _Run:
                 settings=model,
                 locale=built.prompt.locale,
                 without_sources=without_sources,
+                documents_unavailable=without_sources and plan.should_retrieve,
             ),
             timeout=self._left(),
         )

@@ -19,6 +19,7 @@ class Phrases:
     not_found: str
     greeting: str
     thanks: str
+    unavailable: str
     title: str
 
 

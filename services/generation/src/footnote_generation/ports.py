@@ -32,6 +32,7 @@ class ModelRequest:
     stop: Sequence[str] = ()
     seed: int | None = None
     without_sources: bool = False
+    documents_unavailable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,7 @@ def _model_request(request: pb.GenerateRequest, model: str) -> ModelRequest:
         stop=list(settings.stop),
         seed=settings.seed if settings.HasField("seed") else None,
         without_sources=request.without_sources,
+        documents_unavailable=request.documents_unavailable,
     )
 
 

@@ -44,6 +44,8 @@ class Extractive:
 
     def _answer(self, request: ModelRequest) -> str:
         say = phrases.load(request.locale)
+        if request.documents_unavailable:
+            return say.unavailable
         if request.without_sources:
             return say.thanks if _THANKS.search(request.question) else say.greeting
         made = draft(request.question, request.sources)
