@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 from footnote.retrieval.v1.retrieval_service_pb2 import DESCRIPTOR
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import add_RetrievalServiceServicer_to_server
+from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import FootnoteError
 from footnote_store.store import VectorStore
+from footnote_text import language
 
 from footnote_retrieval.adapters.collections import IndexingCollections
 from footnote_retrieval.adapters.embedding import ProviderEmbedder
@@ -29,6 +34,13 @@ async def build(runtime: Runtime) -> App:
         Memory(store, embedder, settings),
     )
 
+    async def warm_up() -> None:
+        # Word lists and language models load at first use: half a second that the first question should not pay.
+        await asyncio.to_thread(language.detect, "Which words are these?")
+        if embedder.is_local(EmbeddingSettings()):
+            with suppress(FootnoteError):
+                await embedder.embed_query(EmbeddingSettings(), "Which words are these?")
+
     async def ready() -> str | None:
         try:
             await store.health(timeout=2.0)
@@ -46,5 +58,6 @@ async def build(runtime: Runtime) -> App:
             )
         ],
         ready=ready,
+        start=[warm_up],
         close=[embedder.close, store.close],
     )

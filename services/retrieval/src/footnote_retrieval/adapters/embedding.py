@@ -12,6 +12,8 @@ from footnote_providers.settings import DefaultSettings
 
 from footnote_retrieval.ports import QueryVector
 
+_LOCAL = ("builtin", "onnx")
+
 
 class ProviderEmbedder:
     """Embeds queries by the settings of their collections, the last few hundred vectors kept.
@@ -42,6 +44,10 @@ class ProviderEmbedder:
         if len(self._kept) > self._keep:
             self._kept.popitem(last=False)
         return made
+
+    def is_local(self, settings: EmbeddingSettings) -> bool:
+        """Tell whether these settings embed on this machine, so that a call costs nobody money."""
+        return registry.with_defaults(settings, self._defaults).provider in _LOCAL
 
     async def dense_weight(self, settings: EmbeddingSettings) -> float:
         """Return the weight that the provider recommends."""
