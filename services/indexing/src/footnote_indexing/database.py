@@ -28,7 +28,11 @@ class Database:
         if not url:
             folder.mkdir(parents=True, exist_ok=True)
             url = f"sqlite+aiosqlite:///{folder / 'indexing.db'}"
-        self._engine = create_async_engine(url, pool_pre_ping=not url.startswith("sqlite"))
+        parsed = sa.make_url(url)
+        sqlite = parsed.get_backend_name() == "sqlite"
+        # Whichever driver the URL names, or none as most do: these two are ours.
+        parsed = parsed.set(drivername="sqlite+aiosqlite" if sqlite else "postgresql+asyncpg")
+        self._engine = create_async_engine(parsed, pool_pre_ping=not sqlite)
         self._turn: asyncio.Lock | None = None
         self._writes = 0
         if self._engine.dialect.name == "sqlite":
