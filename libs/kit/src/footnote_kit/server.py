@@ -55,7 +55,7 @@ class ServiceHost:
         self._health = health.aio.HealthServicer()
         self._poller: asyncio.Task[None] | None = None
         self._draining = False
-        self._interceptor = KitInterceptor(name)
+        self._interceptor = KitInterceptor(name, settings.slow_call_seconds)
         self._server = grpc.aio.server(
             interceptors=[self._interceptor],
             options=_options(settings),
