@@ -81,13 +81,17 @@ def test_piaf_answers_and_refusals() -> None:
     assert 1 - without.answered >= 0.65
 
 
-def test_chinese_answers() -> None:
-    positive, negative = rejection(data("rejection-zh"))
+def test_chinese_answers_and_refusals() -> None:
     print()
-    given = measure("rejection-zh, true passages", positive)
-    # On-topic passages without the answer are not told apart by words alone: the figure is printed, not promised.
-    measure("rejection-zh, noise only", negative)
-    assert given.held >= 0.75
+    for half, name in ((0, "rejection-zh even lines"), (1, "rejection-zh odd lines")):
+        positive, negative = rejection(data("rejection-zh"), half)
+        given = measure(name, positive)
+        without = measure("  noise only", negative)
+        assert given.held >= 0.80
+    # The odd lines, which chose nothing. About a fifth of the noise sets do hold the answer, only spelt otherwise
+    # ("佩洛希" for "佩洛西"), so that to refuse them is no aim; many others hold a value of the sort for another thing.
+    assert given.answered >= 0.95
+    assert 1 - without.answered >= 0.45
 
 
 def test_aragog_cites_the_right_paper() -> None:

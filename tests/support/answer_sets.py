@@ -110,12 +110,13 @@ def load(folder: Path, language: str) -> QuestionSet:
     return QuestionSet(Bm25(passages, language), questions, {key: title for key, title, _ in passages})
 
 
-def rejection(folder: Path) -> tuple[list[Asked], list[Asked]]:
-    """Chinese questions with their true passages, and with passages that do not answer them."""
+def rejection(folder: Path, half: int) -> tuple[list[Asked], list[Asked]]:
+    """Chinese questions of the even (0) or odd (1) lines with their true passages, and with ones that do not answer."""
     positive, negative = [], []
-    for row in _lines(folder / "zh_fact.jsonl"):
+    for row in _lines(folder / "zh_fact.jsonl")[half::2]:
         answer = row["answer"]
-        answers = (answer,) if isinstance(answer, str) else tuple(str(item) for item in answer)  # type: ignore[attr-defined]
+        parts = [answer] if isinstance(answer, str) else answer
+        answers = tuple(str(one) for item in parts for one in (item if isinstance(item, list) else [item]))  # type: ignore[attr-defined]
         for texts, into in ((row["positive"], positive), (row["negative"], negative)):
             if texts:
                 sources = tuple(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from footnote.types.v1.answer_pb2 import Source
 
+from footnote_generation.adapters.extractive import chinese
 from footnote_generation.adapters.extractive.confidence import confidence, signs
 from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Kind, Question, read
@@ -40,11 +41,12 @@ def draft(question_text: str, sources: Sequence[Source]) -> Draft:
     found = units(sources, question.language)
     if not found:
         return Draft((), 0.0)
-    ranked = rank(question, found, [source.score for source in sources])
+    asked = chinese.read(question_text) if chinese.mostly(found) else None
+    evidence = chinese.evidence(asked, found) if asked else None
+    ranked = rank(question, found, [source.score for source in sources], kinds=evidence.strengths if evidence else None)
     chosen = _choose(question, ranked)
-    return Draft(
-        tuple((tidy(item.unit, question), item.unit.source) for item in chosen), support(question, ranked, found)
-    )
+    sure = chinese.support(evidence) if evidence else support(question, ranked, found)
+    return Draft(tuple((tidy(item.unit, question), item.unit.source) for item in chosen), sure)
 
 
 def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit]) -> float:
