@@ -43,8 +43,8 @@ QUESTIONS = [
     Question(
         "How many months of warranty does the Polaris Laser Tracker have?",
         answer=r"\b60\b",
-        footnote=r"products\.xlsx, sheet 'Products', cells? (C5|[A-E]5:[A-E]5)\b",
-        place="products.xlsx, row 5 of the sheet Products",
+        footnote=r"products\.xlsx, sheet 'Products', cell C5\b",
+        place="the cell C5 of products.xlsx",
         remark="the answer is one cell of a spreadsheet",
     ),
     Question(

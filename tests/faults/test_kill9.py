@@ -1,8 +1,14 @@
-"""kill -9 of the whole product, five times while it takes in files: nothing accepted is lost, stuck or doubled."""
+"""kill -9 of the product at random moments while it takes in files: nothing accepted is lost, stuck or doubled.
+
+`FOOTNOTE_KILLS=30` asks for that many kills, `FOOTNOTE_SEED` repeats the moments of an earlier run.
+"""
 
 import asyncio
 import collections
-from collections.abc import Iterator
+import os
+import random
+import time
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,36 +21,43 @@ from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import DeadlineExceeded, InvalidArgument, Unavailable
+from footnote_store.store import VectorStore
+from pymilvus import MilvusClient
+from support import postgres
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 from support.shared import shared_dir
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+KILLS = int(os.environ.get("FOOTNOTE_KILLS", "0"))
+"""How many kills; 0 for few, which differ between the tests."""
 
-KILLS = 5
+SEED = int(os.environ.get("FOOTNOTE_SEED", "0")) or random.randrange(1, 10**6)
+LONGEST_ROUND = 3.0
+"""Seconds between a start and the kill that follows, at most."""
+
 NAME = "files"
 FINAL = (doc.DOCUMENT_STATE_INDEXED, doc.DOCUMENT_STATE_ERROR)
 SCOPE = Scope(tenant_id="default", user_id="local", roles=[ROLE_ADMIN])
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + 60 * KILLS)]
 
-@pytest.fixture
-def texts(tmp_path: Path) -> list[Path]:
-    """Texts of various lengths."""
+
+def texts(folder: Path, count: int) -> list[Path]:
+    """Texts of various lengths, 20 to 600 paragraphs."""
     made = []
-    for number in range(60):
-        path = tmp_path / f"text-{number}.md"
-        lines = (f"Fact {line} of file {number} is {line * number}." for line in range(20 * (number + 1)))
+    for number in range(count):
+        path = folder / f"text-{number}.md"
+        lines = (f"Fact {line} of file {number} is {line * number}." for line in range(20 * (number % 30 + 1)))
         path.write_text(f"# File {number}\n\n" + "\n\n".join(lines))
         made.append(path)
     return made
 
 
-@pytest.fixture
-def files(texts: list[Path]) -> list[Path]:
-    """The shared collection of real and hostile files; where it is not at hand, the texts."""
+def real_files() -> list[Path]:
+    """The shared collection of real and hostile files; empty where it is not at hand."""
     shared = shared_dir()
     if shared is None:
-        return texts
+        return []
     found = [path for folder in ("pdf", "office") for path in sorted((shared / "data/files" / folder).iterdir())]
     return [path for path in found if path.name not in ("README.md", "MANIFEST.tsv")]
 
@@ -70,17 +83,36 @@ async def upload_all(running: Deployment, files: list[Path]) -> set[str]:
     return accepted
 
 
-async def finished(client: EdgeClient) -> int:
-    return sum(document.state in FINAL for document in await client.documents(NAME))
+async def states(running: Deployment) -> "collections.Counter[bool]":
+    """Count the documents that have ended (True) and those that have not."""
+    async with edge_client(running.address()) as client:
+        return collections.Counter(document.state in FINAL for document in await client.documents(NAME))
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Deployment]:
-    """All in one process, with its engine."""
+@pytest.fixture(scope="module")
+def postgres_url() -> Iterator[str]:
+    """A PostgreSQL server of this module's own."""
+    if (reason := postgres.why_not()) is not None:
+        pytest.skip(reason)
+    with postgres.server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def running(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Deployment]:
+    """All in one process, with its engine; every ledger in SQLite or in PostgreSQL."""
+    env: dict[str, str] = {}
+    if request.param == "postgres":
+        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        env = {f"FOOTNOTE_{stage}_DATABASE_URL": url for stage in ("INGESTION", "INDEXING", "EDGE")}
     folder = tmp_path / "data"
     folder.mkdir()
-    with deployment(folder) as started:
+    started = Deployment(folder, env=env)
+    try:
+        await asyncio.to_thread(started.start)
         yield started
+    finally:
+        await asyncio.to_thread(started.stop)
 
 
 @pytest.fixture
@@ -92,44 +124,66 @@ def separate(tmp_path: Path) -> Iterator[Deployment]:
         yield started
 
 
-async def test_five_kills_lose_nothing(running: Deployment, files: list[Path]) -> None:
-    uploads = await begin(running, files)
-    for kill in range(KILLS):
-        await reach(running, goal=(kill + 1) * len(files) // (KILLS + 2))
+async def test_kills_at_random_moments_lose_nothing(
+    running: Deployment, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    backend = request.node.callspec.params["running"]
+    kills = KILLS or {"sqlite": 5, "postgres": 3}[backend]
+    files = (real_files() if backend == "sqlite" and not KILLS else []) or texts(tmp_path, 15 * kills)
+    moments = random.Random(SEED)
+    moments.shuffle(files)
+    print(f"{kills} kills on {backend}, {len(files)} files, FOOTNOTE_SEED={SEED}")
+    await create_collection(running)
+    uploads, interrupted = [], 0
+    for kill in range(kills):
+        uploads.append(asyncio.create_task(upload_all(running, files[kill::kills])))
+        if kill and moments.random() < 0.25:
+            # While the one before is still coming up, or has just begun to look at what it finds.
+            moment, note = moments.uniform(0, LONGEST_ROUND), "of starting"
+            await asyncio.to_thread(running.kill)
+            await asyncio.to_thread(running.spawn)
+            await asyncio.sleep(moment)
+        else:
+            moment = moments.uniform(0, LONGEST_ROUND)
+            await asyncio.sleep(moment)
+            count = await states(running)
+            interrupted += count[False] > 0
+            note = f"of work, {count[True]} documents done, {count[False]} not"
         await asyncio.to_thread(running.kill)
+        began = time.monotonic()
         await asyncio.to_thread(running.start)
-    accepted = await uploads
+        print(f"kill {kill + 1} after {moment:.2f} s {note}; up again after {time.monotonic() - began:.1f} s")
+    accepted = set().union(*[await upload for upload in uploads])
+    assert interrupted, "no kill came while there was work"
     assert accepted
     await everything_ends(running)
     await check(running, accepted)
 
 
-async def test_killing_one_service_after_the_other_loses_nothing(separate: Deployment, texts: list[Path]) -> None:
-    uploads = await begin(separate, texts)
-    victims = ("indexing", "ingestion", "edge", "store", "indexing")
-    for number, victim in enumerate(victims, 1):
-        await reach(separate, goal=number * len(texts) // (len(victims) + 2))
+async def test_killing_one_service_after_the_other_loses_nothing(separate: Deployment, tmp_path: Path) -> None:
+    files = texts(tmp_path, 30)
+    moments = random.Random(SEED)
+    print(f"FOOTNOTE_SEED={SEED}")
+    await create_collection(separate)
+    uploads = []
+    victims = ("indexing", "ingestion", "edge", "store")
+    for number, victim in enumerate(victims):
+        uploads.append(asyncio.create_task(upload_all(separate, files[number :: len(victims)])))
+        moment = moments.uniform(0, LONGEST_ROUND)
+        await asyncio.sleep(moment)
         await asyncio.to_thread(separate.kill, victim)
         await asyncio.to_thread(separate.start, victim)
-    accepted = await uploads
-    assert len(accepted) == len(texts)
+        print(f"{victim} killed after {moment:.2f} s")
+    accepted = set().union(*[await upload for upload in uploads])
+    assert len(accepted) == len(files)
     await everything_ends(separate)
     await check(separate, accepted)
 
 
-async def begin(running: Deployment, files: list[Path]) -> "asyncio.Task[set[str]]":
-    """Make the collection and begin to upload."""
+async def create_collection(running: Deployment) -> None:
     async with edge_client(running.address()) as client:
         collection = Collection(name=NAME, settings=CollectionSettings(max_documents=10_000))
         await client.stub.CreateCollection(pb.CreateCollectionRequest(collection=collection))
-    return asyncio.create_task(upload_all(running, files))
-
-
-async def reach(running: Deployment, goal: int) -> None:
-    """Wait until so many documents have ended."""
-    async with asyncio.timeout(300), edge_client(running.address()) as client:
-        while await finished(client) < goal:
-            continue  # each look is a call, so that this does not spin
 
 
 async def everything_ends(running: Deployment) -> None:
@@ -161,6 +215,31 @@ async def check(running: Deployment, accepted: set[str]) -> None:
     assert per_document == expected
     assert len(set(ids.values())) == len(ids), "two chunks stand at the same place of a document"
     await rows_settle(running, sum(expected.values()))
+    # Now the store itself, with no service between that could hide a row.
+    rows = await stored_rows(running)
+    assert len({id_ for id_, _ in rows}) == len(rows), "an id stands in the store twice"
+    assert collections.Counter(document for _, document in rows) == expected
+    print(f"{len(documents)} documents, {len(expected)} of them indexed with {len(rows)} chunks, all in the store")
+
+
+async def stored_rows(running: Deployment) -> list[tuple[str, str]]:
+    """Return id and document of every row in the vector store, hidden or not, whatever collection it is of."""
+    uri = f"http://{running.address('store')}"
+    client = await asyncio.to_thread(MilvusClient, uri)
+    try:
+        spaces = await asyncio.to_thread(client.list_collections)
+    finally:
+        await asyncio.to_thread(client.close)
+    store = VectorStore(uri)
+    try:
+        return [
+            (chunk.id, chunk.document_id)
+            for space in spaces
+            if space.startswith("chunks_")
+            for chunk in await store.query(space, "", 10**6, timeout=60)
+        ]
+    finally:
+        await store.close()
 
 
 async def chunk_ids(client: EdgeClient) -> dict[str, tuple[str, int]]:

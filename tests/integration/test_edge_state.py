@@ -35,7 +35,7 @@ async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.1")
     if request.param == "postgres":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
-        monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url.replace("postgresql://", "postgresql+asyncpg://"))
+        monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
         monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
 
 

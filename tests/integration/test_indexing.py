@@ -217,6 +217,22 @@ async def test_collections_are_confined_to_tenant_and_visibility(client: Client)
     await stranger.create("secret")
 
 
+async def test_what_searches_are_told_follows_every_write_at_once(client: Client) -> None:
+    reader = Client(client.channel, scope("t", "other"))
+    made = await client.create("open to all")
+    assert (await reader.resolve("open to all")).collections[0].collection.document_count == 0
+    await client.index(made.id, "d", article(1))
+    assert (await reader.resolve("open to all")).collections[0].collection.document_count == 1
+    made.visibility = collection_pb2.VISIBILITY_PRIVATE
+    change = pb.UpdateCollectionRequest(scope=client.scope, collection=made)
+    change.update_mask.paths.append("visibility")
+    change.collection.ClearField("etag")
+    await client.stub.UpdateCollection(change)
+    with pytest.raises(NotFound):
+        await reader.resolve("open to all")
+    assert len((await client.resolve("open to all")).collections) == 1
+
+
 def scope(tenant: str, user: str, admin: bool = False) -> scope_pb2.Scope:
     return scope_pb2.Scope(
         tenant_id=tenant, user_id=user, roles=[scope_pb2.ROLE_ADMIN if admin else scope_pb2.ROLE_WRITER]

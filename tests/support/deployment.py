@@ -34,6 +34,11 @@ class Deployment:
 
     def start(self, *targets: str) -> None:
         """Start what is not running, all of it or these targets, and wait until it listens."""
+        self.spawn(*targets)
+        self.wait()
+
+    def spawn(self, *targets: str) -> None:
+        """Start what is not running without waiting for it."""
         for target in targets or self.targets():
             log = (self.folder / f"{target}.log").open("ab")
             with log:
@@ -41,7 +46,6 @@ class Deployment:
                     [sys.executable, "-m", "footnote_cli.main", "serve", target, *self._options(target)],
                     stdout=subprocess.DEVNULL, stderr=log, env=self._environment(target), start_new_session=True,
                 )  # fmt: skip
-        self.wait()
 
     def wait(self) -> None:
         """Wait until every service is ready; the failing process's log is in the error."""

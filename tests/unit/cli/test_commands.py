@@ -241,11 +241,15 @@ def test_unknown_options_are_a_wrong_call(footnote: Footnote) -> None:
 def test_ctrl_c_ends_quietly_and_cancels_the_call(edge: ScriptedEdge, address: str) -> None:
     command = [sys.executable, "-m", "footnote_cli.main", "ask", "slow", "--address", address]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
-    assert process.stdout is not None
-    # What streams is flushed into a pipe too, as it comes.
-    assert process.stdout.read(26) == "Every employee has 27 days"
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=10)
+    with process:
+        assert process.stdout is not None
+        try:
+            # What streams is flushed into a pipe too, as it comes.
+            assert process.stdout.read(26) == "Every employee has 27 days"
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert err.strip() == "Interrupted."
     assert edge.cancelled.wait(5)

@@ -1,21 +1,34 @@
-"""The life of revisions in the ledger, on a real SQLite file."""
+"""The life of revisions in the ledger, on a real SQLite file and a real PostgreSQL."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from footnote_indexing.database import Database, now_ms
 from footnote_indexing.ledger import CURRENT, Ledger, RevisionKey
 from footnote_kit.errors import Aborted, FailedPrecondition
+from support import postgres
 
 PAIR = [("c", 1)]
 
 
-@pytest.fixture
-async def ledger(tmp_path: Path) -> AsyncIterator[Ledger]:
-    database = Database("", tmp_path)
+@pytest.fixture(scope="module")
+def postgres_url() -> Iterator[str]:
+    if (reason := postgres.why_not()) is not None:
+        pytest.skip(reason)
+    with postgres.server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ledger]:
+    url = ""
+    if request.param == "postgresql":
+        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+    database = Database(url, tmp_path)
+    assert database.dialect == request.param
     await database.migrate()
     await database.migrate()
     yield Ledger(database)

@@ -378,3 +378,17 @@ async def test_five_hundred_calls_at_once() -> None:
 
 def test_an_app_is_ready_by_default() -> None:
     assert asyncio.run(App("x", []).ready()) is None
+
+
+async def test_a_slow_call_is_logged_a_quick_one_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    async def slow(request: Ask, _: Any) -> Answer:
+        await asyncio.sleep(0.06 if request.trace_id == "slow" else 0)
+        return Answer()
+
+    logs.configure(KitSettings(log_format="json"))
+    async with serve_app(Guinea(unary=slow).app(), slow_call_seconds=0.05) as served:
+        stub = GuineaStub(served.channel)
+        await stub.unary(Ask(scope=SCOPE, trace_id="slow"))
+        await stub.unary(Ask(scope=SCOPE, trace_id="quick"))
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    assert [line["ms"] >= 50 for line in lines if line["event"] == "rpc_slow"] == [True]

@@ -140,6 +140,57 @@ async def test_stopping_lets_calls_finish_then_closes_in_order() -> None:
     assert order[:4] == ["started guinea", "answered", "first guinea", "second"]
 
 
+async def test_a_look_at_dependencies_that_swallows_its_cancellation_does_not_hold_up_the_end() -> None:
+    looking, looks = asyncio.Event(), 0
+
+    async def ready() -> str | None:
+        nonlocal looks
+        looks += 1
+        looking.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return None  # as asyncio.wait_for did before Python 3.12 when its result came at the same moment
+        raise AssertionError("unreachable")
+
+    host = ServiceHost("stubborn", KitSettings(ready_interval=0.01))
+    host.bind("127.0.0.1", 0)
+    await host.serve(App("stubborn", [], ready=ready), "127.0.0.1")
+    await host.started()
+    await looking.wait()
+    async with asyncio.timeout(1):
+        await host.drain()
+    assert not host.ready.is_set(), "a look that ends in the drain does not make the service ready"
+    await host.stop(0)
+    assert looks == 1
+
+
+async def test_a_look_at_dependencies_that_never_lets_go_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("footnote_kit.server._POLLER_SECONDS", 0.05)
+    looking, let_go = asyncio.Event(), asyncio.Event()
+
+    async def ready() -> str | None:
+        looking.set()
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                continue
+        return None
+
+    host = ServiceHost("stubborn", KitSettings())
+    host.bind("127.0.0.1", 0)
+    await host.serve(App("stubborn", [], ready=ready), "127.0.0.1")
+    await host.started()
+    await looking.wait()
+    async with asyncio.timeout(2):
+        await host.drain()
+    let_go.set()
+    await host.stop(0)
+
+
 async def test_watches_end_when_the_service_stops_and_say_so() -> None:
     cleaned = asyncio.Queue[str]()
 

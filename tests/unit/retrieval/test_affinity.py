@@ -1,6 +1,7 @@
 import pytest
 from footnote.types.v1.chunk_pb2 import Chunk
 from footnote_retrieval.affinity import affinities, apply_affinity
+from footnote_retrieval.files import FileNames
 from footnote_retrieval.model import Candidate, Group
 from footnote_store.rows import Hit
 
@@ -13,7 +14,7 @@ FILINGS = {
 
 
 def best(query: str) -> str:
-    found = affinities(query, "en", FILINGS)
+    found = affinities(query, "en", FileNames(FILINGS))
     return max(found, key=lambda document: found[document]) if found else ""
 
 
@@ -33,21 +34,30 @@ def test_the_file_that_the_question_speaks_of_stands_out(query: str, document: s
 
 def test_a_word_that_every_name_shares_tells_nothing() -> None:
     files = {"a": "report_north.pdf", "b": "report_south.pdf"}
-    assert affinities("What does the report say?", "en", files) == {}
-    assert affinities("What does the northern report say about the north?", "en", files) == {"a": 1.0}
+    assert affinities("What does the report say?", "en", FileNames(files)) == {}
+    assert affinities("What does the northern report say about the north?", "en", FileNames(files)) == {"a": 1.0}
 
 
 def test_one_file_has_nothing_to_be_told_apart_from() -> None:
-    assert affinities("What is in the handbook?", "en", {"a": "handbook.pdf"}) == {}
+    assert affinities("What is in the handbook?", "en", FileNames({"a": "handbook.pdf"})) == {}
 
 
 def test_copies_of_one_file_share_its_affinity() -> None:
     files = {"a": "bert.pdf", "b": "bert.pdf", "c": "llama.pdf"}
-    assert affinities("What is BERT trained on?", "en", files) == {"a": 1.0, "b": 1.0}
+    assert affinities("What is BERT trained on?", "en", FileNames(files)) == {"a": 1.0, "b": 1.0}
+
+
+def test_a_short_number_alone_speaks_of_no_file() -> None:
+    files = FileNames({"a": "2.md", "b": "7.md", "c": "chapter 2.pdf", "d": "chapter 7.pdf"})
+    assert affinities("What happens at Mach 2?", "en", files) == {}
+    found = affinities("What does chapter 2 say?", "en", files)
+    assert found["c"] > found["d"]
 
 
 def test_accents_and_case_do_not_matter() -> None:
-    assert affinities("Que dit le rapport SECURITE ?", "fr", {"a": "sécurité.pdf", "b": "stock.xlsx"}) == {"a": 1.0}
+    assert affinities("Que dit le rapport SECURITE ?", "fr", FileNames({"a": "sécurité.pdf", "b": "stock.xlsx"})) == {
+        "a": 1.0
+    }
 
 
 def test_scores_lean_to_the_document_and_stay_within_bounds() -> None:

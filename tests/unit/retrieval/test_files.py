@@ -1,5 +1,5 @@
 import pytest
-from footnote_retrieval.files import named_files
+from footnote_retrieval.files import FileNames, named_files
 
 FILES = {
     "1": "rapport.pdf",
@@ -34,8 +34,8 @@ FILES = {
     ],
 )
 def test_named(question: str, names: list[str]) -> None:
-    assert [file.filename for file in named_files(question, FILES)] == names
+    assert [file.filename for file in named_files(question, FileNames(FILES))] == names
 
 
 def test_one_name_carried_by_two_documents() -> None:
-    assert named_files("rapport.pdf", FILES)[0].document_ids == ("1", "9")
+    assert named_files("rapport.pdf", FileNames(FILES))[0].document_ids == ("1", "9")

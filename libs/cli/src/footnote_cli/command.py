@@ -5,8 +5,10 @@ import functools
 import inspect
 import json
 import os
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 
 import typer
@@ -18,6 +20,7 @@ from footnote_cli.session import Connection, Session, open_session
 
 P = ParamSpec("P")
 _PANEL = "Connection"
+_CANCEL_AGAIN = 0.5  # seconds
 
 AddressOption = Annotated[
     str | None,
@@ -118,16 +121,48 @@ def connected(name: str) -> Callable[[Callable[Concatenate[Session, P], Awaitabl
 def run(body: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False) -> None:
     """Run a command's coroutine; an error becomes one red sentence and its exit code, Ctrl-C ends quietly with 130."""
     try:
-        asyncio.run(body())
+        asyncio.run(_interruptible(body))
     except CommandError as error:
         fail(error, as_json=as_json)
-    except KeyboardInterrupt:
+    except (_Interrupted, KeyboardInterrupt):
         make_console(stderr=True).print("Interrupted.", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except BrokenPipeError:
         # The reader of our output has gone, as `| head` does. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
+
+
+class _Interrupted(Exception):
+    """Ctrl-C was pressed."""
+
+
+async def _interruptible(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a coroutine until it ends or Ctrl-C is pressed.
+
+    A single cancellation can get lost where it meets the arrival of a message, and the command would go on; so it is
+    repeated until it is heard.
+    """
+    loop = asyncio.get_running_loop()
+    pressed = asyncio.Event()
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # no signals here: asyncio.run's own way must do
+        loop.add_signal_handler(signal.SIGINT, pressed.set)
+    work, waiting = asyncio.create_task(body()), asyncio.create_task(pressed.wait())
+    try:
+        await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        while not work.done():
+            work.cancel()
+            await asyncio.wait({work}, timeout=_CANCEL_AGAIN)
+        if pressed.is_set():
+            if not work.cancelled():
+                work.exception()  # looked at, so that asyncio does not report it
+            raise _Interrupted
+        work.result()
+    finally:
+        waiting.cancel()
+        work.cancel()
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.remove_signal_handler(signal.SIGINT)
 
 
 def fail(error: CommandError, *, as_json: bool = False) -> NoReturn:

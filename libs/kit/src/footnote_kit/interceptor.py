@@ -5,6 +5,7 @@ One wrapper instead of a chain keeps a hop cheap. Health and reflection pass unt
 
 import asyncio
 import inspect
+import math
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -46,9 +47,10 @@ def require_scope(request: Any) -> None:
 class _Call:
     """What surrounds one call from its first byte to its status."""
 
-    __slots__ = ("_context", "_method", "_service", "_span", "_started")
+    __slots__ = ("_context", "_method", "_service", "_slow_seconds", "_span", "_started")
 
-    def __init__(self, service: str, method: str, context: Any) -> None:
+    def __init__(self, service: str, method: str, context: Any, slow_seconds: float) -> None:
+        self._slow_seconds = slow_seconds
         self._service, self._method, self._context = service, method, context
         self._started = time.perf_counter()
         metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
@@ -74,6 +76,7 @@ class _Call:
     def end(self, code: grpc.StatusCode, error: BaseException | None = None) -> None:
         """Close the span and count the call."""
         seconds = time.perf_counter() - self._started
+        rpc_method = self._method.rpartition("/")[2]
         self._span.set_attribute(names.RPC_STATUS_CODE, code.name)
         if isinstance(error, asyncio.CancelledError):
             self._span.set_attribute(names.CANCELLED, True)
@@ -85,7 +88,9 @@ class _Call:
             seconds,
             {names.RPC_METHOD: self._method[1:], names.RPC_STATUS_CODE: code.name},
         )
-        _log.debug("rpc_served", method=self._method, code=code.name, ms=round(seconds * 1000, 2))
+        slow = seconds > self._slow_seconds and not rpc_method.startswith("Watch")  # those last as long as one looks
+        log, event = (_log.warning, "rpc_slow") if slow else (_log.debug, "rpc_served")
+        log(event, method=self._method, code=code.name, ms=round(seconds * 1000, 2))
 
     async def fail(self, error: Exception) -> NoReturn:
         """End the call with an exception's status; one that is not ours tells the caller nothing but the request id."""
@@ -166,8 +171,9 @@ async def checked(method: str, request: Any, streams_requests: bool) -> Any:
 class KitInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler of one service's server."""
 
-    def __init__(self, service: str) -> None:
+    def __init__(self, service: str, slow_seconds: float = math.inf) -> None:
         self._service = service
+        self._slow_seconds = slow_seconds
         self._wrapped: dict[str, Any] = {}
         self._watches: set[asyncio.Task[Any]] = set()
         self._draining = False
@@ -202,7 +208,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
 
     def _unary(self, method: str, behaviour: Any, streams_requests: bool) -> Any:
         async def handle(request: Any, context: Any) -> Any:
-            call = _Call(self._service, method, context)
+            call = _Call(self._service, method, context, self._slow_seconds)
             try:
                 response = await behaviour(await checked(method, request, streams_requests), context)
                 if response is None:
@@ -222,7 +228,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             raise TypeError(f"{method}: write streaming handlers as async generators")
 
         async def handle(request: Any, context: Any) -> AsyncIterator[Any]:
-            call = _Call(self._service, method, context)
+            call = _Call(self._service, method, context, self._slow_seconds)
             try:
                 with self._ended_by_draining(method):
                     request = await checked(method, request, streams_requests)

@@ -1,7 +1,6 @@
 """The server of one service: ports, interceptor, health, reflection, telemetry, and an orderly end."""
 
 import asyncio
-from contextlib import suppress
 
 import grpc
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import add_TelemetryServiceServicer_to_server
@@ -21,6 +20,7 @@ from footnote_kit.telemetry_service import TelemetryServicer
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 _CLOSE_SECONDS = 5.0
+_POLLER_SECONDS = 2.0
 _log = get_logger("footnote.server")
 
 
@@ -54,7 +54,8 @@ class ServiceHost:
         self._app: App | None = None
         self._health = health.aio.HealthServicer()
         self._poller: asyncio.Task[None] | None = None
-        self._interceptor = KitInterceptor(name)
+        self._draining = False
+        self._interceptor = KitInterceptor(name, settings.slow_call_seconds)
         self._server = grpc.aio.server(
             interceptors=[self._interceptor],
             options=_options(settings),
@@ -111,7 +112,8 @@ class ServiceHost:
         """Carry the app's readiness to the health service."""
         names = ["", *(name for _, _, name in app.servicers)]
         last: str | None = "not started"
-        while True:
+        # The flag, because a library that `ready` calls may swallow the cancellation that ends this task.
+        while not self._draining:
             try:
                 async with asyncio.timeout(max(5.0, self._settings.ready_interval)):
                     reason = await app.ready()
@@ -120,6 +122,8 @@ class ServiceHost:
             except Exception as error:  # whatever it is, the service is not ready and the loop must go on
                 _log.warning("readiness_failed", exc_info=error)
                 reason = f"the look at its dependencies failed: {type(error).__name__}"
+            if self._draining:
+                return
             self.not_ready_because = reason or ""
             if reason != last:
                 last = reason
@@ -137,10 +141,12 @@ class ServiceHost:
 
     async def drain(self) -> None:
         """Tell load balancers to send no more calls, and end those that would go on for ever."""
+        self._draining = True
         if self._poller is not None:
             self._poller.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._poller
+            _, late = await asyncio.wait({self._poller}, timeout=_POLLER_SECONDS)
+            if late:  # a look at the dependencies that does not let go must not hold up the end
+                _log.warning("readiness_does_not_end", stage=self.name)
         await self._health.enter_graceful_shutdown()
         self._interceptor.end_watches()
 

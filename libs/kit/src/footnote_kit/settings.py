@@ -69,6 +69,7 @@ class KitSettings(BaseSettings):
     max_connection_age: float = Field(default=600.0, gt=0, description="Seconds after which clients must reconnect")
     max_message_bytes: int = Field(default=16 * 1024 * 1024, gt=0, description="Largest message")
 
+    slow_call_seconds: float = Field(default=10.0, gt=0, description="Calls that take longer are logged as rpc_slow")
     keep_traces: int = Field(default=200, ge=0, description="Traces kept in memory")
     capture_content: bool = Field(default=False, description="Record texts of documents and prompts in spans")
     metrics_port: int | None = Field(default=None, ge=0, le=65535, description="Serve Prometheus metrics on this port")

@@ -19,6 +19,8 @@ class Database:
     def __init__(self, url: str) -> None:
         self._url = make_url(url)
         self.is_sqlite = self._url.get_backend_name() == "sqlite"
+        # Whichever driver the URL names, or none as most do: these two are ours.
+        self._url = self._url.set(drivername="sqlite+aiosqlite" if self.is_sqlite else "postgresql+asyncpg")
         if self.is_sqlite:
             self.engine: AsyncEngine = create_async_engine(self._url, connect_args={"timeout": 30})
             event.listen(self.engine.sync_engine, "connect", _tune_sqlite)

@@ -15,7 +15,7 @@ class Settings(BaseSettings):
 
     database_url: str = Field(
         default="",
-        description="Conversations, feedback and keys: empty for SQLite in the data folder, or postgresql+asyncpg://…",
+        description="Conversations, feedback and keys: empty for SQLite in the data folder, or postgresql://…",
     )
     jobs_database_url: str = Field(
         default="",
@@ -83,15 +83,14 @@ class Settings(BaseSettings):
 
     def dbos_url(self, folder: Path) -> str:
         """Return the URL of the job state, SQLite below `folder` unless a PostgreSQL is set."""
-        if self.jobs_database_url:
-            return self.jobs_database_url
-        if self.database_url.startswith("postgresql"):
-            return "postgresql://" + self.database_url.split("://", 1)[1]
-        return f"sqlite:///{folder / 'jobs.db'}"
+        url = self.jobs_database_url or self.database_url
+        if url.startswith("postgres"):
+            return "postgresql://" + url.split("://", 1)[1]  # dbos brings a driver of its own
+        return self.jobs_database_url or f"sqlite:///{folder / 'jobs.db'}"
 
     def executor(self) -> str:
         """Return this replica's name: with SQLite there is one only, with PostgreSQL hosts' names tell them apart."""
         if self.executor_id:
             return self.executor_id
         shared = self.jobs_database_url or self.database_url
-        return socket.gethostname() if shared.startswith("postgresql") else "edge"
+        return socket.gethostname() if shared.startswith("postgres") else "edge"

@@ -45,7 +45,7 @@ async def build(runtime: Runtime) -> App:
     vectorizers = Vectorizers(cache, DefaultSettings())
     collections = Collections(database, ledger, generations, vectorizers)
     switching = Switching(database, generations, settings.rollback_window)
-    indexing = Indexing(collections, generations, ledger, vectorizers, writer, switching, settings)
+    indexing = Indexing(collections, generations, ledger, vectorizers, writer, switching, settings, database)
     sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(ledger, generations, writer), settings)
     servicer = IndexingServicer(
         indexing,

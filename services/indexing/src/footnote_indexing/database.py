@@ -28,8 +28,13 @@ class Database:
         if not url:
             folder.mkdir(parents=True, exist_ok=True)
             url = f"sqlite+aiosqlite:///{folder / 'indexing.db'}"
-        self._engine = create_async_engine(url, pool_pre_ping=not url.startswith("sqlite"))
+        parsed = sa.make_url(url)
+        sqlite = parsed.get_backend_name() == "sqlite"
+        # Whichever driver the URL names, or none as most do: these two are ours.
+        parsed = parsed.set(drivername="sqlite+aiosqlite" if sqlite else "postgresql+asyncpg")
+        self._engine = create_async_engine(parsed, pool_pre_ping=not sqlite)
         self._turn: asyncio.Lock | None = None
+        self._writes = 0
         if self._engine.dialect.name == "sqlite":
             self._turn = asyncio.Lock()
             event.listen(self._engine.sync_engine, "connect", _set_pragmas)
@@ -38,6 +43,11 @@ class Database:
     def dialect(self) -> str:
         """The kind of database: "sqlite" or "postgresql"."""
         return self._engine.dialect.name
+
+    @property
+    def version(self) -> int | None:
+        """A number that changes with every write; None for a database that others may write to as well."""
+        return None if self._turn is None else self._writes
 
     async def migrate(self) -> None:
         """Bring the schema up to date."""
@@ -60,8 +70,11 @@ class Database:
             async with self._engine.begin() as connection:
                 yield connection
         else:
-            async with self._turn, self._engine.begin() as connection:
-                yield connection
+            try:
+                async with self._turn, self._engine.begin() as connection:
+                    yield connection
+            finally:
+                self._writes += 1
 
     async def close(self) -> None:
         """Close all connections."""

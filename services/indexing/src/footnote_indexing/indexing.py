@@ -11,6 +11,7 @@ from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
 
 from footnote_indexing.collections import Collections, Found
+from footnote_indexing.database import Database
 from footnote_indexing.drafts import embedded_text
 from footnote_indexing.generations import Generation, Generations
 from footnote_indexing.index_document import DocumentIndexing, Part, Result
@@ -23,6 +24,7 @@ from footnote_indexing.vectorizers import Vectorizers
 
 _log = get_logger("footnote.indexing")
 _PAGE = 1000
+_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,10 @@ class Indexing:
         writer: StoreWriter,
         switching: Switching,
         settings: Settings,
+        database: Database,
     ) -> None:
+        self._database = database
+        self._resolved: dict[tuple[int | None, bytes, tuple[str, ...]], list[Searchable]] = {}
         self._collections = collections
         self._generations = generations
         self._ledger = ledger
@@ -154,7 +159,22 @@ class Indexing:
         return await self._writer.store.delete(generation.space, expr)
 
     async def resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Searchable]:
-        """Return what a search of these collections must know."""
+        """Return what a search of these collections must know.
+
+        Every search asks; so the answer is kept until the next write, where this service is the only writer.
+        """
+        version = self._database.version
+        key = (version, scope.SerializeToString(deterministic=True), tuple(names))
+        if version is not None and key in self._resolved:
+            return self._resolved[key]
+        resolved = await self._resolve(scope, names)
+        if version is not None and version == self._database.version:
+            if len(self._resolved) >= _KEPT or next(iter(self._resolved), key)[0] != version:
+                self._resolved.clear()
+            self._resolved[key] = resolved
+        return resolved
+
+    async def _resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Searchable]:
         found = await self._collections.find_many(scope, names)
         pairs = [(item.collection.id, item.generation.number) for item in found]
         hidden = await self._ledger.hidden(pairs)

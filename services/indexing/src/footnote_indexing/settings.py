@@ -10,7 +10,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_INDEXING_")
 
     database_url: str = ""
-    """SQLAlchemy URL, "postgresql+asyncpg://…"; empty means SQLite in the data folder."""
+    """SQLAlchemy URL, "postgresql://…"; empty means SQLite in the data folder."""
     cache_url: str = ""
     """"redis://…"; empty means SQLite in the data folder."""
     cache_ttl: float = Field(default=86400.0, gt=0)

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 
 from footnote_text.lexical import fold
 from footnote_text.stopwords import STOP_WORDS
 
+from footnote_retrieval.files import FileNames
 from footnote_retrieval.model import Candidate
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _FEWEST_LETTERS = 3
-_EXTENSION = re.compile(r"\.\w{1,5}$")
-
-
-@lru_cache(maxsize=8192)
-def _name_pieces(filename: str) -> frozenset[str]:
-    """Return the words and numbers of a file name: "AMCOR_2023Q4.pdf" gives amcor, 2023, q, 4."""
-    return frozenset(_PIECE.findall(fold(_EXTENSION.sub("", filename))))
+_YEAR = 4
+_LEAST = 0.1  # a word that most names share tells nothing
 
 
 def _question_pieces(query: str, language: str) -> frozenset[str]:
@@ -38,23 +32,31 @@ def _question_pieces(query: str, language: str) -> frozenset[str]:
     return frozenset(words | joined)
 
 
-def affinities(query: str, language: str, filenames: Mapping[str, str]) -> dict[str, float]:
+def affinities(query: str, language: str, names: FileNames) -> dict[str, float]:
     """Return by document id, 0..1, how far the question speaks of its file name; documents at 0 are left out.
 
-    Each shared word counts by its rarity among the names; 1 means as good as a word that only one file has. With a
-    single name there is nothing to tell apart, and a word that most names share tells nothing.
+    Each shared word counts by its rarity among the names; 1 means as good as a word that only one file has. A short
+    number counts beside a shared word or year only: "2" alone does not speak of "2.pdf". With a single name there is
+    nothing to tell apart.
     """
-    names = set(filenames.values())
     if len(names) < 2:
         return {}
-    seen = Counter(piece for name in names for piece in _name_pieces(name))
-    asked = _question_pieces(query, language) & seen.keys()
-    if not asked:
-        return {}
     rarest = math.log(len(names))
-    weight = {piece: math.log(len(names) / seen[piece]) / rarest for piece in asked}
-    by_name = {name: min(1.0, sum(weight[piece] for piece in _name_pieces(name) & asked)) for name in names}
-    return {document: by_name[name] for document, name in filenames.items() if by_name[name] > 0}
+    scores: dict[str, float] = {}
+    short: dict[str, float] = {}
+    for piece in _question_pieces(query, language) & names.by_piece.keys():
+        having = names.by_piece[piece]
+        weight = math.log(len(names) / len(having)) / rarest
+        if weight < _LEAST:
+            continue
+        into = short if piece.isdigit() and len(piece) < _YEAR else scores
+        for name in having:
+            into[name] = into.get(name, 0.0) + weight
+    return {
+        document: min(1.0, score + short.get(name, 0.0))
+        for name, score in scores.items()
+        for document in names.documents[name]
+    }
 
 
 def apply_affinity(candidates: Sequence[Candidate], affinity: Mapping[str, float], weight: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +18,8 @@ from footnote_retrieval.ports import ChunkStore
 
 _log = get_logger("footnote.retrieval.files")
 _TOKEN = re.compile(r"[^\W_]+")
+_PIECE = re.compile(r"[^\W\d_]+|\d+")
+_EXTENSION = re.compile(r"\.\w{1,5}$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAX_FILES = 5000  # above that, names in questions are not looked for
 _TTL = 30.0
@@ -47,14 +49,53 @@ def _parts(filename: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tokens, (*tokens, fold(extension)) if extension else tokens
 
 
+@lru_cache(maxsize=8192)
+def name_pieces(filename: str) -> frozenset[str]:
+    """Return the words and numbers of a file name: "AMCOR_2023Q4.pdf" gives amcor, 2023, q, 4."""
+    return frozenset(_PIECE.findall(fold(_EXTENSION.sub("", filename))))
+
+
 def _find(tokens: Sequence[str], wanted: Sequence[str]) -> int:
     """Return where `wanted` stands in `tokens` as a run; -1 when it doesn't."""
     size = len(wanted)
     return next((i for i in range(len(tokens) - size + 1) if tuple(tokens[i : i + size]) == tuple(wanted)), -1)
 
 
-def named_files(query: str, filenames: Mapping[str, str]) -> list[NamedFile]:
-    """Return the files that a question names, in order of appearance; `filenames` maps document id to file name.
+def _joined(filename: str) -> str:
+    return fold(filename.rpartition(".")[0] or filename)
+
+
+class FileNames:
+    """The names of the files that a search may find, looked up by their words: a question never walks over them all."""
+
+    def __init__(self, filenames: Mapping[str, str]) -> None:
+        """Take document id to file name."""
+        by_name: dict[str, list[str]] = {}
+        for document_id, filename in filenames.items():
+            by_name.setdefault(filename, []).append(document_id)
+        self.documents = {name: tuple(sorted(ids)) for name, ids in by_name.items()}
+        """File name to the documents that carry it."""
+        self.by_piece: dict[str, set[str]] = {}
+        """Words and numbers to the names that hold them."""
+        self._by_start: dict[str, set[str]] = {}
+        for name in self.documents:
+            for piece in name_pieces(name):
+                self.by_piece.setdefault(piece, set()).add(name)
+            stem, _ = _parts(name)
+            if stem:
+                for start in (stem[0], _joined(name)):
+                    self._by_start.setdefault(start, set()).add(name)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def beginning_with(self, tokens: Iterable[str]) -> list[str]:
+        """Return the names whose first word is one of these."""
+        return sorted(set().union(*(self._by_start.get(token, set()) for token in tokens)))
+
+
+def named_files(query: str, names: FileNames) -> list[NamedFile]:
+    """Return the files that a question names, in order of appearance.
 
     Case, accents and separators do not matter. A name without its extension counts when it has at least two words, or
     a digit in it, or stands beside a word such as "file"; otherwise a file "policy.pdf" would catch every question
@@ -62,18 +103,12 @@ def named_files(query: str, filenames: Mapping[str, str]) -> list[NamedFile]:
     """
     tokens = _TOKEN.findall(fold(_CAMEL.sub(" ", query)))
     plain = _TOKEN.findall(fold(query))
-    by_name: dict[str, list[str]] = {}
-    for document_id, filename in filenames.items():
-        by_name.setdefault(filename, []).append(document_id)
     found: list[tuple[int, int, NamedFile]] = []
-    for filename, documents in by_name.items():
+    for filename in names.beginning_with({*tokens, *plain}):
         stem, full = _parts(filename)
-        if not stem:
-            continue
-        joined = (fold(filename.rpartition(".")[0] or filename),)
-        at, size = _place(tokens, plain, stem, full, joined)
+        at, size = _place(tokens, plain, stem, full, (_joined(filename),))
         if at >= 0:
-            found.append((at, size, NamedFile(filename, tuple(sorted(documents)))))
+            found.append((at, size, NamedFile(filename, names.documents[filename])))
     # "annual report 2023" names annual_report_2023.pdf, not annual_report.pdf as well.
     best = [
         entry
@@ -121,10 +156,10 @@ class FileIndex:
 
     def __init__(self, store: ChunkStore) -> None:
         self._store = store
-        self._cache: dict[tuple[object, ...], tuple[float, dict[str, str]]] = {}
+        self._cache: dict[tuple[object, ...], tuple[float, FileNames]] = {}
 
-    async def names(self, group: Group, now: float, timeout: float) -> dict[str, str]:
-        """Return document id to file name; empty when there are too many, or the store does not answer."""
+    async def names(self, group: Group, now: float, timeout: float) -> FileNames:
+        """Return the names; none when there are too many, or the store does not answer."""
         key = (
             group.space,
             group.tenant_id,
@@ -139,8 +174,8 @@ class FileIndex:
             found = await self._store.filenames(group.space, expr, _MAX_FILES + 1, timeout)
         except FootnoteError as error:
             _log.warning("filenames_unavailable", error=error.message)
-            return {}
-        names = found if len(found) <= _MAX_FILES else {}
+            return FileNames({})
+        names = FileNames(found if len(found) <= _MAX_FILES else {})
         if len(self._cache) >= _MAX_CACHED:
             self._cache.clear()
         self._cache[key] = (time.monotonic() + _TTL, names)

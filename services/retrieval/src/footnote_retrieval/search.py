@@ -19,7 +19,7 @@ from footnote_text.lexical import terms
 from footnote_retrieval import adjust, expand, fusion, proximity, query
 from footnote_retrieval.affinity import affinities, apply_affinity
 from footnote_retrieval.channels import Channels, Findings, Plan
-from footnote_retrieval.files import FileIndex, NamedFile, named_files
+from footnote_retrieval.files import FileIndex, FileNames, NamedFile, named_files
 from footnote_retrieval.model import (
     Candidate,
     Clock,
@@ -102,13 +102,13 @@ class Searcher:
         self._report(request, result)
         return result
 
-    async def _filenames(self, request: SearchRequest, groups: Sequence[Group], now: float) -> dict[str, str]:
+    async def _filenames(self, request: SearchRequest, groups: Sequence[Group], now: float) -> FileNames:
         if request.document_ids:
-            return {}  # the caller has chosen already
-        filenames: dict[str, str] = {}
-        for group in groups:
-            filenames.update(await self._files.names(group, now, self._settings.read_timeout))
-        return filenames
+            return FileNames({})  # the caller has chosen already
+        of_groups = [await self._files.names(group, now, self._settings.read_timeout) for group in groups]
+        if len(of_groups) == 1:
+            return of_groups[0]
+        return FileNames({i: name for names in of_groups for name, ids in names.documents.items() for i in ids})
 
     async def _run(
         self,

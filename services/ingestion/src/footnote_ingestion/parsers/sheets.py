@@ -17,6 +17,7 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.encoding import decode
 from footnote_ingestion.parsers.grid import GridWriter
+from footnote_ingestion.parsers.number_formats import NumberFormat, NumberFormats
 from footnote_ingestion.parsers.office import check_package, core_properties
 
 _MAX_CELL = 32_767
@@ -34,6 +35,7 @@ class WorkbookParser:
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write each sheet's rows; a sheet's name becomes a heading when there are several."""
         properties = core_properties(path) if zipfile.is_zipfile(path) else Properties()
+        formats = NumberFormats(path)
         with _open(path) as book:
             names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
             properties.page_count = len(names)
@@ -46,8 +48,13 @@ class WorkbookParser:
                 out.reset_headings()
                 if len(names) > 1:
                     out.heading(inline(name), 1, SheetLocator(sheet=name))
-                rows = ([_shown(value) for value in row] for row in sheet.to_python(skip_empty_area=True))
-                write_grid(rows, out, sheet=name, top=sheet.start[0], left=sheet.start[1])
+                top, left = sheet.start
+                shown = formats.of_sheet(name)
+                rows = (
+                    [_formatted(value, shown.get((number, column))) for column, value in enumerate(row, left)]
+                    for number, row in enumerate(sheet.to_python(skip_empty_area=True), top)
+                )
+                write_grid(rows, out, sheet=name, top=top, left=left)
         out.structure.heading_count = 0  # sheet names are no sections of running text
         return properties
 
@@ -103,6 +110,13 @@ def _open(path: Path) -> calamine.CalamineWorkbook:
         if "password" in str(error).lower():
             raise ParseError(PASSWORD_PROTECTED, "The workbook opens only with a password.") from error
         raise ParseError(CORRUPT, "The workbook is damaged and cannot be opened.") from error
+
+
+def _formatted(value: object, style: NumberFormat | None) -> str:
+    """Return a cell's value as the sheet shows it, by its number format if it has one."""
+    if style is not None and isinstance(value, int | float) and not isinstance(value, bool):
+        return style.show(value) or _shown(value)
+    return _shown(value)
 
 
 def _shown(value: object) -> str:

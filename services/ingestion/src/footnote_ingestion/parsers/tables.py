@@ -61,6 +61,17 @@ def cell_name(row: int, column: int) -> str:
     return f"{_letters(column)}{row + 1}"
 
 
+def cell_position(name: str) -> tuple[int, int]:
+    """Return row and column, from 0, of a cell by its A1 name; ValueError for anything else."""
+    letters = name.rstrip("0123456789")
+    column = 0
+    for letter in letters.upper():
+        if not "A" <= letter <= "Z":
+            raise ValueError(f"{name!r} is no cell")
+        column = column * 26 + ord(letter) - ord("A") + 1
+    return int(name[len(letters) :]) - 1, column - 1
+
+
 def cell_range(sheet: str, row: int, first: int, last: int) -> SheetLocator:
     """Return the locator of the cells `first`..`last` (from 0) of a row."""
     start, end = cell_name(row, first), cell_name(row, last)
