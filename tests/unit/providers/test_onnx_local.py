@@ -9,6 +9,7 @@ import pytest
 from footnote.types.v1 import collection_pb2
 from footnote_kit.errors import InvalidArgument
 from footnote_providers import registry
+from footnote_providers.base import WeighsQuestions
 from footnote_providers.onnx_local import OnnxEmbeddings, Settings, find_files
 from support.shared import shared_dir
 
@@ -37,6 +38,15 @@ async def test_meaning_order_and_padding(model: OnnxEmbeddings) -> None:
     np.testing.assert_allclose(model.encode(texts), vectors, atol=1e-5)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
     assert (await model.health()).healthy
+
+
+def test_words_foreign_to_the_model_lower_the_dense_weight(model: OnnxEmbeddings) -> None:
+    assert isinstance(model, WeighsQuestions)
+    english = model.dense_weight_for("Which company owns the television network?")
+    french = model.dense_weight_for("Quel événement déclencha l'émeute des ouvriers lyonnais ?")
+    assert english == model.recommended_dense_weight > french
+    assert model.dense_weight_for("ᚠᚢᚦᚨᚱᚲ ᚷᚹᚺᚾ") == french
+    assert model.pieces_per_word("") == model.pieces_per_word("?!") == 1.0
 
 
 async def test_models_are_found_below_the_deployment_s_folder_only(

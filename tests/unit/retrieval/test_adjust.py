@@ -3,7 +3,7 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_retrieval import adjust
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate, Group
-from footnote_retrieval.proximity import MOST, proximity
+from footnote_retrieval.proximity import MOST, STRENGTH, proximity
 from footnote_store.rows import Hit
 from footnote_text.lexical import lexical_text, terms
 from support.chunks import make_chunk
@@ -88,6 +88,13 @@ def test_proximity_keeps_scores_in_range_and_says_so() -> None:
     adjust.apply_proximity(candidates, terms("safety stock bolts", "en"))
     assert 1 >= candidates[0].score > candidates[1].score > 0
     assert candidates[0].adjustments[0].name == "proximity"
+
+
+def test_proximity_counts_less_where_the_dense_channel_has_the_weight() -> None:
+    lexical, dense = candidate("safety stock of bolts", 0.5), candidate("safety stock of bolts", 0.5, ordinal=1)
+    dense.dense_weight = 0.7
+    adjust.apply_proximity([lexical, dense], terms("safety stock bolts", "en"))
+    assert lexical.score > dense.score > 0.5 / (1 + STRENGTH * MOST)
 
 
 def test_one_word_stands_with_nothing() -> None:

@@ -31,9 +31,22 @@ def test_weight_zero_and_one_are_the_channels_themselves() -> None:
 def test_weight_leans_to_the_channel_that_is_surer() -> None:
     sure = np.array([0.9] + [0.3] * 12)
     unsure = np.linspace(0.5, 0.45, 13)
-    assert fusion.adapted_weight(sure, unsure, 0.5) > 0.6
-    assert fusion.adapted_weight(unsure, sure, 0.5) < 0.4
-    assert fusion.adapted_weight(sure, sure, 0.3) == pytest.approx(0.3)
+    assert fusion.adapted_weight(sure, unsure, 0.5) > 0.55
+    assert fusion.adapted_weight(unsure, sure, 0.5) < 0.45
+    assert fusion.adapted_weight(sure, sure, 0.3) == pytest.approx(0.3, abs=0.01)
+
+
+def test_dense_gives_way_where_bm25_sees_nothing_in_its_best() -> None:
+    dense = np.linspace(0.9, 0.1, 40)
+    lexical = np.linspace(9.0, 1.0, 40)
+    assert fusion.agreement(dense, lexical) == 1.0
+    assert fusion.agreement(dense, lexical[::-1]) == pytest.approx(0.1)
+    assert fusion.adapted_weight(dense, lexical[::-1], 0.5) < 0.3 < fusion.adapted_weight(dense, lexical, 0.5)
+
+
+def test_few_candidates_do_not_count_as_disagreement() -> None:
+    assert fusion.agreement(np.array([0.9, 0.5, 0.1]), np.array([1.0, 2.0, 3.0])) == 1.0
+    assert fusion.agreement(np.linspace(1, 0, 30), np.zeros(30)) == 1.0
 
 
 def test_a_fixed_weight_does_not_lean() -> None:

@@ -74,6 +74,15 @@ class EmbeddingProvider(Protocol):
         ...
 
 
+@runtime_checkable
+class WeighsQuestions(Protocol):
+    """A provider that can tell from a question's words how well its model will understand it."""
+
+    def dense_weight_for(self, text: str) -> float:
+        """Weight of the dense channel in fusion that suits this question, 0 to 1."""
+        ...
+
+
 def normalized(vectors: Vectors) -> Vectors:
     """Scale each row to length 1; rows of zeros stay zeros."""
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate
-from footnote_retrieval.proximity import MOST, TOP, proximity
+from footnote_retrieval.proximity import MOST, STRENGTH, TOP, proximity
 
 _SHINGLE = 3
 _SHORT = 8  # terms; shorter passages count as repetitions only when they are equal
@@ -23,13 +23,13 @@ def order(candidates: list[Candidate]) -> None:
 def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str]) -> None:
     """Lift passages in which the query's words stand together; scores stay within 0..1. Candidates come best first.
 
-    score' = (score + proximity) / (1 + the most that proximity can be)
+    score' = (score + strength · lexical weight · proximity) / (1 + strength · the most that proximity can be)
     """
     if len(set(query)) < 2:
         return  # one word stands with nothing
     for position, candidate in enumerate(candidates):
         close = proximity(query, candidate.hit.lexical_text.split()) if position < TOP else 0.0
-        lifted = (candidate.score + close) / (1 + MOST)
+        lifted = (candidate.score + STRENGTH * (1 - candidate.dense_weight) * close) / (1 + STRENGTH * MOST)
         candidate.adjust("proximity", lifted - candidate.score, f"words of the query together: {close / MOST:.0%}")
 
 

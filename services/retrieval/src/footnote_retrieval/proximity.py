@@ -2,7 +2,8 @@
 
 After the sequential dependence model (Metzler and Croft, 2005), with shares in place of its language model: of the
 query's words that follow each other, how many do so in the passage too; how near its other words stand; how many are
-there at all. Measured over the fused scores: +0.002 to +0.01 nDCG@10 on every set, with either embedder.
+there at all. It is lexical evidence, so it counts by the weight of the lexical channel: where meaning finds the
+passages, full proximity costs Cranfield 0.008 nDCG@10 with all-MiniLM. Else +0.002 to +0.01 on every set.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from itertools import pairwise
 _WINDOW = 8
 _AHEAD = 5
 _ORDERED, _NEAR, _COVERED = 0.4, 0.1, 0.05
+STRENGTH = 1.2
+"""What full proximity adds to the score, as a multiple, where the lexical channel has all the weight."""
 MOST = _ORDERED + _NEAR + _COVERED
 TOP = 30
 """Candidates worth looking at: the best by fused score."""

@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_providers import registry
-from footnote_providers.base import EmbeddingProvider
+from footnote_providers.base import EmbeddingProvider, WeighsQuestions
 from footnote_providers.settings import DefaultSettings
 
 from footnote_retrieval.ports import QueryVector
@@ -39,7 +39,11 @@ class ProviderEmbedder:
         if provider is None:
             # Off the event loop: it may read a model from disk.
             provider = self._providers[model] = await registry.acreate(chosen, self._defaults)
-        made = QueryVector(await provider.embed_query(text), provider.recommended_dense_weight)
+        vector = await provider.embed_query(text)
+        weight = provider.recommended_dense_weight
+        if isinstance(provider, WeighsQuestions):
+            weight = provider.dense_weight_for(text)
+        made = QueryVector(vector, weight)
         self._kept[key] = made
         if len(self._kept) > self._keep:
             self._kept.popitem(last=False)
