@@ -39,6 +39,8 @@ class Limits:
     characters: int = 50_000_000
     decompressed_bytes: int = 512 * 1024 * 1024
     ratio: int = 250
+    ocr_languages: str = ""
+    """Read scanned pages by OCR in these languages ("eng+fra"); empty for not at all."""
 
 
 @dataclass(slots=True)

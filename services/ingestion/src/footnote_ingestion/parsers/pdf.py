@@ -14,6 +14,7 @@ import pypdfium2.raw as raw
 from pypdf.errors import PyPdfError
 
 from footnote_ingestion.failures import CORRUPT, NO_TEXT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
+from footnote_ingestion.parsers import ocr
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.pdf_layout import Outline, Page, write_pages
@@ -61,6 +62,10 @@ class PdfParser:
         if not any(page.lines for page in pages):
             if count == unreadable:
                 return _second_try(path, out, limits, ParseError(CORRUPT, "None of the pages can be read."))
+            if pictures and limits.ocr_languages:
+                ocr.recognise(path, out, limits.ocr_languages)
+                properties.warnings.append("the text was recognised on scanned pages and may hold errors")
+                return properties
             return _second_try(path, out, limits, _no_text(count, pictures))
         write_pages(pages, outline, out)
         empty = sum(1 for page in pages if not page.lines)
