@@ -50,7 +50,7 @@ class Settings(BaseSettings):
     max_compression_ratio: int = Field(default=250, ge=1)
     """How many times its size a zipped format may unpack to."""
     ocr_languages: str = Field(default="", pattern=r"^([A-Za-z_]+(\+[A-Za-z_]+)*)?$")
-    """Read scanned PDFs with tesseract in these languages, as in `eng+fra`; empty: do not. Slow: raise `parse_seconds`."""
+    """Read scanned PDFs by tesseract in these languages, as in `eng+fra`; empty: do not. Raise `parse_seconds` too."""
     keep_parsed: bool = True
     """Keep what was read beside the file, so that a retry or reindex need not read it again."""
     sweep_seconds: float = Field(default=60.0, gt=0)
