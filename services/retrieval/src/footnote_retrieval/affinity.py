@@ -7,17 +7,14 @@ of the question's words tell its name apart from the names of the other files.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from footnote_text.lexical import fold
 from footnote_text.stopwords import STOP_WORDS
 
-from footnote_retrieval.files import FileNames
+from footnote_retrieval.files import FileNames, pieces
 from footnote_retrieval.model import Candidate
 
-_PIECE = re.compile(r"[^\W\d_]+|\d+")
 _FEWEST_LETTERS = 3
 _YEAR = 4
 _LEAST = 0.1  # a word that most names share tells nothing
@@ -26,9 +23,9 @@ _LEAST = 0.1  # a word that most names share tells nothing
 def _question_pieces(query: str, language: str) -> frozenset[str]:
     """Return the question's telling words and numbers; neighbouring words also joined ("Ulta Beauty", ultabeauty)."""
     stop = STOP_WORDS.get(language, frozenset()) | STOP_WORDS.get("en", frozenset())
-    pieces = _PIECE.findall(fold(query))
-    words = {piece for piece in pieces if piece not in stop and (piece.isdigit() or len(piece) >= _FEWEST_LETTERS)}
-    joined = {first + second for first, second in pairwise(pieces) if not first.isdigit()}
+    asked = pieces(query)
+    words = {piece for piece in asked if piece not in stop and (piece.isdigit() or len(piece) >= _FEWEST_LETTERS)}
+    joined = {first + second for first, second in pairwise(asked) if not first.isdigit()}
     return frozenset(words | joined)
 
 

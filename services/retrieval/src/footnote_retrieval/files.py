@@ -49,10 +49,15 @@ def _parts(filename: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tokens, (*tokens, fold(extension)) if extension else tokens
 
 
+def pieces(text: str) -> list[str]:
+    """Return the words and numbers of a text in order, folded; a number ends a word."""
+    return _PIECE.findall(fold(text))
+
+
 @lru_cache(maxsize=8192)
 def name_pieces(filename: str) -> frozenset[str]:
     """Return the words and numbers of a file name: "AMCOR_2023Q4.pdf" gives amcor, 2023, q, 4."""
-    return frozenset(_PIECE.findall(fold(_EXTENSION.sub("", filename))))
+    return frozenset(pieces(_EXTENSION.sub("", filename)))
 
 
 def _find(tokens: Sequence[str], wanted: Sequence[str]) -> int:
