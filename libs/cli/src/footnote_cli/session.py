@@ -112,6 +112,10 @@ def open_channel(address: str) -> grpc.aio.Channel:
         # A server that has just been started is found within a second rather than after gRPC's default back-off.
         ("grpc.initial_reconnect_backoff_ms", 200),
         ("grpc.max_reconnect_backoff_ms", 1000),
+        # A watch may be silent for long: routers must not forget the connection, and a server that vanished is noticed.
+        ("grpc.keepalive_time_ms", 30_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.http2.max_pings_without_data", 0),
         ("grpc.enable_http_proxy", 0),
     )
     if address.startswith("https://"):

@@ -131,8 +131,8 @@ class _Call:
         )
 
     def __del__(self) -> None:
-        # A stream left before its end, or a call nobody waited for. grpc.aio would cancel it only when the garbage
-        # collector finds the cycle that it forms with its iterator.
+        # A stream left before its end, or a call nobody waited for: the peer is told now, not when the garbage collector
+        # comes to what grpc.aio still holds of it.
         if not self._ended:
             with suppress(RuntimeError):  # the event loop is closed: so is the connection
                 self._rpc.cancel()
@@ -242,21 +242,15 @@ class StreamCall(_Call):
         streams_requests: bool = False,
     ) -> None:
         super().__init__(wiring, method, start, request, options, wiring.stream_timeout, streams_requests)
-        self._responses: AsyncIterator[Any] | None = None
 
     def __aiter__(self) -> "StreamCall":
         return self
 
     async def __anext__(self) -> Any:
-        if self._responses is None:
-            self._responses = aiter(self._rpc)
-        try:
-            return await anext(self._responses)
-        except StopAsyncIteration:
-            self._end(grpc.StatusCode.OK)
-            raise
-        except BaseException as error:
-            raise await self._failure(error) from None
+        response = await self.read()
+        if response is grpc.aio.EOF:
+            raise StopAsyncIteration
+        return response
 
     async def read(self) -> Any:
         """Return the next response, or grpc.aio.EOF."""

@@ -19,6 +19,9 @@ from footnote_kit.telemetry_service import TelemetryServicer
 
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+# Callers may ping this often while nothing else is said, also between calls. Less than the ten seconds that gRPC's
+# clients keep at least, so that nobody who watches a long silent stream is sent away for "too_many_pings".
+MIN_PING_SECONDS = 5.0
 _CLOSE_SECONDS = 5.0
 _POLLER_SECONDS = 2.0
 _log = get_logger("footnote.server")
@@ -39,7 +42,8 @@ def _options(settings: KitSettings) -> list[tuple[str, int]]:
         ("grpc.max_connection_age_grace_ms", int(settings.stream_timeout * 1000)),
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
-        ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", int(MIN_PING_SECONDS * 1000)),
     ]
 
 
