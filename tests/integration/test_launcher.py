@@ -171,7 +171,7 @@ async def test_what_cannot_start_says_why_and_fails(
 
 
 async def test_a_service_that_is_not_ready_is_named_and_serving_goes_on(tmp_path: Path) -> None:
-    env = {"BUILD_retrieval": "build_never_ready", "FOOTNOTE_READY_TIMEOUT": "1"}
+    env = {"BUILD_retrieval": "build_never_ready", "FOOTNOTE_READY_TIMEOUT": "4"}
     async with serving(tmp_path, "all", env) as process:
         assert (await process.line()).startswith("footnote is listening: ")
         addresses = process.addresses()

@@ -131,7 +131,7 @@ class _Call:
         )
 
     def __del__(self) -> None:
-        # A stream left before its end, or a call nobody waited for: the peer is told now, not when the garbage collector
+        # A stream left before its end, or a call nobody waited for: the peer hears now, not when the garbage collector
         # comes to what grpc.aio still holds of it.
         if not self._ended:
             with suppress(RuntimeError):  # the event loop is closed: so is the connection
