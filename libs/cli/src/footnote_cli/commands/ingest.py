@@ -29,7 +29,7 @@ _DEFAULT = "default"
 async def ingest(
     session: Session,
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted patterns like 'docs/**/*.pdf'.")
+        list[str], typer.Argument(metavar="PATH", help="Files, folders or quoted patterns like 'docs/**/*.pdf'.")
     ],
     collection: Annotated[
         str,
