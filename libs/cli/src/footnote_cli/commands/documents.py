@@ -64,7 +64,7 @@ async def list_(
     if session.as_json:
         print_json({"documents": [as_dict(item) for item in items]})
     elif items:
-        session.out.print(tables.documents(items, await collection_names(session), session.out.width))
+        session.out.print(tables.documents(items, await collection_names(session)))
     else:
         session.out.print(
             "There are no such documents."
@@ -185,7 +185,7 @@ async def reindex(
     if session.as_json:
         print_json({"documents": [as_dict(document) for document in documents], "skipped": response.skipped})
     elif documents:
-        session.out.print(tables.documents(documents, await collection_names(session), session.out.width))
+        session.out.print(tables.documents(documents, await collection_names(session)))
     else:
         session.out.print("Nothing to index again.")
     if response.skipped and not session.as_json:
@@ -216,7 +216,7 @@ async def _show(session: Session, document: Document) -> None:
     if session.as_json:
         print_json(document)
         return
-    session.out.print(tables.documents([document], await collection_names(session), session.out.width))
+    session.out.print(tables.documents([document], await collection_names(session)))
     values = {
         "title": document.title,
         "type": document.mime_type,
