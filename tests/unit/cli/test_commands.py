@@ -289,3 +289,15 @@ async def test_where_the_connection_fails_is_told_apart() -> None:
         assert "does not speak gRPC" in await failure(f"127.0.0.1:{port}")
         assert "No secure connection" in await failure(f"https://127.0.0.1:{port}")
     assert "There is no host nowhere.invalid:1" in await failure("nowhere.invalid:1")
+
+
+def test_the_servers_libraries_are_loaded_on_demand_only() -> None:
+    code = "import sys; from footnote_cli.main import app; sys.exit('footnote_kit.server' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert result.returncode == 0
+
+
+def test_commands_loaded_on_demand_have_their_help(footnote: Footnote) -> None:
+    assert "Measure retrieval" in footnote("--help").stdout
+    assert "nDCG" in footnote("eval", "--help").stdout
+    assert footnote("evil").exit_code == 2
