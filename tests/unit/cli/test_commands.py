@@ -14,6 +14,7 @@ from footnote.edge.v1.edge_service_pb2 import GetHealthRequest
 from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote.types.v1.answer_pb2 import Degradation
 from footnote_cli.errors import explain
+from footnote_cli.launcher import _announcement
 from footnote_cli.session import open_channel
 from support.scripted_edge import QUOTE, ScriptedEdge
 from typer.testing import Result
@@ -301,3 +302,16 @@ def test_commands_loaded_on_demand_have_their_help(footnote: Footnote) -> None:
     assert "Measure retrieval" in footnote("--help").stdout
     assert "nDCG" in footnote("eval", "--help").stdout
     assert footnote("evil").exit_code == 2
+
+
+def test_where_it_listens_is_a_list_for_people_and_a_line_for_programs() -> None:
+    addresses = {"edge": "127.0.0.1:7100", "http": "127.0.0.1:7180"}
+    assert _announcement("ready", addresses, Path("/data"), for_people=False) == (
+        "footnote is ready: edge 127.0.0.1:7100  http 127.0.0.1:7180  (data: /data; Ctrl-C stops)"
+    )
+    assert _announcement("ready", addresses, Path("/data"), for_people=True).splitlines() == [
+        "footnote is ready; Ctrl-C stops it.",
+        "  edge          127.0.0.1:7100",
+        "  http          http://127.0.0.1:7180",
+        "  data          /data",
+    ]

@@ -12,7 +12,7 @@ from footnote_kit import tls
 from footnote_kit.app import App
 from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
-from footnote_kit.net import is_loopback
+from footnote_kit.net import is_loopback, port_is_free
 from footnote_kit.settings import KitSettings
 from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
 from footnote_kit.telemetry_service import TelemetryServicer
@@ -47,6 +47,10 @@ def _options(settings: KitSettings) -> list[tuple[str, int]]:
     ]
 
 
+def _taken(name: str, address: str) -> str:
+    return f"{name} cannot listen on {address}: is the port taken? Choose others with --port-base"
+
+
 class ServiceHost:
     """Runs one service. In this order: bind, serve, started, …, drain, stop."""
 
@@ -70,13 +74,15 @@ class ServiceHost:
         """Take a port, 0 for any free one; return the address for peers on this machine. ListenError if taken."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         credentials = tls.server_credentials(self._settings)
+        if port and not port_is_free(host, port):
+            raise ListenError(_taken(self.name, address))
         try:
             if credentials is None:
                 bound = self._server.add_insecure_port(address)
             else:
                 bound = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
-            raise ListenError(f"{self.name} cannot listen on {address}: is the port taken?") from error
+            raise ListenError(_taken(self.name, address)) from error
         reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
         return f"{reachable}:{bound}"
 
