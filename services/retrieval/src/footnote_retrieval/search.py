@@ -87,7 +87,7 @@ class Searcher:
         findings, strategy, reason = await self._run(plan, understood, strategy, reason, settings, clock)
         affinity = affinities(request.query, understood.language, filenames)
         wanted = request.offset + settings.limit
-        ranked = await self._rank(plan, findings, strategy, settings, affinity, files, wanted, clock)
+        ranked = self._rank(plan, findings, strategy, settings, affinity, files, wanted, clock)
         with clock.step("select"):
             keep = len(ranked) if len(files) > 1 else wanted
             ranked = adjust.without_repetitions(ranked, keep, self._settings.near_duplicate)
@@ -136,15 +136,15 @@ class Searcher:
             return await self._channels.run(plan, clock), strategy, f"{reason}, but no passage holds the words"
         return findings, strategy, reason
 
-    async def _rank(
+    def _rank(
         self, plan: Plan, findings: Findings, strategy: SearchStrategy.ValueType, settings: Effective,
         affinity: Mapping[str, float], files: Sequence[NamedFile], wanted: int, clock: Clock,
     ) -> list[Candidate]:  # fmt: skip
         """Give every candidate its score and sort."""
         both_ran = strategy == _HYBRID and not findings.dense_failed and not findings.lexical_failed
-        if both_ran and not settings.rrf:
-            await self._channels.complete(plan, findings, clock)
         with clock.step("fuse"):
+            if both_ran and not settings.rrf:
+                self._channels.complete(plan, findings)
             candidates = list(findings.candidates.values())
             if both_ran:
                 self._fuse(candidates, findings, settings)
@@ -153,12 +153,6 @@ class Searcher:
             for run in findings.runs:
                 run.weight = _mean_weight(candidates, run.channel)
             candidates = self._head(candidates, affinity, wanted, files)
-        try:
-            candidates = await self._channels.load(candidates, plan.now, clock)
-        except FootnoteError as error:
-            detail = error.message
-            findings.degradations[:] = [degradation("STORE_UNAVAILABLE", "No documents could be searched.", detail)]
-            return []
         with clock.step("adjust"):
             if strategy != _VECTOR and not settings.rrf:
                 adjust.order(candidates)
