@@ -6,6 +6,7 @@ Sizes by FOOTNOTE_BENCH_SIZES, "10000,50000" unless set; "10000,50000,100000,200
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import statistics
@@ -91,7 +92,7 @@ def new_table(title: str) -> Table:
 
 async def test_search_latency_by_size(uri: str) -> None:
     console = Console(width=110)
-    async with open_library(uri) as library:
+    async with open_library(uri, ready_interval=5.0) as library:
         shelf = await library.add_collection("bench")
         rng = random.Random(0)
         queries = [words(rng, 7) + "?" for _ in range(ROUNDS)]
@@ -131,13 +132,22 @@ async def test_search_latency_by_size(uri: str) -> None:
             async def full_text(index: int) -> float:
                 return await through(index, SearchStrategy.SEARCH_STRATEGY_FULLTEXT)
 
+            gc.collect()
+            gc.freeze()  # as the launcher does when the services stand
             table = new_table(f"Search in {size} chunks, top 5 (embedding time taken off)")
             row(table, "engine: dense, top 10", await times(bare_dense))
             row(table, "engine: BM25, top 10", await times(bare_lexical))
-            row(table, "engine: both side by side", await times(bare_both))
+            bare = await times(bare_both)
+            row(table, "engine: both side by side", bare)
             row(table, "service: full text", await times(full_text))
             bar = {10_000: "bar: p50 6, p95 18", 50_000: "bar: p50 15, p95 45"}.get(size, "")
-            row(table, "service: hybrid", await times(hybrid), bar)
+            whole = await times(hybrid)
+            row(
+                table,
+                "service: hybrid",
+                whole,
+                f"{bar}; {statistics.median(whole) / statistics.median(bare):.2f} × bare",
+            )
             steps: dict[str, list[float]] = {}
             for query in queries[:50]:
                 found = await library.stub.Retrieve(pb.RetrieveRequest(scope=SCOPE, query=query))
@@ -168,7 +178,7 @@ async def throughput(library: Library, queries: list[str], clients: int = 16, se
 async def test_memory_latency(uri: str) -> None:
     console = Console(width=110)
     size = 10_000
-    async with open_library(uri) as library:
+    async with open_library(uri, ready_interval=5.0) as library:
         provider = await acreate(EmbeddingSettings())
         space = await library.store.ensure_message_space(provider.dimensions)
         rng = random.Random(0)
