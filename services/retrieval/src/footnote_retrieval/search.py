@@ -87,7 +87,7 @@ class Searcher:
         filenames = await self._filenames(request, groups, now)
         files = named_files(request.query, filenames)
         plan = Plan(
-            text=request.query,
+            text=understood.subject,
             lexical_query=query.lexical_query(understood, languages),
             groups=groups,
             filter=_filter(request, files),
