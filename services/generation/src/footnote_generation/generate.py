@@ -68,6 +68,7 @@ class _Answering:
     scanner: MarkerScanner
     policy: policy.Policy
     checker: Checker
+    swept: int = 0
     sent: int = 0
     warnings: list[str] = field(default_factory=list)
 
@@ -135,12 +136,12 @@ class Generator:
     def _rest(self, state: _Answering) -> list[Event]:
         """Flush what was held back and check the sentences that are left; in strict mode, everything."""
         out = self._write(state, [*state.scanner.feed(state.policy.finish()), *state.scanner.finish()])
-        state.writer.finish()
-        state.writer.sweep(0, len(state.writer.text))
+        sentences = self._sentences(state, ended=True)
         if state.strict and state.writer.text:
-            self._withhold(state)
+            self._withhold(state, sentences)
             out.append(Delta(state.writer.text))
-        out.extend(self._settle(state, segment(state.writer.text, state.writer.markers)))
+            sentences = segment(state.writer.text, state.writer.markers)
+        out.extend(self._settle(state, sentences))
         return out
 
     def _write(self, state: _Answering, pieces: Sequence[Piece]) -> list[Event]:
@@ -149,14 +150,25 @@ class Generator:
             return []
         out: list[Event] = [Delta(shown)]
         if any(char in _ENDS for char in shown):
-            # A sentence is settled once another one has begun after it: its markers may follow the full stop.
-            out.extend(self._settle(state, segment(state.writer.text, state.writer.markers)[:-1]))
+            out.extend(self._settle(state, self._sentences(state)))
         return out
 
-    def _withhold(self, state: _Answering) -> None:
+    def _sentences(self, state: _Answering, ended: bool = False) -> list[Sentence]:
+        """Return the sentences that are settled, places named inside them found.
+
+        A sentence is settled once another one has begun after it: its markers may follow the full stop.
+        """
+        writer = state.writer
+        settled = segment(writer.text, writer.markers)
+        settled = settled if ended else settled[:-1]
+        for sentence in settled[state.swept :]:
+            writer.sweep(sentence.start, sentence.end)
+        state.swept = max(state.swept, len(settled))
+        return segment(writer.text, writer.markers)[: len(settled)]
+
+    def _withhold(self, state: _Answering, sentences: Sequence[Sentence]) -> None:
         """Rewrite the answer without the statements that no source bears out."""
         writer = state.writer
-        sentences = segment(writer.text, writer.markers)
         unfounded = [item for item in sentences if state.checker.check(item).claim.support in _UNFOUNDED]
         if not unfounded:
             return
