@@ -220,6 +220,20 @@ async def test_strict_mode_withholds_what_the_sources_do_not_bear_out(
     assert "2 statements" in answer.warnings[0]
 
 
+async def test_a_verifier_that_fails_is_a_degradation_of_the_answer(
+    model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
+    monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
+    monkeypatch.setenv("FOOTNOTE_GENERATION_VERIFIER", "openai:this-server-has-no-embeddings")
+    model.script([Say(["Employees receive 25 days of paid leave [2]."]), Finish()])
+    async with serve_app(build) as served:
+        events = [event async for event in GenerationServiceStub(served.channel).Generate(request())]
+    completed = events[-1].completed
+    assert [item.reason for item in completed.degradations] == ["VERIFIER_UNAVAILABLE"]
+    assert completed.answer.citations[0].support == types.SUPPORT_SUPPORTED
+
+
 async def test_policy_takes_out_secrets_html_delimiters_and_leaked_instructions(
     model: ModelServer, stub: GenerationServiceStub
 ) -> None:

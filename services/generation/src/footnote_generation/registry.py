@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from footnote_kit.errors import InvalidArgument
 
+from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
 from footnote_generation.adapters.extractive.provider import Extractive
+from footnote_generation.adapters.nli_opinion import NliOpinion
 from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible
-from footnote_generation.ports import Descriptor, ModelProvider
+from footnote_generation.ports import Descriptor, ModelProvider, SecondOpinion
 from footnote_generation.settings import Settings
+
+
+def second_opinion(settings: Settings) -> SecondOpinion | None:
+    """Return the verifier that the deployment wants, None for none; reads a model from disk.
+
+    Raises InvalidArgument(PROVIDER_INVALID) when there is no such one.
+    """
+    kind, _, model = settings.verifier.partition(":")
+    if not kind:
+        return None
+    if kind == "nli":
+        return NliOpinion(Path(model).expanduser(), settings.verifier_threshold, settings.verifier_timeout)
+    return EmbeddingOpinion(kind, model, settings.verifier_threshold, settings.verifier_timeout)
 
 
 class Providers:

@@ -14,6 +14,7 @@ from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
+    STAGE_GENERATION,
     Answer,
     Citation,
     FinishReason,
@@ -30,7 +31,7 @@ from opentelemetry.util.types import AttributeValue
 
 from footnote_generation.generate import Completed, Delta, Generator
 from footnote_generation.patience import Patience
-from footnote_generation.ports import ModelProvider, ModelRequest
+from footnote_generation.ports import ModelProvider, ModelRequest, SecondOpinion
 from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings
 from footnote_generation.titles import make_title
@@ -43,7 +44,7 @@ _MAX_SOURCES = 200
 class Servicer(GenerationServiceServicer):
     """GenerationService over the functions of this package."""
 
-    def __init__(self, settings: Settings, providers: Providers) -> None:
+    def __init__(self, settings: Settings, providers: Providers, opinion: SecondOpinion | None = None) -> None:
         self._providers = providers
         self._settings = settings
         self._patience = Patience(
@@ -51,7 +52,7 @@ class Servicer(GenerationServiceServicer):
             between_tokens=settings.token_timeout,
             attempts=settings.attempts,
         )
-        self._generator = Generator(self._patience)
+        self._generator = Generator(self._patience, opinion)
 
     async def Generate(self, request: pb.GenerateRequest, context: _CONTEXT) -> AsyncIterator[pb.GenerateResponse]:
         """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
@@ -218,4 +219,11 @@ def _completed(event: Completed) -> pb.GenerateCompleted:
     completed = pb.GenerateCompleted(answer=event.answer)
     if event.first_token is not None:
         completed.time_to_first_token.FromTimedelta(timedelta(seconds=event.first_token))
+    if event.verifier_failure:
+        completed.degradations.add(
+            stage=STAGE_GENERATION,
+            reason="VERIFIER_UNAVAILABLE",
+            effect="Statements were checked by the rules alone.",
+            detail=event.verifier_failure,
+        )
     return completed
