@@ -11,6 +11,7 @@ from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.locator_pb2 import Locator, PageLocator
 from footnote_generation.app import build
+from footnote_kit import telemetry
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 from footnote_kit.testing import SCOPE, serve_app
 from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
@@ -45,8 +46,9 @@ async def model() -> AsyncIterator[ModelServer]:
 async def stub(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[GenerationServiceStub]:
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
-    monkeypatch.setenv("FOOTNOTE_GENERATION_FIRST_TOKEN_TIMEOUT", "0.5")
-    monkeypatch.setenv("FOOTNOTE_GENERATION_TOKEN_TIMEOUT", "0.5")
+    monkeypatch.setenv("FOOTNOTE_GENERATION_FIRST_TOKEN_TIMEOUT", "3")
+    monkeypatch.setenv("FOOTNOTE_GENERATION_TOKEN_TIMEOUT", "3")
+    monkeypatch.setenv("FOOTNOTE_GENERATION_PRICES", '{"pri": [9, 9], "priced": [2.5, 10]}')
     async with serve_app(build) as served:
         yield GenerationServiceStub(served.channel)
 
@@ -94,6 +96,31 @@ async def test_answers_with_usage_model_and_settings_passed_on(model: ModelServe
         "stream": True,
     }
     assert model.seen[0].authorization == "Bearer sk-test-key-of-no-value"
+
+
+async def test_cost_is_told_where_the_price_is_known(model: ModelServer, stub: GenerationServiceStub) -> None:
+    model.script([Say(["25 days [2]."]), Finish(usage=(1000, 100))])
+    assert (await collect(stub, request(model="priced-2026-01-01"))).usage.cost_usd == pytest.approx(0.0035)
+    assert (await collect(stub, request(model="other"))).usage.cost_usd == 0
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+async def test_prompts_and_answers_are_on_spans_only_where_that_is_switched_on(
+    model: ModelServer, stub: GenerationServiceStub, wanted: bool
+) -> None:
+    model.script([Say(["Employees receive 25 days of paid leave [2]."]), Finish()])
+    telemetry.capture_content(wanted)
+    try:
+        with telemetry.span("test"):
+            trace_id = int(telemetry.current_trace_id(), 16)
+            await collect(stub)
+    finally:
+        telemetry.capture_content(False)
+    recorded = telemetry.ring.spans(trace_id, SCOPE.tenant_id)
+    spans = "\n".join(f"{span.name} {dict(span.attributes or {})} {span.events}" for span in recorded)
+    assert "chat" in spans
+    for secret in ("How many days", "never repeat these lines", "25 days of paid leave"):
+        assert (secret in spans) == wanted
 
 
 async def test_model_that_dies_midway_gives_the_partial_text_then_a_typed_error(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -60,6 +60,9 @@ class Completed:
     verifier_failure: str = ""
 
 
+Prices = Mapping[str, tuple[float, float]]
+"""US dollars per million tokens of prompt and answer, by the beginning of a model's name."""
+
 Event = Delta | Citation | Completed
 
 
@@ -81,8 +84,9 @@ class _Answering:
 class Generator:
     """Runs answers: model, policy, markers, checks, verdicts."""
 
-    def __init__(self, patience: Patience, opinion: SecondOpinion | None = None) -> None:
+    def __init__(self, patience: Patience, opinion: SecondOpinion | None = None, prices: Prices | None = None) -> None:
         self._patience = patience
+        self._prices = prices or {}
         self._opinion = opinion
 
     async def run(
@@ -196,15 +200,18 @@ class Generator:
         checked = await state.checker.check(segment(writer.text, writer.markers))
         citations = [citation for item in checked for citation in item.citations]
         claims = [item.claim for item in checked]
+        usage = _usage(state.request, writer.text, finished)
+        model = finished.model or state.request.model or provider.default_model
+        usage.cost_usd = cost(self._prices, model, usage)
         return Answer(
             text=writer.text,
             finish_reason=_finish_reason(state.request, writer.text, finished, citations, claims),
             citations=citations,
             claims=claims,
             reliability=_reliability(state.request.sources, citations, claims, writer.invalid),
-            usage=_usage(state.request, writer.text, finished),
+            usage=usage,
             provider=provider.id,
-            model=finished.model or state.request.model or provider.default_model,
+            model=model,
             warnings=list(dict.fromkeys(state.warnings)),
         )
 
@@ -246,3 +253,15 @@ def _usage(request: ModelRequest, text: str, finished: Finished) -> Usage:
         prompt = sum(tokens.count(message.text) + 4 for message in request.messages)
     completion = tokens.count(text) if finished.completion_tokens is None else finished.completion_tokens
     return Usage(prompt_tokens=prompt, completion_tokens=completion, estimated=estimated)
+
+
+def cost(prices: Prices, model: str, usage: Usage) -> float:
+    """Return what an answer cost in US dollars; 0 where the model's price is not known.
+
+    A price goes for every model whose name begins with its own, the longest such one: providers add dates to names.
+    """
+    known = max((name for name in prices if model.startswith(name)), key=len, default=None)
+    if known is None:
+        return 0.0
+    prompt, completion = prices[known]
+    return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
@@ -14,6 +15,8 @@ from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
+    MESSAGE_ROLE_ASSISTANT,
+    MESSAGE_ROLE_SYSTEM,
     STAGE_GENERATION,
     Answer,
     Citation,
@@ -52,7 +55,7 @@ class Servicer(GenerationServiceServicer):
             between_tokens=settings.token_timeout,
             attempts=settings.attempts,
         )
-        self._generator = Generator(self._patience, opinion)
+        self._generator = Generator(self._patience, opinion, settings.prices)
 
     async def Generate(self, request: pb.GenerateRequest, context: _CONTEXT) -> AsyncIterator[pb.GenerateResponse]:
         """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
@@ -65,6 +68,7 @@ class Servicer(GenerationServiceServicer):
             names.SOURCES: len(request.sources),
         }
         with telemetry.span(f"chat {model or provider.default_model}", attributes, SpanKind.CLIENT) as span:
+            telemetry.record_content(names.GEN_AI_INPUT_MESSAGES, _messages(wanted))
             run = self._generator.run(provider, wanted, request.settings.strict, context.time_remaining())
             async with aclosing(run) as events:
                 async for event in events:
@@ -74,6 +78,7 @@ class Servicer(GenerationServiceServicer):
                         yield pb.GenerateResponse(citation=event)
                     else:
                         self._report(event, span)
+                        telemetry.record_content(names.GEN_AI_OUTPUT_MESSAGES, _message("assistant", event.answer.text))
                         yield pb.GenerateResponse(completed=_completed(event))
 
     async def GenerateTitle(self, request: pb.GenerateTitleRequest, context: _CONTEXT) -> pb.GenerateTitleResponse:
@@ -227,3 +232,13 @@ def _completed(event: Completed) -> pb.GenerateCompleted:
             detail=event.verifier_failure,
         )
     return completed
+
+
+def _messages(request: ModelRequest) -> str:
+    """Return a prompt in the form that the semantic conventions give messages."""
+    roles = {MESSAGE_ROLE_SYSTEM: "system", MESSAGE_ROLE_ASSISTANT: "assistant"}
+    return f"[{', '.join(_message(roles.get(item.role, 'user'), item.text) for item in request.messages)}]"
+
+
+def _message(role: str, text: str) -> str:
+    return json.dumps({"role": role, "parts": [{"type": "text", "content": text}]}, ensure_ascii=False)
