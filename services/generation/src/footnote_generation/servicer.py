@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from datetime import timedelta
-from time import perf_counter
 from typing import Any, TypeAlias
 
 import grpc
@@ -23,12 +21,11 @@ from footnote.types.v1.answer_pb2 import (
     FinishReason,
     Support,
 )
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, Provider, ProviderHealth
-from footnote_kit import names, telemetry
-from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
+from footnote_kit import names, provider_calls, telemetry
+from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from google.protobuf import json_format
-from google.protobuf.struct_pb2 import Struct
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
@@ -42,6 +39,7 @@ from footnote_generation.titles import make_title
 _log = get_logger(__name__)
 _CONTEXT: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _MAX_SOURCES = 200
+_HEALTH_SECONDS = 10.0
 
 
 class Servicer(GenerationServiceServicer):
@@ -95,21 +93,14 @@ class Servicer(GenerationServiceServicer):
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
         """List the model providers."""
-        providers = []
-        for item in self._providers.all():
-            schema = Struct()
-            json_format.ParseDict(dict(item.schema), schema)
-            providers.append(
-                Provider(
-                    kind=PROVIDER_KIND_MODEL,
-                    id=item.id,
-                    display_name=item.display_name,
-                    capabilities=item.capabilities,
-                    settings_schema=schema,
-                    default_model=item.default_model,
+        return pb.ListProvidersResponse(
+            providers=[
+                provider_calls.description(
+                    PROVIDER_KIND_MODEL, item.id, item.display_name, item.capabilities, item.schema, item.default_model
                 )
-            )
-        return pb.ListProvidersResponse(providers=providers)
+                for item in self._providers.all()
+            ]
+        )
 
     async def ValidateProvider(
         self, request: pb.ValidateProviderRequest, context: _CONTEXT
@@ -120,20 +111,13 @@ class Servicer(GenerationServiceServicer):
 
     async def CheckProvider(self, request: pb.CheckProviderRequest, context: _CONTEXT) -> pb.CheckProviderResponse:
         """Call a provider and say how it is."""
-        health = ProviderHealth(kind=PROVIDER_KIND_MODEL, id=request.id)
-        health.check_time.GetCurrentTime()
-        started = perf_counter()
-        try:
-            async with asyncio.timeout(10):
-                details = await self._providers.get(request.id).health()
-            health.healthy = True
-            json_format.ParseDict(dict(details), health.details)
-        except FootnoteError as error:
-            health.error = error.message
-        except TimeoutError:
-            health.error = "No answer within 10 s."
-        health.latency.FromTimedelta(timedelta(seconds=perf_counter() - started))
-        return pb.CheckProviderResponse(health=health)
+
+        async def ask() -> Mapping[str, Any]:
+            return await self._providers.get(request.id).health()
+
+        return pb.CheckProviderResponse(
+            health=await provider_calls.health(PROVIDER_KIND_MODEL, request.id, ask, _HEALTH_SECONDS)
+        )
 
     def _check(self, request: pb.GenerateRequest) -> tuple[ModelProvider, str]:
         """Refuse what cannot be answered; return the provider and the model's name, "" for its default."""
