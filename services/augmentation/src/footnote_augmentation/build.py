@@ -84,27 +84,7 @@ def build(assembly: Assembly) -> Assembled:
         chosen = select.select(assembly.candidates, assembly.named_document_ids)
     must = _required(chosen.chosen, assembly.named_document_ids)
     prepared, placed = _place(chosen.chosen, must, assembly, template)
-    plan = _Plan()
-    sources: list[Source] = []
-    block = ""
-    for hit, item, place in zip(chosen.chosen, prepared, placed, strict=True):
-        widened = "" if item.candidate is hit else "widened by its neighbours"
-        if place.number == 0:
-            plan.dropped(item.candidate, place.reason, place.tokens)
-            continue
-        decision = TOKEN_DECISION_CUT if place.cut else TOKEN_DECISION_KEPT
-        plan.entries.append(
-            TokenPlanEntry(
-                chunk_id=item.candidate.chunk.id,
-                number=place.number,
-                tokens=place.tokens,
-                tokens_used=place.tokens_used,
-                decision=decision,
-                reason=place.reason or widened,
-            )
-        )
-        sources.append(_source(item, place.number, place.text))
-        block += prompt.render_source(template, place.number, item.label, place.text)
+    plan, sources, block = _write(chosen.chosen, prepared, placed, template)
     for candidate, reason in [*chosen.dropped, *assembly.dropped]:
         plan.dropped(candidate, reason, cost(candidate.chunk.text))
     parts = prompt.Parts(
@@ -127,6 +107,33 @@ def build(assembly: Assembly) -> Assembled:
             tokenizer=tokens.tokenizer_name(),
         ),
     )
+
+
+def _write(
+    hits: Sequence[ScoredChunk], prepared: Sequence[_Prepared], placed: Sequence[budget.Placed], template: Template
+) -> tuple[_Plan, list[Source], str]:
+    """Return what became of each hit, the numbered sources, and the block that they make in the prompt."""
+    plan = _Plan()
+    sources: list[Source] = []
+    block = ""
+    for hit, item, place in zip(hits, prepared, placed, strict=True):
+        if place.number == 0:
+            plan.dropped(hit, place.reason, place.tokens)
+            continue
+        widened = "" if item.candidate is hit else "widened by its neighbours"
+        plan.entries.append(
+            TokenPlanEntry(
+                chunk_id=hit.chunk.id,
+                number=place.number,
+                tokens=place.tokens,
+                tokens_used=place.tokens_used,
+                decision=TOKEN_DECISION_CUT if place.cut else TOKEN_DECISION_KEPT,
+                reason=place.reason or widened,
+            )
+        )
+        sources.append(_source(item, place.number, place.text))
+        block += prompt.render_source(template, place.number, item.label, place.text)
+    return plan, sources, block
 
 
 def _place(

@@ -199,11 +199,7 @@ def _window(claim: Analysed, evidence: Evidence, first: int, last: int) -> Windo
 
 
 # What a quoted sentence may leave off; a condition ("if approved, …") it may not.
-_LEADING = (
-    r"(?:[-*•\d.)\s]*)(?:(?:however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently"
-    r"|nevertheless|meanwhile|for example|for instance|as a result|cependant|toutefois|de plus|en outre|par ailleurs"
-    r"|ainsi|par conséquent|néanmoins|par exemple|en effet|or|donc),\s+)?"
-)
+_LEADING = rf"(?:[-*•\d.)\s]*)(?:(?:{lexicon.LEADS}),\s+)?"
 
 
 def _verbatim(claim_text: str, evidence: Evidence) -> tuple[int, int] | None:
