@@ -58,14 +58,18 @@ class Checker:
     _done: dict[Sentence, Checked] = field(default_factory=dict)
 
     async def check(self, sentences: Sequence[Sentence]) -> list[Checked]:
-        """Return the verdicts and footnotes of sentences; CPU work of some milliseconds, done in a thread."""
-        new = [sentence for sentence in sentences if sentence not in self._done]
-        if new:
-            fresh = await asyncio.to_thread(self._judge, new)
-            if self.opinion is not None:
-                for statement, number in fresh:
-                    await self._ask(self.opinion, statement, number)
-            await asyncio.to_thread(lambda: [self._done.setdefault(item, self._check(item)) for item in new])
+        """Return the verdicts and footnotes of sentences, after a second opinion where there is one."""
+        if self.opinion is not None:
+            for statement, number in await asyncio.to_thread(self._judge, sentences):
+                await self._ask(self.opinion, statement, number)
+        return await asyncio.to_thread(self.check_by_rules, sentences)
+
+    def check_by_rules(self, sentences: Sequence[Sentence]) -> list[Checked]:
+        """Return the same by the rules alone, where no opinion was heard: CPU work of some milliseconds."""
+        self._judge([sentence for sentence in sentences if sentence not in self._done])
+        for sentence in sentences:
+            if sentence not in self._done:
+                self._done[sentence] = self._check(sentence)
         return [self._done[sentence] for sentence in sentences]
 
     def _judge(self, sentences: Sequence[Sentence]) -> list[tuple[str, int]]:

@@ -161,11 +161,18 @@ class Generator:
             yield citation
 
     async def _settle(self, state: _Answering, ended: bool = False) -> list[Citation]:
-        """Check the sentences settled since the last time and return their footnotes."""
-        settled = await asyncio.to_thread(self._sentences, state, ended)
+        """Check the sentences settled since the last time, in a thread, and return their footnotes."""
+        if self._opinion is None:
+            checked = await asyncio.to_thread(lambda: state.checker.check_by_rules(self._fresh(state, ended)))
+        else:
+            checked = await state.checker.check(await asyncio.to_thread(self._fresh, state, ended))
+        return [citation for item in checked for citation in item.citations]
+
+    def _fresh(self, state: _Answering, ended: bool) -> list[Sentence]:
+        settled = self._sentences(state, ended)
         fresh = settled[state.sent :]
         state.sent = max(state.sent, len(settled))
-        return [citation for item in await state.checker.check(fresh) for citation in item.citations]
+        return fresh
 
     def _sentences(self, state: _Answering, ended: bool) -> list[Sentence]:
         """Return the sentences that are settled, places named inside them found.
@@ -175,10 +182,11 @@ class Generator:
         writer = state.writer
         settled = segment(writer.text, writer.markers)
         settled = settled if ended else settled[:-1]
+        known = len(writer.markers)
         for sentence in settled[state.swept :]:
             writer.sweep(sentence.start, sentence.end)
         state.swept = max(state.swept, len(settled))
-        return segment(writer.text, writer.markers)[: len(settled)]
+        return settled if len(writer.markers) == known else segment(writer.text, writer.markers)[: len(settled)]
 
     async def _withhold(self, state: _Answering) -> None:
         """Rewrite the answer without the statements that no source bears out."""
