@@ -13,23 +13,21 @@ from footnote_kit.errors import InvalidArgument
 from numpy.typing import NDArray
 from pymilvus import AsyncMilvusClient, MilvusClient
 
+from footnote_store import answers
 from footnote_store.columns import upsert_request
 from footnote_store.compiler import conjunction, quote
 from footnote_store.connection import Connection
 from footnote_store.rows import (
     CHUNK_OUTPUT,
     MESSAGE_OUTPUT,
-    RANK_OUTPUT,
     Hit,
     MessageRow,
     Row,
     Vector,
     chunk_schema,
-    decode_chunk,
     decode_message,
     encode_chunk,
     encode_message,
-    light_hit,
     message_schema,
     parent_level,
 )
@@ -127,53 +125,31 @@ class VectorStore(Connection):
 
         return int((await self._call("upsert", space, timeout, upsert)).upsert_count)
 
-    async def search_dense(
-        self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0, *, payload: bool = True
-    ) -> list[Hit]:
-        """Find the chunks nearest to a vector by cosine, best first; parents are never found.
-
-        Without `payload` the chunks come with id, tenant, document and dates only, which is several times faster.
-        """
-        return await self._search(space, "dense", vector, expr, limit, timeout, payload)
+    async def search_dense(self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0) -> list[Hit]:
+        """Find the chunks nearest to a vector by cosine, best first; parents are never found."""
+        return await self._search(space, "dense", vector, expr, limit, timeout, CHUNK_OUTPUT)
 
     async def search_lexical(
-        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0, *, payload: bool = True
+        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0, *, vectors: bool = False
     ) -> list[Hit]:
-        """Find the chunks that match search terms best by BM25; without terms, none. `payload` as in search_dense."""
+        """Find the chunks that match search terms best by BM25; without terms, none. `vectors` come if wanted."""
         if not lexical_query.strip():
             return []
-        return await self._search(space, "sparse", lexical_query, expr, limit, timeout, payload)
+        output = [*CHUNK_OUTPUT, "dense"] if vectors else CHUNK_OUTPUT
+        return await self._search(space, "sparse", lexical_query, expr, limit, timeout, output)
 
     async def _search(
-        self, space: str, field: str, query: Vector | str, expr: str, limit: int, timeout: float, payload: bool
+        self, space: str, field: str, query: Vector | str, expr: str, limit: int, timeout: float, output: list[str]
     ) -> list[Hit]:
         limited = conjunction([expr, f"level != {parent_level()}"])
-        output = CHUNK_OUTPUT if payload else RANK_OUTPUT
-        result = await self._nearest(space, field, query, limited, limit, output, timeout)
-        if payload:
-            return [_hit(item["entity"], float(item["distance"])) for item in result]
-        return [light_hit({**item["entity"], "id": item["id"]}, float(item["distance"])) for item in result]
+        limit = max(1, min(limit, _MAX_WINDOW))
 
-    async def score_dense(
-        self, space: str, vector: Vector, ids: Sequence[str], timeout: float = 10.0
-    ) -> dict[str, float]:
-        """Return the cosine of these chunks to a vector, by id."""
-        if not ids:
-            return {}
-        expr = f"id in [{', '.join(map(quote, ids))}]"
-        result = await self._nearest(space, "dense", vector, expr, len(ids), [], timeout)
-        return {item["id"]: float(item["distance"]) for item in result}
+        async def search(client: AsyncMilvusClient) -> list[Hit]:
+            columns, scores = await answers.search(client, space, field, query, limited, limit, output, timeout)
+            return answers.hits(columns, scores) if scores else []
 
-    async def _nearest(
-        self, space: str, field: str, query: Vector | str, expr: str, limit: int, output: list[str], timeout: float
-    ) -> Any:
-        async def search(client: AsyncMilvusClient) -> Any:
-            return await client.search(
-                space, data=[query], anns_field=field, filter=expr, limit=max(1, min(limit, _MAX_WINDOW)),
-                output_fields=output, timeout=timeout,
-            )  # fmt: skip
-
-        return (await self._read("search", space, timeout, search, channel=field, empty=[[]]))[0]
+        found: list[Hit] = await self._read("search", space, timeout, search, channel=field, empty=[])
+        return found
 
     async def query(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Chunk]:
         """Read chunks by a filter in order of their ids, which is reading order."""
@@ -196,16 +172,18 @@ class VectorStore(Connection):
             size = min(limit, _PAGE)
             page = _after(expr, last_id)
 
-            async def query(client: AsyncMilvusClient, page: str = page, size: int = size, offset: int = offset) -> Any:
-                return await client.query(
-                    space, filter=page, output_fields=["id", *CHUNK_OUTPUT], limit=size, offset=offset, timeout=timeout
-                )
+            async def query(
+                client: AsyncMilvusClient, page: str = page, size: int = size, offset: int = offset
+            ) -> list[Hit]:
+                output = ["id", *CHUNK_OUTPUT]
+                columns = await answers.query(client, space, page, size, offset, output, timeout)
+                return answers.hits(columns, [0.0] * len(columns["id"])) if columns else []
 
-            entities = sorted(await self._read("query", space, timeout, query), key=lambda entity: entity["id"])
-            hits.extend(_hit(entity, 0.0) for entity in entities)
-            if len(entities) < size:
+            found: list[Hit] = await self._read("query", space, timeout, query)
+            hits.extend(sorted(found, key=lambda hit: hit.chunk.id))
+            if len(found) < size:
                 break
-            last_id, limit, offset = entities[-1]["id"], limit - size, 0
+            last_id, limit, offset = hits[-1].chunk.id, limit - size, 0
         return hits
 
     async def ids(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> list[str]:
@@ -309,7 +287,3 @@ def _dimensions(space: str) -> int:
 
 def _after(expr: str, last_id: str) -> str:
     return conjunction([expr, f"id > {quote(last_id)}"]) if last_id else expr
-
-
-def _hit(entity: Any, score: float) -> Hit:
-    return Hit(decode_chunk(entity), score, entity["collection_key"], entity["revision_key"], entity["lexical_text"])
