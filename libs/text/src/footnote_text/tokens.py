@@ -60,16 +60,21 @@ def estimate(text: str) -> int:
     for match in _ESTIMATE.finditer(text):
         kind = match.lastgroup
         length = match.end() - match.start()
-        if kind == "lower":
+        if kind == "lower" and length <= 4 and match.start() and text[match.start() - 1].isdigit():
+            total += length  # letters between digits, as in a checksum, are no words
+        elif kind == "lower":
             total += 1 if length <= 4 else 1 + (length - 1) / (5 if length <= 12 else 4)
         elif kind == "upper":
             total += math.ceil(length / 2)
         elif kind == "digits":
-            total += max(1.0, length / 2.5)
+            total += math.ceil(length / 3)
         elif kind == "newlines":
             total += math.ceil(length / 2)
         elif kind == "space":
             total += 0 if length == 1 else math.ceil(length / 8)
+            # A word takes the white space before it into its token, a sign only a space, a number none.
+            after = text[match.end() : match.end() + 1]
+            total += after.isdigit() or (text[match.end() - 1] == "\t" and not after.isalpha())
         elif kind == "ascii":
             total += 1
         elif kind == "latin":
