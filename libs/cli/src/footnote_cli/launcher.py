@@ -48,7 +48,7 @@ def serve(
         folder = settings.data_dir.expanduser().resolve()
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder, STATEFUL.intersection(wanted.services)):
-            exported = process.configure(settings)
+            exported = process.configure(settings, wanted.services)
             asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
     except ValidationError as error:
         for problem in error.errors():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from uuid import uuid4
 
 from opentelemetry import context as otel_context
 from opentelemetry import metrics, trace
@@ -19,6 +20,7 @@ from footnote_kit.ring import TraceRing
 
 MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
+_INSTANCE = uuid4().hex  # tells replicas of a service apart, whose figures would overwrite each other otherwise
 _capture = False
 _processors = SynchronousMultiSpanProcessor()  # type: ignore[no-untyped-call]
 _tracers: dict[str, Tracer] = {}
@@ -32,13 +34,18 @@ def processors() -> SynchronousMultiSpanProcessor:
     return _processors
 
 
+def resource(service: str) -> Resource:
+    """Return what spans and metrics say of the service they come from; "" stands for a process with several."""
+    name = f"footnote-{service}" if service else "footnote"
+    return Resource.create({"service.name": name, "service.instance.id": _INSTANCE})
+
+
 def tracer(service: str | None = None) -> Tracer:
     """Return the tracer of a service, by default of the one whose code is running."""
     name = current_service() if service is None else service
     found = _tracers.get(name)
     if found is None:
-        resource = Resource.create({"service.name": f"footnote-{name}" if name else "footnote"})
-        provider = TracerProvider(resource=resource, active_span_processor=_processors, shutdown_on_exit=False)
+        provider = TracerProvider(resource=resource(name), active_span_processor=_processors, shutdown_on_exit=False)
         found = _tracers[name] = provider.get_tracer(_SCOPE_NAME)
     return found
 

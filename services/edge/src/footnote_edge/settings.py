@@ -31,6 +31,9 @@ class Settings(BaseSettings):
     reconcile_seconds: float = Field(
         default=30.0, gt=0, description="How often documents that wait without a job are looked for."
     )
+    backlog_seconds: float = Field(
+        default=5.0, gt=0, description="How often waiting documents are counted for the metrics."
+    )
     retry_ceiling_seconds: float = Field(
         default=10.0, gt=0, description="Longest pause before a job tries a stage that was unavailable again."
     )
