@@ -63,14 +63,16 @@ def span(
     quote a document. `links` are the contexts of other traces that belong to it.
     """
     current = tracer().start_span(name, kind=kind, attributes=dict(attributes or {}), links=[Link(c) for c in links])
-    token = otel_context.attach(trace.set_span_in_context(current))
+    before = otel_context.get_current()
+    otel_context.attach(trace.set_span_in_context(current))
     try:
         yield current
     except BaseException as error:
         mark_failed(current, error)
         raise
     finally:
-        otel_context.detach(token)
+        # Not by its token, which is good in one task only: a stream that is left is closed in another.
+        otel_context.attach(before)
         current.end()
 
 
