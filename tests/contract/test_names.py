@@ -24,7 +24,7 @@ REQUIRED = {
     "citation accuracy": ("footnote.generation.citations",),
     "queue depth and age": ("footnote.edge.jobs.waiting", "footnote.edge.jobs.age"),
 }
-MAKERS = {"counter", "histogram", "gauge", "observe"}
+MAKERS = {"counter", "histogram", "observe"}
 
 
 def used() -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from opentelemetry import context as otel_context
 from opentelemetry import metrics, trace
-from opentelemetry.metrics import Counter, Histogram, Observation, UpDownCounter
+from opentelemetry.metrics import Counter, Histogram, Observation
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SynchronousMultiSpanProcessor, TracerProvider
 from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, Tracer
@@ -24,7 +24,8 @@ _INSTANCE = uuid4().hex  # tells replicas of a service apart, whose figures woul
 _capture = False
 _processors = SynchronousMultiSpanProcessor()  # type: ignore[no-untyped-call]
 _tracers: dict[str, Tracer] = {}
-_instruments: dict[str, Counter | Histogram | UpDownCounter] = {}
+_instruments: dict[str, Counter | Histogram] = {}
+_observed: dict[str, dict[frozenset[tuple[str, AttributeValue]], Callable[[], float]]] = {}
 ring = TraceRing()
 _processors.add_span_processor(ring)
 
@@ -143,16 +144,17 @@ def histogram(name: str) -> Histogram:
     return found
 
 
-def gauge(name: str) -> UpDownCounter:
-    """Return the up-down counter registered in `names.METRICS` under this name; KeyError for another."""
+def observe(name: str, read: Callable[[], float], attributes: Mapping[str, AttributeValue] | None = None) -> None:
+    """Report what `read` returns each time metrics are collected; from another thread, so that it must not block.
+
+    Several may report under one name with different attributes; of two with the same ones the later counts.
+    """
     unit, description = names.METRICS[name]
-    found = _instruments.get(name)
-    if not isinstance(found, UpDownCounter):
-        found = _instruments[name] = metrics.get_meter(_SCOPE_NAME).create_up_down_counter(name, unit, description)
-    return found
+    readers = _observed.setdefault(name, {})
+    if not readers:
+        metrics.get_meter(_SCOPE_NAME).create_observable_gauge(name, [lambda _: _observations(name)], unit, description)
+    readers[frozenset((attributes or {}).items())] = read
 
 
-def observe(name: str, read: Callable[[], float]) -> None:
-    """Report what `read` returns each time metrics are collected; from another thread, so that it must not block."""
-    unit, description = names.METRICS[name]
-    metrics.get_meter(_SCOPE_NAME).create_observable_gauge(name, [lambda _: [Observation(read())]], unit, description)
+def _observations(name: str) -> list[Observation]:
+    return [Observation(read(), dict(attributes)) for attributes, read in list(_observed[name].items())]
