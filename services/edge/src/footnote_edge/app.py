@@ -46,7 +46,7 @@ async def build(runtime: Runtime) -> App:
     await jobs.launch()
     limits = Limits(settings)
     catalog = Catalog(stages, database, settings.call_timeout_seconds)
-    documents = Documents(stages, catalog, jobs, settings)
+    documents = Documents(stages, catalog, jobs, limits, settings)
     parts = Parts(
         settings=settings,
         stages=stages,
