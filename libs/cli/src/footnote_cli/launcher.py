@@ -50,7 +50,7 @@ def serve(
             raise StartError("--port is for a target of one service; use --port-base for several")
         folder = _make_folder(settings.data_dir)
         with locked(folder, STATEFUL.intersection(wanted.services)):
-            exported = process.configure(settings)
+            exported = process.configure(settings, wanted.services)
             asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
     except ValidationError as error:
         for problem in wrong_settings(error, "FOOTNOTE_"):
