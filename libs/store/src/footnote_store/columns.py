@@ -40,6 +40,17 @@ def _fill(field: FieldData, values: Sequence[Any]) -> None:
         )
     else:
         field.type = DataType.FLOAT_VECTOR
-        vectors = np.asarray(values, dtype=np.float32)
+        vectors = np.asarray(values, dtype="<f4")
         field.vectors.dim = vectors.shape[1]
-        field.vectors.float_vector.data.extend(vectors.ravel().tolist())
+        # Packed floats are these very bytes; one by one they would each become a Python object on the way.
+        field.vectors.float_vector.MergeFromString(_packed(vectors.tobytes()))
+
+
+def _packed(data: bytes) -> bytes:
+    """Return field 1 of a message as protobuf writes it: tag, length, bytes."""
+    length, head = len(data), bytearray(b"\x0a")
+    while length > 0x7F:
+        head.append(length & 0x7F | 0x80)
+        length >>= 7
+    head.append(length)
+    return bytes(head) + data
