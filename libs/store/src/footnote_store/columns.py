@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from pymilvus import DataType
-from pymilvus.grpc_gen.milvus_pb2 import UpsertRequest
+from pymilvus.grpc_gen.milvus_pb2 import InsertRequest, UpsertRequest
 from pymilvus.grpc_gen.schema_pb2 import FieldData
 
+Request = TypeVar("Request", UpsertRequest, InsertRequest)
 
-def upsert_request(space: str, rows: Sequence[Mapping[str, Any]]) -> UpsertRequest:
+
+def write_request(kind: type[Request], space: str, rows: Sequence[Mapping[str, Any]]) -> Request:
     """Return the request that writes rows, all of the same columns; a column is of the type of its first value."""
-    request = UpsertRequest(collection_name=space, num_rows=len(rows))
+    request = kind(collection_name=space, num_rows=len(rows))
     for name in rows[0]:
         _fill(request.fields_data.add(field_name=name), [row[name] for row in rows])
     return request
