@@ -1,6 +1,7 @@
 """`footnote serve TARGET`: settings, lock, signals; the work is in `supervise`."""
 
 import asyncio
+import gc
 import os
 import signal
 from pathlib import Path
@@ -94,6 +95,9 @@ async def _start(supervisor: Supervisor, wait_ready: bool) -> None:
     await supervisor.start()
     # A stage alone may wait for its peers as long as it takes; its health service tells.
     late = await supervisor.wait_ready() if wait_ready else {}
+    # What was made at the start stays: without it each full collection stops every request for a tenth of a second.
+    gc.collect()
+    gc.freeze()
     supervisor.publish()
     for name, reason in late.items():
         typer.echo(f"{name} is not ready yet: {reason}", err=True)

@@ -183,6 +183,12 @@ class Clock:
         timing.duration.FromNanoseconds(int(max(0.0, ended - began) * 1e9))
         self.timings.append(timing)
 
+    def fork(self) -> Clock:
+        """Return a clock of the same start for a part of the request that may yet be thrown away."""
+        clock = Clock()
+        clock._start = self._start
+        return clock
+
     def finish(self) -> list[StageTiming]:
         """Record the whole and return all."""
         self.record("", self._start, time.perf_counter())

@@ -18,6 +18,7 @@ from footnote_text.lexical import terms
 
 from footnote_retrieval import adjust, expand, fusion, proximity, query
 from footnote_retrieval.affinity import affinities, apply_affinity
+from footnote_retrieval.ahead import Ahead
 from footnote_retrieval.channels import Channels, Findings, Plan
 from footnote_retrieval.files import FileIndex, FileNames, NamedFile, named_files
 from footnote_retrieval.model import (
@@ -53,21 +54,32 @@ class Searcher:
         self._now = now
         self._channels = Channels(store, embedder, settings)
         self._files = FileIndex(store)
+        self._ahead: Ahead[list[Searchable]] = Ahead()
 
     async def search(self, request: SearchRequest) -> SearchResult:
         """Find the chunks that match best; raises NotFound for a collection that the caller cannot see."""
         clock = Clock()
+
+        async def resolve() -> list[Searchable]:
+            with clock.step("resolve"):
+                return await self._collections.resolve(request.scope, request.collections)
+
+        who = (request.scope.SerializeToString(deterministic=True), request.collections)
+        result = await self._ahead.run(who, resolve, lambda visible: self._search_in(visible, request, clock.fork()))
+        clock.timings += result.timings
+        result.timings = clock.finish()
+        self._report(request, result)
+        return result
+
+    async def _search_in(self, visible: Sequence[Searchable], request: SearchRequest, clock: Clock) -> SearchResult:
         now = self._now()
-        with clock.step("resolve"):
-            visible = await self._collections.resolve(request.scope, request.collections)
         groups = _groups(visible, request.scope.tenant_id)
         settings = Effective.of(request.settings, [s.collection.settings.retrieval for s in visible], self._settings)
         languages = _languages(visible)
         understood = query.understand(request.query, request.language, languages)
-        result = SearchResult(language=understood.language)
+        result = SearchResult(language=understood.language, timings=clock.timings)
         if not groups:
             result.strategy, result.strategy_reason = _HYBRID, "no collection to search"
-            result.timings = clock.finish()
             return result
         weights = [await self._embedder.dense_weight(group.embedding) for group in groups]
         strategy, reason = query.choose(understood, settings.strategy, max(weights), self._settings.long_question_words)
@@ -98,8 +110,6 @@ class Searcher:
         result.channels, result.degradations = findings.runs, findings.degradations
         result.total = len(findings.candidates)
         result.chunks = await self._expand(result.chunks, chosen, settings, now, clock, result.degradations)
-        result.timings = clock.finish()
-        self._report(request, result)
         return result
 
     async def _filenames(self, request: SearchRequest, groups: Sequence[Group], now: float) -> FileNames:
