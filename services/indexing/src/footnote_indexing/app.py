@@ -1,7 +1,5 @@
 """Puts the indexing service together."""
 
-import sys
-
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import Unavailable
@@ -28,14 +26,10 @@ from footnote_indexing.switching import Switching
 from footnote_indexing.vectorizers import Vectorizers
 from footnote_indexing.vectors import VectorTexts
 
-_SWITCH_INTERVAL = 0.001
-
 
 async def build(runtime: Runtime) -> App:
     """Open database, cache and store, and wire the logic to them."""
     settings = Settings()
-    # Cutting and packing on threads would each time keep the event loop from the interpreter for 5 ms.
-    sys.setswitchinterval(_SWITCH_INTERVAL)
     folder = runtime.data_dir / "indexing"
     database = Database(settings.database_url, folder)
     await database.migrate()
