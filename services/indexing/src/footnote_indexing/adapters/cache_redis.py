@@ -39,9 +39,9 @@ class RedisCache:
         """Return the vectors that are there."""
         if not keys:
             return {}
-        values = await self._ask(lambda: self._redis.mget([_PREFIX + key for key in keys]), [])
-        # No answer is an empty list.
-        pairs = zip(keys, values, strict=bool(values))
+        nothing: list[bytes | str | None] = [None] * len(keys)
+        values = await self._ask(lambda: self._redis.mget([_PREFIX + key for key in keys]), nothing)
+        pairs = zip(keys, values, strict=True)
         return {key: np.frombuffer(value, dtype=np.float32) for key, value in pairs if isinstance(value, bytes)}
 
     async def put(self, vectors: Mapping[str, Vectors]) -> None:
