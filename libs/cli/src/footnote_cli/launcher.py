@@ -1,6 +1,7 @@
 """`footnote serve TARGET`: settings, lock, signals; the work is in `supervise`."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -49,7 +50,7 @@ def serve(
             raise StartError("--port is for a target of one service; use --port-base for several")
         folder = _make_folder(settings.data_dir)
         with locked(folder, STATEFUL.intersection(wanted.services)):
-            exported = process.configure(settings)
+            exported = process.configure(settings, wanted.services)
             asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
     except ValidationError as error:
         for problem in wrong_settings(error, "FOOTNOTE_"):
@@ -107,6 +108,9 @@ async def _start(supervisor: Supervisor, wait_ready: bool) -> None:
     await supervisor.start()
     # A stage alone may wait for its peers as long as it takes; its health service tells.
     late = await supervisor.wait_ready() if wait_ready else {}
+    # What was made at the start stays: without it each full collection stops every request for a tenth of a second.
+    gc.collect()
+    gc.freeze()
     supervisor.publish()
     for name, reason in late.items():
         typer.echo(f"{name} is not ready yet: {reason}", err=True)

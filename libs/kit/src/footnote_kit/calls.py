@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
 
 from footnote_kit import context as call_context
@@ -113,6 +114,7 @@ class _Call:
         telemetry.histogram(names.RPC_CLIENT_DURATION).record(
             time.perf_counter() - self._started,
             {names.RPC_METHOD: self._method[1:], names.RPC_STATUS_CODE: code.name},
+            trace.set_span_in_context(self._span),
         )
 
     def __del__(self) -> None:
