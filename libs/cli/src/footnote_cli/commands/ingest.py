@@ -91,6 +91,9 @@ async def _ensure_collection(session: Session, name: str, create: bool) -> bool:
     try:
         await session.call(session.stub.CreateCollection, CreateCollectionRequest(collection=Collection(name=name)))
     except CommandError as error:
+        if error.reason == "PERMISSION_DENIED":
+            problem = f"There is no collection '{name}', and your role may not make it."
+            raise CommandError(problem, "Ask an administrator for it.", code=error.code, reason=error.reason) from error
         if error.reason != "COLLECTION_EXISTS":
             raise
         return False
