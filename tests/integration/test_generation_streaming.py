@@ -42,12 +42,15 @@ async def model() -> AsyncIterator[ModelServer]:
         yield server
 
 
-@pytest.fixture
-async def stub(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[GenerationServiceStub]:
+@pytest.fixture(params=[{}])
+async def stub(
+    model: ModelServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[GenerationServiceStub]:
+    """The service, with the settings that a test asks for; by itself it waits long for a model."""
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
-    monkeypatch.setenv("FOOTNOTE_GENERATION_FIRST_TOKEN_TIMEOUT", "3")
-    monkeypatch.setenv("FOOTNOTE_GENERATION_TOKEN_TIMEOUT", "3")
+    for name, value in request.param.items():
+        monkeypatch.setenv(f"FOOTNOTE_GENERATION_{name}", value)
     monkeypatch.setenv("FOOTNOTE_GENERATION_PRICES", '{"pri": [9, 9], "priced": [2.5, 10]}')
     async with serve_app(build) as served:
         yield GenerationServiceStub(served.channel)
@@ -195,7 +198,14 @@ async def test_a_refused_request_is_not_repeated(model: ModelServer, stub: Gener
     assert "sk-test" not in caught.value.message
 
 
-@pytest.mark.parametrize(("script", "waiting"), [([Hold()], "first token"), ([Say(["25 "]), Hold()], "next token")])
+@pytest.mark.parametrize(
+    ("stub", "script", "waiting"),
+    [
+        ({"FIRST_TOKEN_TIMEOUT": "0.5"}, [Hold()], "first token"),
+        ({"TOKEN_TIMEOUT": "0.5"}, [Say(["25 "]), Hold()], "next token"),
+    ],
+    indirect=["stub"],
+)
 async def test_slow_model_is_a_deadline_error_that_says_which_stage(
     model: ModelServer, stub: GenerationServiceStub, script: list[object], waiting: str
 ) -> None:

@@ -12,9 +12,11 @@ from footnote.types.v1.chunk_pb2 import Chunk
 from footnote_kit.errors import InvalidArgument
 from numpy.typing import NDArray
 from pymilvus import AsyncMilvusClient, MilvusClient
+from pymilvus.client.utils import check_status
+from pymilvus.grpc_gen.milvus_pb2 import InsertRequest, UpsertRequest
 
 from footnote_store import answers
-from footnote_store.columns import upsert_request
+from footnote_store.columns import write_request
 from footnote_store.compiler import conjunction, quote
 from footnote_store.connection import Connection
 from footnote_store.rows import (
@@ -108,22 +110,37 @@ class VectorStore(Connection):
 
     async def upsert(self, space: str, rows: Sequence[Row], timeout: float = 60.0) -> int:
         """Write rows, replacing those of the same ids; returns how many the store confirmed."""
+        return await self._write_chunks(space, rows, timeout, new=False)
+
+    async def insert(self, space: str, rows: Sequence[Row], timeout: float = 60.0) -> int:
+        """Write rows of which the store holds none; returns how many it confirmed.
+
+        The cost does not grow with the store, where `upsert` looks for every id among all. It is tried once: what
+        failed may have been written all the same, so that only `upsert` may write it again.
+        """
+        return await self._write_chunks(space, rows, timeout, new=True)
+
+    async def _write_chunks(self, space: str, rows: Sequence[Row], timeout: float, *, new: bool) -> int:
         dimensions = _dimensions(space)
         written = 0
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
-            data = await asyncio.to_thread(_encode_chunks, batch, dimensions)
-            written += await self._write(space, data, timeout)
+            request = await asyncio.to_thread(_chunks_request, space, batch, dimensions, new)
+            written += await self._write(space, request, timeout)
         return written
 
-    async def _write(self, space: str, data: list[dict[str, Any]], timeout: float) -> int:
-        request = await asyncio.to_thread(upsert_request, space, data)
-
-        async def upsert(client: AsyncMilvusClient) -> Any:
+    async def _write(self, space: str, request: UpsertRequest | InsertRequest, timeout: float) -> int:
+        async def write(client: AsyncMilvusClient) -> int:
             handler = await client._get_connection()
-            return await handler.upsert(space, [], timeout=timeout, upsert_param=request)
+            if isinstance(request, UpsertRequest):
+                return int((await handler.upsert(space, [], timeout=timeout, upsert_param=request)).upsert_count)
+            # Not by the handler: it would send the rows again after a failure.
+            done = await handler._async_stub.Insert(request, timeout=timeout)
+            check_status(done.status)
+            return int(done.insert_cnt)
 
-        return int((await self._call("upsert", space, timeout, upsert)).upsert_count)
+        operation = "upsert" if isinstance(request, UpsertRequest) else "insert"
+        return int(await self._call(operation, space, timeout, write))
 
     async def search_dense(self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0) -> list[Hit]:
         """Find the chunks nearest to a vector by cosine, best first; parents are never found."""
@@ -249,7 +266,7 @@ class VectorStore(Connection):
         written = 0
         for start in range(0, len(rows), _BATCH):
             data = [encode_message(row, dimensions) for row in rows[start : start + _BATCH]]
-            written += await self._write(space, data, timeout)
+            written += await self._write(space, write_request(UpsertRequest, space, data), timeout)
         return written
 
     async def search_messages(
@@ -277,8 +294,9 @@ class VectorStore(Connection):
         ]
 
 
-def _encode_chunks(rows: Sequence[Row], dimensions: int) -> list[dict[str, Any]]:
-    return [encode_chunk(row, dimensions) for row in rows]
+def _chunks_request(space: str, rows: Sequence[Row], dimensions: int, new: bool) -> UpsertRequest | InsertRequest:
+    data = [encode_chunk(row, dimensions) for row in rows]
+    return write_request(InsertRequest if new else UpsertRequest, space, data)
 
 
 def _dimensions(space: str) -> int:
