@@ -8,12 +8,14 @@ import base64
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetEnqueueOptions, SetWorkflowID
 from footnote.ingestion.v1.ingestion_service_pb2 import UpdateDocumentStateRequest
@@ -37,8 +39,27 @@ APPLICATION_VERSION = "1"
 DOCUMENTS, BACKGROUND = "documents", "background"
 ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
 EXECUTOR_THREADS = 32
+PROGRESS = "progress"
+MOST_NAMED = 1000
+"""Documents that a reindexing of a collection names in its progress."""
 
 _log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexProgress:
+    """How far the reindexing of a collection has come; `documents` are the ids of the first MOST_NAMED begun."""
+
+    documents: tuple[str, ...]
+    begun: int
+    skipped: int
+    finished: bool
+
+    @classmethod
+    def of(cls, noted: Mapping[str, Any], *, finished: bool) -> "ReindexProgress":
+        """Return what a workflow noted of itself."""
+        documents = tuple(noted.get("documents", ()))
+        return cls(documents, noted.get("begun", 0), noted.get("skipped", 0), finished)
 
 
 class Jobs:
@@ -106,16 +127,9 @@ class Jobs:
     async def process(self, document: Document) -> None:
         """Take on a revision of a document; a second call for the same one changes nothing."""
         job = f"{document.id}:{document.revision}"
-        with SetWorkflowID(job), SetEnqueueOptions(queue_partition_key=document.tenant_id):
-            await DBOS.enqueue_workflow_async(
-                DOCUMENTS,
-                process_document,
-                document.tenant_id,
-                document.owner_id,
-                document.id,
-                document.revision,
-                current_traceparent(),
-            )
+        await _enqueue(
+            document.tenant_id, document.owner_id, document.id, document.revision, job, current_traceparent()
+        )
 
     async def process_if_idle(self, document: Document) -> bool:
         """Take on a document that waits without a live job; return whether there was none."""
@@ -127,20 +141,26 @@ class Jobs:
         if status.status in ACTIVE:
             return False
         # Its job ended without leaving a mark on the document (a restored database, say): once more under a new name.
-        with (
-            SetWorkflowID(f"{job}:again-{document.attempts}"),
-            SetEnqueueOptions(queue_partition_key=document.tenant_id),
-        ):
-            await DBOS.enqueue_workflow_async(
-                DOCUMENTS,
-                process_document,
-                document.tenant_id,
-                document.owner_id,
-                document.id,
-                document.revision,
-                "",
-            )
+        job = f"{job}:again-{document.attempts}"
+        await _enqueue(document.tenant_id, document.owner_id, document.id, document.revision, job)
         return True
+
+    async def reindex_collection(
+        self, scope: Scope, collection_id: str, failed_only: bool, wait: float
+    ) -> "ReindexProgress":
+        """Begin new revisions of a collection's documents and return how far that came within `wait` seconds.
+
+        Once begun it goes on to the end even if this process dies.
+        """
+        with SetWorkflowID(f"reindex:{collection_id}:{uuid4().hex}"):
+            handle = await DBOS.enqueue_workflow_async(
+                BACKGROUND, reindex_collection, scope.tenant_id, scope.user_id, collection_id, failed_only
+            )
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                return ReindexProgress.of(await handle.get_result(polling_interval_sec=0.05), finished=True)
+        reached = await DBOS.get_event_async(handle.workflow_id, PROGRESS, timeout_seconds=0)
+        return ReindexProgress.of(reached or {}, finished=False)
 
     async def oldest(self) -> datetime | None:
         """Return when the oldest unfinished job of a document was taken on; None when there is none."""
@@ -265,6 +285,41 @@ async def delete_collection(tenant: str, user: str, collection_id: str) -> list[
         chunks = await _step("chunks", lambda: jobs.chores.delete_collection(scope, collection_id))
         documents += await _step("latecomers", lambda: jobs.chores.delete_files(scope, collection_id))
         return [documents, chunks]
+
+
+@DBOS.workflow(name="reindex_collection", max_recovery_attempts=None)
+async def reindex_collection(tenant: str, user: str, collection_id: str, failed_only: bool) -> dict[str, Any]:
+    """Begin new revisions page by page and take on their jobs; what it has done is noted after each page."""
+    jobs, scope = _jobs(), Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+    noted: dict[str, Any] = {"documents": [], "begun": 0, "skipped": 0}
+    token, first = "", True
+    with jobs.running(), detached("edge", scope), span("reindex collection", {names.COLLECTION_ID: collection_id}):
+        while token or first:
+            first = False
+            page = await _step("page", lambda t=token: _renew(jobs, scope, collection_id, t, failed_only))  # type: ignore[misc]
+            for document_id, owner, revision in page["renewed"]:
+                await _enqueue(tenant, owner, document_id, revision, f"{document_id}:{revision}")
+                noted["begun"] += 1
+                if len(noted["documents"]) < MOST_NAMED:
+                    noted["documents"].append(document_id)
+            noted["skipped"] += page["skipped"]
+            token = page["next"]
+            await DBOS.set_event_async(PROGRESS, noted)
+            _log.info("collection_reindexing", collection_id=collection_id, begun=noted["begun"], more=bool(token))
+    return noted
+
+
+async def _renew(jobs: Jobs, scope: Scope, collection_id: str, token: str, failed_only: bool) -> dict[str, Any]:
+    page = await jobs.chores.renew_page(scope, collection_id, token, failed_only)
+    renewed = [[one.id, one.owner_id, one.revision] for one in page.documents]
+    return {"renewed": renewed, "skipped": page.skipped, "next": page.next_token}
+
+
+async def _enqueue(tenant: str, owner: str, document_id: str, revision: int, job: str, traceparent: str = "") -> None:
+    with SetWorkflowID(job), SetEnqueueOptions(queue_partition_key=tenant):
+        await DBOS.enqueue_workflow_async(
+            DOCUMENTS, process_document, tenant, owner, document_id, revision, traceparent
+        )
 
 
 async def _step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
