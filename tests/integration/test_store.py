@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole
@@ -75,21 +76,16 @@ async def test_both_channels_find_their_best_first(store: VectorStore) -> None:
     assert await store.search_lexical(space, "nothingofthekind", scope(), 3) == []
 
 
-async def test_cosines_of_given_chunks_and_hits_without_passages(store: VectorStore) -> None:
+async def test_lexical_hits_bring_their_vectors_where_wanted(store: VectorStore) -> None:
     space = await store.ensure_space(DIMENSIONS)
-    chunks = [make_chunk(f"text {i}", ordinal=i, expires=NOW + 60) for i in range(5)]
+    chunks = [make_chunk(f"bolt number{i}", ordinal=i, expires=NOW + 60) for i in range(5)]
     await store.upsert(space, [make_row(chunk) for chunk in chunks])
-    full = await store.search_dense(space, vector_of("text 3"), scope(), 5)
-    wanted = [hit.chunk.id for hit in full[1:3]]
-    scores = await store.score_dense(space, vector_of("text 3"), wanted)
-    assert scores == pytest.approx({hit.chunk.id: hit.score for hit in full[1:3]})
-    assert await store.score_dense(space, vector_of("text 3"), []) == {}
-    light = await store.search_dense(space, vector_of("text 3"), scope(), 5, payload=False)
-    assert [(hit.chunk.id, hit.score) for hit in light] == [(hit.chunk.id, hit.score) for hit in full]
-    assert light[0].chunk.tenant_id == "t"
-    assert light[0].chunk.create_time == chunks[3].create_time
-    assert light[0].chunk.expire_time == chunks[3].expire_time
-    assert light[0].chunk.text == ""
+    found = await store.search_lexical(space, "bolt", scope(), 5, vectors=True)
+    assert sorted((hit.chunk for hit in found), key=lambda chunk: chunk.ordinal) == chunks
+    for hit in found:
+        assert hit.vector is not None
+        np.testing.assert_allclose(hit.vector, vector_of(hit.chunk.text), atol=1e-6)
+    assert all(hit.vector is None for hit in await store.search_lexical(space, "bolt", scope(), 5))
 
 
 async def test_writing_again_replaces(store: VectorStore) -> None:
@@ -198,13 +194,13 @@ async def test_health(store: VectorStore) -> None:
     assert f"chunks_{DIMENSIONS}" in health["rows"]
 
 
-async def test_absent_store_is_unavailable_soon() -> None:
+async def test_absent_store_is_unavailable_before_pymilvus_would_give_up() -> None:
     store = VectorStore("http://127.0.0.1:9")
     started = time.perf_counter()
     with pytest.raises(Unavailable) as error:
         await store.count("chunks_8", 'id != ""', timeout=1.0)
     assert error.value.reason == "STORE_UNAVAILABLE"
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 8
     await store.close()
 
 
@@ -218,10 +214,10 @@ async def test_crash_is_survived_at_the_same_address_without_loss(tmp_path: Path
         pid = engine.pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             while True:
                 try:
-                    count = await store.count(space, scope(), timeout=1.0)
+                    count = await store.count(space, scope(), timeout=5.0)
                     break
                 except Unavailable:
                     await asyncio.sleep(0.05)

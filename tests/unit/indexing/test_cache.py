@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +12,24 @@ import pytest
 from footnote_indexing.adapters.cache_redis import RedisCache
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
 from footnote_indexing.ports import EmbeddingCache
+from structlog.testing import capture_logs
+from support import redis_server as redis_support
+from support.redis_server import RedisServer
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    if reason := redis_support.why_not():
+        pytest.skip(reason)
+    with redis_support.redis_server() as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "redis"])
 async def cache(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[EmbeddingCache]:
     made: EmbeddingCache
     if request.param == "redis":
-        url = os.environ.get("FOOTNOTE_TEST_REDIS_URL")
-        if not url:
-            pytest.skip("FOOTNOTE_TEST_REDIS_URL names no Redis server")
-        made = RedisCache(url, ttl=60)
+        made = RedisCache(request.getfixturevalue("redis").url, ttl=60)
     else:
         made = SqliteCache(tmp_path / "cache.db", ttl=60)
     yield made
@@ -65,12 +73,79 @@ async def test_a_broken_file_is_an_empty_cache(tmp_path: Path) -> None:
     await cache.close()
 
 
-async def test_redis_that_is_down_is_an_empty_cache() -> None:
-    cache = RedisCache("redis://127.0.0.1:1/0", ttl=60, timeout=0.2)
-    await cache.put({"a": np.ones(2, dtype=np.float32)})
+async def test_redis_lets_entries_expire_and_gives_the_rest_to_every_replica(redis: RedisServer) -> None:
+    first, second = RedisCache(redis.url, ttl=60), RedisCache(redis.url, ttl=0.001)
+    one = np.ones(2, dtype=np.float32)
+    await first.put({"kept": one})
+    await second.put({"gone": one})
+    assert list(await second.get(["kept"])) == ["kept"]
+    async with asyncio.timeout(10):
+        while await first.get(["gone"]):
+            pass
+    await second.delete(["kept"])
+    assert await first.get(["kept"]) == {}
+    for cache in (first, second):
+        await cache.close()
+
+
+async def test_redis_that_was_flushed_is_an_empty_cache_and_fills_again(redis: RedisServer) -> None:
+    cache = RedisCache(redis.url, ttl=60)
+    vectors = {"a": np.ones(2, dtype=np.float32)}
+    await cache.put(vectors)
+    assert redis.command("FLUSHALL") == b"+OK\r\n"
     assert await cache.get(["a"]) == {}
-    assert await cache.count() == 0
+    await cache.put(vectors)
+    assert list(await cache.get(["a"])) == ["a"]
     await cache.close()
+
+
+async def test_redis_that_is_down_is_an_empty_cache_and_said_to_be_once() -> None:
+    cache = RedisCache("redis://127.0.0.1:1/0", ttl=60, timeout=0.2, pause=0)
+    with capture_logs() as said:
+        for _ in range(3):
+            await cache.put({"a": np.ones(2, dtype=np.float32)})
+            assert await cache.get(["a"]) == {}
+        assert await cache.count() == 0
+    assert [line["event"] for line in said] == ["embedding_cache_lost"]
+    await cache.close()
+
+
+async def test_redis_that_hangs_is_left_alone_for_a_while_and_taken_up_again(redis: RedisServer) -> None:
+    at_once = RedisCache(redis.url, ttl=60, timeout=0.2, pause=0)
+    later = RedisCache(redis.url, ttl=60, timeout=0.2, pause=3600)
+    vectors = {"a": np.ones(2, dtype=np.float32)}
+    for cache in (at_once, later):
+        await cache.put(vectors)
+    with capture_logs() as said:
+        redis.freeze()
+        try:
+            for cache in (at_once, later):
+                assert await cache.get(["a"]) == {}
+        finally:
+            redis.thaw()
+        assert list(await at_once.get(["a"])) == ["a"]
+        assert await later.get(["a"]) == {}, "it is left alone"
+    warnings = [line["event"] for line in said if line["log_level"] == "warning"]
+    assert warnings == ["embedding_cache_lost", "embedding_cache_lost"], "one each"
+    for cache in (at_once, later):
+        await cache.close()
+
+
+async def test_redis_that_was_started_again_is_used_on_the_same_connections() -> None:
+    if reason := redis_support.why_not():
+        pytest.skip(reason)
+    vectors = {"a": np.ones(2, dtype=np.float32)}
+    with redis_support.redis_server() as server:
+        cache = RedisCache(server.url, ttl=60, pause=3600)
+        await cache.put(vectors)
+        server.stop()
+        server.start()
+        with capture_logs() as said:
+            assert await cache.get(["a"]) == {}
+            await cache.put(vectors)
+            assert list(await cache.get(["a"])) == ["a"]
+        assert said == []
+        await cache.close()
 
 
 async def test_the_file_is_shared_by_two_processes_at_once(tmp_path: Path) -> None:

@@ -229,10 +229,12 @@ def test_logs_are_json_with_the_ids_of_the_call(capfd: pytest.CaptureFixture[str
 
 def test_logs_for_people(capfd: pytest.CaptureFixture[str]) -> None:
     logs.configure(KitSettings(log_format="human"))
-    logs.get_logger("here").warning("store_slow", seconds=3)
+    logs.get_logger("here").warning("store_slow", seconds=3, reason=None)
     line = capfd.readouterr().err
     assert "store_slow" in line
     assert not line.startswith("{")
+    assert "here" not in line
+    assert "None" not in line
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ MAX_TEXT_BYTES = 65_535
 """The engine's limit for a text value."""
 
 CHUNK_OUTPUT = ["text", "lexical_text", "extra", "collection_key", "revision_key"]
-RANK_OUTPUT = ["tenant_id", "document_id", "collection_key", "revision_key", "created_at", "expires_at"]
 MESSAGE_OUTPUT = ["text", "extra", "tenant_id", "user_id"]
 
 
@@ -45,7 +44,8 @@ class Row:
 class Hit:
     """A chunk that a channel found, with the engine's own score: cosine -1 to 1, or BM25 from 0 up.
 
-    `lexical_text` are the search terms that it was indexed by.
+    `lexical_text` are the search terms that it was indexed by; `vector`, shape (dimensions,), is there where the search
+    was asked to bring it.
     """
 
     chunk: Chunk
@@ -53,6 +53,7 @@ class Hit:
     collection_key: str
     revision_key: str
     lexical_text: str = ""
+    vector: NDArray[np.float32] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +137,6 @@ def decode_chunk(entity: Mapping[str, Any]) -> Chunk:
         raise InvalidArgument(f"row {entity.get('id', '')} cannot be read") from error
     chunk.text = entity["text"]
     return chunk
-
-
-def light_hit(entity: Mapping[str, Any], score: float) -> Hit:
-    """Return a hit that was read with RANK_OUTPUT: its chunk has id, document, dates and tenant, and nothing else."""
-    chunk = Chunk(id=entity["id"], tenant_id=entity["tenant_id"], document_id=entity["document_id"])
-    chunk.create_time.FromMilliseconds(entity["created_at"])
-    if entity["expires_at"] < FAR_FUTURE:
-        chunk.expire_time.FromMilliseconds(entity["expires_at"])
-    return Hit(chunk, score, entity["collection_key"], entity["revision_key"])
 
 
 def encode_message(row: MessageRow, dimensions: int) -> dict[str, Any]:

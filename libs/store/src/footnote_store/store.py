@@ -12,24 +12,24 @@ from footnote.types.v1.chunk_pb2 import Chunk
 from footnote_kit.errors import InvalidArgument
 from numpy.typing import NDArray
 from pymilvus import AsyncMilvusClient, MilvusClient
+from pymilvus.client.utils import check_status
+from pymilvus.grpc_gen.milvus_pb2 import InsertRequest, UpsertRequest
 
-from footnote_store.columns import upsert_request
+from footnote_store import answers
+from footnote_store.columns import write_request
 from footnote_store.compiler import conjunction, quote
 from footnote_store.connection import Connection
 from footnote_store.rows import (
     CHUNK_OUTPUT,
     MESSAGE_OUTPUT,
-    RANK_OUTPUT,
     Hit,
     MessageRow,
     Row,
     Vector,
     chunk_schema,
-    decode_chunk,
     decode_message,
     encode_chunk,
     encode_message,
-    light_hit,
     message_schema,
     parent_level,
 )
@@ -110,70 +110,63 @@ class VectorStore(Connection):
 
     async def upsert(self, space: str, rows: Sequence[Row], timeout: float = 60.0) -> int:
         """Write rows, replacing those of the same ids; returns how many the store confirmed."""
+        return await self._write_chunks(space, rows, timeout, new=False)
+
+    async def insert(self, space: str, rows: Sequence[Row], timeout: float = 60.0) -> int:
+        """Write rows of which the store holds none; returns how many it confirmed.
+
+        The cost does not grow with the store, where `upsert` looks for every id among all. It is tried once: what
+        failed may have been written all the same, so that only `upsert` may write it again.
+        """
+        return await self._write_chunks(space, rows, timeout, new=True)
+
+    async def _write_chunks(self, space: str, rows: Sequence[Row], timeout: float, *, new: bool) -> int:
         dimensions = _dimensions(space)
         written = 0
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
-            data = await asyncio.to_thread(_encode_chunks, batch, dimensions)
-            written += await self._write(space, data, timeout)
+            request = await asyncio.to_thread(_chunks_request, space, batch, dimensions, new)
+            written += await self._write(space, request, timeout)
         return written
 
-    async def _write(self, space: str, data: list[dict[str, Any]], timeout: float) -> int:
-        request = await asyncio.to_thread(upsert_request, space, data)
-
-        async def upsert(client: AsyncMilvusClient) -> Any:
+    async def _write(self, space: str, request: UpsertRequest | InsertRequest, timeout: float) -> int:
+        async def write(client: AsyncMilvusClient) -> int:
             handler = await client._get_connection()
-            return await handler.upsert(space, [], timeout=timeout, upsert_param=request)
+            if isinstance(request, UpsertRequest):
+                return int((await handler.upsert(space, [], timeout=timeout, upsert_param=request)).upsert_count)
+            # Not by the handler: it would send the rows again after a failure.
+            done = await handler._async_stub.Insert(request, timeout=timeout)
+            check_status(done.status)
+            return int(done.insert_cnt)
 
-        return int((await self._call("upsert", space, timeout, upsert)).upsert_count)
+        operation = "upsert" if isinstance(request, UpsertRequest) else "insert"
+        return int(await self._call(operation, space, timeout, write))
 
-    async def search_dense(
-        self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0, *, payload: bool = True
-    ) -> list[Hit]:
-        """Find the chunks nearest to a vector by cosine, best first; parents are never found.
-
-        Without `payload` the chunks come with id, tenant, document and dates only, which is several times faster.
-        """
-        return await self._search(space, "dense", vector, expr, limit, timeout, payload)
+    async def search_dense(self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0) -> list[Hit]:
+        """Find the chunks nearest to a vector by cosine, best first; parents are never found."""
+        return await self._search(space, "dense", vector, expr, limit, timeout, CHUNK_OUTPUT)
 
     async def search_lexical(
-        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0, *, payload: bool = True
+        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0, *, vectors: bool = False
     ) -> list[Hit]:
-        """Find the chunks that match search terms best by BM25; without terms, none. `payload` as in search_dense."""
+        """Find the chunks that match search terms best by BM25; without terms, none. `vectors` come if wanted."""
         if not lexical_query.strip():
             return []
-        return await self._search(space, "sparse", lexical_query, expr, limit, timeout, payload)
+        output = [*CHUNK_OUTPUT, "dense"] if vectors else CHUNK_OUTPUT
+        return await self._search(space, "sparse", lexical_query, expr, limit, timeout, output)
 
     async def _search(
-        self, space: str, field: str, query: Vector | str, expr: str, limit: int, timeout: float, payload: bool
+        self, space: str, field: str, query: Vector | str, expr: str, limit: int, timeout: float, output: list[str]
     ) -> list[Hit]:
         limited = conjunction([expr, f"level != {parent_level()}"])
-        output = CHUNK_OUTPUT if payload else RANK_OUTPUT
-        result = await self._nearest(space, field, query, limited, limit, output, timeout)
-        if payload:
-            return [_hit(item["entity"], float(item["distance"])) for item in result]
-        return [light_hit({**item["entity"], "id": item["id"]}, float(item["distance"])) for item in result]
+        limit = max(1, min(limit, _MAX_WINDOW))
 
-    async def score_dense(
-        self, space: str, vector: Vector, ids: Sequence[str], timeout: float = 10.0
-    ) -> dict[str, float]:
-        """Return the cosine of these chunks to a vector, by id."""
-        if not ids:
-            return {}
-        expr = f"id in [{', '.join(map(quote, ids))}]"
-        result = await self._nearest(space, "dense", vector, expr, len(ids), [], timeout)
-        return {item["id"]: float(item["distance"]) for item in result}
+        async def search(client: AsyncMilvusClient) -> list[Hit]:
+            columns, scores = await answers.search(client, space, field, query, limited, limit, output, timeout)
+            return answers.hits(columns, scores) if scores else []
 
-    async def _nearest(
-        self, space: str, field: str, query: Vector | str, expr: str, limit: int, output: list[str], timeout: float
-    ) -> Any:
-        async def search(client: AsyncMilvusClient) -> Any:
-            return await client.search(
-                space, data=[query], anns_field=field, filter=expr, limit=max(1, min(limit, _MAX_WINDOW)),
-                output_fields=output, timeout=timeout,
-            )  # fmt: skip
-
-        return (await self._read("search", space, timeout, search, channel=field, empty=[[]]))[0]
+        found: list[Hit] = await self._read("search", space, timeout, search, channel=field, empty=[])
+        return found
 
     async def query(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Chunk]:
         """Read chunks by a filter in order of their ids, which is reading order."""
@@ -196,16 +189,18 @@ class VectorStore(Connection):
             size = min(limit, _PAGE)
             page = _after(expr, last_id)
 
-            async def query(client: AsyncMilvusClient, page: str = page, size: int = size, offset: int = offset) -> Any:
-                return await client.query(
-                    space, filter=page, output_fields=["id", *CHUNK_OUTPUT], limit=size, offset=offset, timeout=timeout
-                )
+            async def query(
+                client: AsyncMilvusClient, page: str = page, size: int = size, offset: int = offset
+            ) -> list[Hit]:
+                output = ["id", *CHUNK_OUTPUT]
+                columns = await answers.query(client, space, page, size, offset, output, timeout)
+                return answers.hits(columns, [0.0] * len(columns["id"])) if columns else []
 
-            entities = sorted(await self._read("query", space, timeout, query), key=lambda entity: entity["id"])
-            hits.extend(_hit(entity, 0.0) for entity in entities)
-            if len(entities) < size:
+            found: list[Hit] = await self._read("query", space, timeout, query)
+            hits.extend(sorted(found, key=lambda hit: hit.chunk.id))
+            if len(found) < size:
                 break
-            last_id, limit, offset = entities[-1]["id"], limit - size, 0
+            last_id, limit, offset = hits[-1].chunk.id, limit - size, 0
         return hits
 
     async def ids(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> list[str]:
@@ -271,7 +266,7 @@ class VectorStore(Connection):
         written = 0
         for start in range(0, len(rows), _BATCH):
             data = [encode_message(row, dimensions) for row in rows[start : start + _BATCH]]
-            written += await self._write(space, data, timeout)
+            written += await self._write(space, write_request(UpsertRequest, space, data), timeout)
         return written
 
     async def search_messages(
@@ -299,8 +294,9 @@ class VectorStore(Connection):
         ]
 
 
-def _encode_chunks(rows: Sequence[Row], dimensions: int) -> list[dict[str, Any]]:
-    return [encode_chunk(row, dimensions) for row in rows]
+def _chunks_request(space: str, rows: Sequence[Row], dimensions: int, new: bool) -> UpsertRequest | InsertRequest:
+    data = [encode_chunk(row, dimensions) for row in rows]
+    return write_request(InsertRequest if new else UpsertRequest, space, data)
 
 
 def _dimensions(space: str) -> int:
@@ -309,7 +305,3 @@ def _dimensions(space: str) -> int:
 
 def _after(expr: str, last_id: str) -> str:
     return conjunction([expr, f"id > {quote(last_id)}"]) if last_id else expr
-
-
-def _hit(entity: Any, score: float) -> Hit:
-    return Hit(decode_chunk(entity), score, entity["collection_key"], entity["revision_key"], entity["lexical_text"])

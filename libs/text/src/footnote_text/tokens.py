@@ -26,6 +26,10 @@ _ESTIMATE = re.compile(
     r"(?P<lower>[A-Z]?[a-z]+)|(?P<upper>[A-Z]+)|(?P<digits>\d+)|(?P<newlines>[\r\n]+)|(?P<space>[ \t]+)"
     r"|(?P<ascii>[!-/:-@\[-`{-~])|(?P<latin>[\u00a0-\u024f])|(?P<script>[\u0370-\u06ff])|(?P<other>[\s\S])"
 )
+# What a blank costs depends on what comes after it, so it belongs to that stretch.
+_STRETCH = re.compile(r"[ \t]*[^ \t]+|[ \t]+")
+_MAX_KEPT = 32
+_UNITS = 20
 
 
 def _cache_file() -> Path | None:
@@ -56,34 +60,49 @@ def tokenizer_name() -> str:
 
 def estimate(text: str) -> int:
     """Count tokens without a vocabulary; in practice never below the true cl100k_base count."""
-    total = 0.0
-    for match in _ESTIMATE.finditer(text):
+    total = 0
+    # No token of the estimate reaches over blanks, and most stretches between them were seen before: thrice as fast.
+    for stretch in _STRETCH.findall(text):
+        total += _kept_cost(stretch) if len(stretch) <= _MAX_KEPT else _cost(stretch)
+    return -(-total // _UNITS)
+
+
+@lru_cache(maxsize=100_000)
+def _kept_cost(stretch: str) -> int:
+    return _cost(stretch)
+
+
+def _cost(stretch: str) -> int:
+    """Return what a stretch of text costs, in parts of a token that keep the sum exact."""
+    total = 0
+    for match in _ESTIMATE.finditer(stretch):
         kind = match.lastgroup
         length = match.end() - match.start()
-        if kind == "lower":
-            total += 1 if length <= 4 else 1 + (length - 1) / (5 if length <= 12 else 4)
-        elif kind == "upper":
-            total += math.ceil(length / 2)
+        if kind == "lower" and length <= 4 and match.start() and stretch[match.start() - 1].isdigit():
+            total += _UNITS * length  # letters between digits, as in a checksum, are no words
+        elif kind == "lower":
+            total += _UNITS if length <= 4 else _UNITS + (length - 1) * (_UNITS // 5 if length <= 12 else _UNITS // 4)
+        elif kind in ("upper", "newlines"):
+            total += _UNITS * math.ceil(length / 2)
         elif kind == "digits":
-            total += max(1.0, length / 2.5)
-        elif kind == "newlines":
-            total += math.ceil(length / 2)
+            total += _UNITS * math.ceil(length / 3)
         elif kind == "space":
-            total += 0 if length == 1 else math.ceil(length / 8)
+            total += 0 if length == 1 else _UNITS * math.ceil(length / 8)
+            # A word takes the white space before it into its token, a sign only a space, a number none.
+            after = stretch[match.end() : match.end() + 1]
+            if after.isdigit() or (stretch[match.end() - 1] == "\t" and not after.isalpha()):
+                total += _UNITS
         elif kind == "ascii":
-            total += 1
+            total += _UNITS
         elif kind == "latin":
-            total += 1.7
+            total += _UNITS * 17 // 10
         elif kind == "script":
-            total += 1.1
+            total += _UNITS * 11 // 10
         else:
             char = match.group()
-            total += (
-                2
-                if "\u3000" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7a3"
-                else len(char.encode(errors="replace"))
-            )
-    return math.ceil(total)
+            dense = "\u3000" <= char <= "\u9fff" or "\uac00" <= char <= "\ud7a3"
+            total += _UNITS * (2 if dense else len(char.encode(errors="replace")))
+    return total
 
 
 def count(text: str) -> int:

@@ -94,7 +94,7 @@ class Indexing:
         # and finds the work done.
         async with self._turns.setdefault(document.id, asyncio.Lock()):
             async for event in running.run(parts):
-                if isinstance(event, Result):
+                if isinstance(event, Result) and len(targets) > 1:
                     await self._switching.settle(found.collection.id)
                 yield event
 

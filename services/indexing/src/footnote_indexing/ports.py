@@ -20,7 +20,11 @@ class ChunkStore(Protocol):
         ...
 
     async def upsert(self, space: str, rows: Sequence[Row], timeout: float = ...) -> int:
-        """Write rows; return how many were confirmed."""
+        """Write rows, replacing those of the same ids; return how many were confirmed."""
+        ...
+
+    async def insert(self, space: str, rows: Sequence[Row], timeout: float = ...) -> int:
+        """Write rows of which the store holds none, in one attempt; return how many were confirmed."""
         ...
 
     async def query(

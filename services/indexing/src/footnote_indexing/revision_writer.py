@@ -63,6 +63,7 @@ class RevisionWriter:
         self._generation = generation
         self.key = key
         self._settings = settings
+        self._first_attempt = False
         self._present: dict[str, bytes] = {}
         self._previous: PreviousRevision | None = None
         self._announced = 0.0
@@ -76,6 +77,7 @@ class RevisionWriter:
         opened = await self._ledger.open(self.key, fingerprint, contextual_header)
         self._announced = self._checked = monotonic()
         before = opened.before
+        self._first_attempt = before is None
         if before is not None and before.state == CURRENT:
             return opened
         space = await self._writer.ensure(self._generation)
@@ -113,7 +115,7 @@ class RevisionWriter:
             self._checked = monotonic()
             await self._ledger.check_wanted(self.key)
         try:
-            await self._writer.write(self._generation.space, rows)
+            await self._writer.write(self._generation.space, rows, new=self._first_attempt)
         except Unavailable as error:
             self.store_failures.append(error)
         else:
@@ -144,7 +146,8 @@ class RevisionWriter:
             await self._writer.trim(space, self.key, outcome.chunks)
             count = await self._writer.count(space, self.key)
         if count > outcome.chunks:
-            # Rows of one id twice: two writers at once, in two processes. The next attempt begins with none.
+            # Rows of one id twice: two writers at once, in two processes, or what a deleted document of the same id
+            # left behind. The next attempt begins with none.
             await self._writer.purge(space, self.key)
         if count != outcome.chunks:
             await self._ledger.check_wanted(self.key)  # deleted meanwhile, its rows included

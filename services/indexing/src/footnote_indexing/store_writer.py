@@ -35,12 +35,16 @@ class StoreWriter:
         """Make sure of a generation's physical collection; return its name."""
         return await self.store.ensure_space(generation.embedding.dimensions, generation.variant)
 
-    async def write(self, space: str, rows: Sequence[Row]) -> None:
-        """Write one batch; after the last attempt raise Unavailable(STORE_UNAVAILABLE) and log the ids not written."""
+    async def write(self, space: str, rows: Sequence[Row], *, new: bool = False) -> None:
+        """Write one batch; after the last attempt raise Unavailable(STORE_UNAVAILABLE) and log the ids not written.
+
+        `new` says that none of the rows was ever written: the first attempt need not look for them.
+        """
         for attempt in range(1, self._attempts + 1):
+            put = self.store.insert if new and attempt == 1 else self.store.upsert
             try:
                 async with self._turns:
-                    confirmed = await self.store.upsert(space, rows)
+                    confirmed = await put(space, rows)
                 if confirmed != len(rows):
                     raise Unavailable(
                         f"the vector store confirmed {confirmed} of {len(rows)} chunks", reason="STORE_UNAVAILABLE"

@@ -14,8 +14,9 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
-from footnote_store.filters import conjunction, quote
+from footnote_store.filters import conjunction
 from footnote_store.rows import Hit
+from numpy.typing import NDArray
 
 from footnote_retrieval.breaker import Breaker
 from footnote_retrieval.model import Candidate, ChannelRun, Clock, Group, degradation
@@ -23,7 +24,6 @@ from footnote_retrieval.ports import ChunkStore, Embedder, QueryVector
 from footnote_retrieval.settings import Settings
 
 _log = get_logger("footnote.retrieval.channels")
-_FETCH = 200  # ids in one filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Channels:
         return list(await asyncio.gather(*(self._one(group, plan, channel, findings) for group in plan.groups)))
 
     async def _one(self, group: Group, plan: Plan, channel: Channel.ValueType, findings: Findings) -> list[Hit]:
-        """Search one group; the passages themselves are loaded later, for the few that matter."""
+        """Search one group. Passages and vectors come along: asking for them later took longer than the search."""
         expr = conjunction([group.scope(plan.now), plan.filter])
         if channel == Channel.CHANNEL_DENSE:
             vector = findings.vectors[group.embedding_key].vector
@@ -162,12 +162,12 @@ class Channels:
             if len(vector) != int(group.space.rsplit("_", 1)[-1]):
                 return []  # a vector of the caller's for another collection
             return await self.breaker("dense search").call(
-                lambda: self._store.search_dense(group.space, vector, expr, plan.limit, timeout, payload=False), timeout
+                lambda: self._store.search_dense(group.space, vector, expr, plan.limit, timeout), timeout
             )
         timeout = self._settings.lexical_timeout
         return await self.breaker("full text search").call(
             lambda: self._store.search_lexical(
-                group.space, plan.lexical_query, expr, plan.limit, timeout, payload=False
+                group.space, plan.lexical_query, expr, plan.limit, timeout, vectors=plan.dense
             ),
             timeout,
         )
@@ -187,59 +187,39 @@ class Channels:
             else:
                 candidate.lexical, candidate.lexical_rank = hit.score, rank
 
-    async def complete(self, plan: Plan, findings: Findings, clock: Clock) -> None:
+    @staticmethod
+    def complete(plan: Plan, findings: Findings) -> None:
         """Fill in the score that a candidate lacks of the channel that did not bring it.
 
-        Cosines are fetched. BM25 scores are not: a chunk below the best few dozen has little of it, and half of the
-        lowest score seen did as well as the true one on every set, for one call less.
+        Cosines are computed from the vectors that came with the lexical hits. BM25 scores are not: a chunk below the
+        best few dozen has little of it, and half of the lowest score seen did as well as the true one on every set.
         """
-        with clock.step("complete"):
-            jobs = []
-            for group in plan.groups:
-                missing = [c for c in findings.candidates.values() if c.group is group and c.dense is None]
-                jobs += [
-                    self._fetch(group, missing[start : start + _FETCH], findings)
-                    for start in range(0, len(missing), _FETCH)
-                ]
-            await asyncio.gather(*jobs)
-        cosines = [c.dense for c in findings.candidates.values() if c.dense is not None]
+        for group in plan.groups:
+            query = findings.vectors[group.embedding_key].vector
+            missing = [
+                c for c in findings.candidates.values() if c.group is group and c.dense is None and _fits(c, query)
+            ]
+            if missing:
+                stored = np.stack([c.hit.vector for c in missing if c.hit.vector is not None])
+                for candidate, cosine in zip(missing, cosines(stored, query), strict=True):
+                    candidate.dense = float(cosine)
+        known = [c.dense for c in findings.candidates.values() if c.dense is not None]
         shares = [c.lexical for c in findings.candidates.values() if c.lexical is not None]
-        lowest_cosine = min(cosines, default=0.0)
+        lowest_cosine = min(known, default=0.0)
         # A list that is not full holds every chunk with a common term; the others have none.
         lowest_share = min(shares) / 2 if len(shares) >= plan.limit else 0.0
         for candidate in findings.candidates.values():
             candidate.dense = lowest_cosine if candidate.dense is None else candidate.dense
             candidate.lexical = lowest_share if candidate.lexical is None else candidate.lexical
 
-    async def _fetch(self, group: Group, missing: Sequence[Candidate], findings: Findings) -> None:
-        by_id = {candidate.hit.chunk.id: candidate for candidate in missing}
-        vector = findings.vectors[group.embedding_key].vector
-        if len(vector) != int(group.space.rsplit("_", 1)[-1]):
-            return
-        try:
-            found = await self._store.score_dense(group.space, vector, list(by_id), self._settings.dense_timeout)
-        except FootnoteError as error:
-            _log.warning("score_fetch_failed", error=error.message)
-            return
-        for chunk_id, score in found.items():
-            by_id[chunk_id].dense = score
 
-    async def load(self, candidates: Sequence[Candidate], now: float, clock: Clock) -> list[Candidate]:
-        """Read the passages of candidates; those gone meanwhile, or outside the scope, are left out."""
-        by_group: dict[int, list[Candidate]] = {}
-        for candidate in candidates:
-            by_group.setdefault(id(candidate.group), []).append(candidate)
-        loaded: dict[str, Hit] = {}
-        with clock.step("load"):
-            for members in by_group.values():
-                group = members[0].group
-                expr = f"id in [{', '.join(quote(member.hit.chunk.id) for member in members)}]"
-                hits = await self._store.read(group.space, expr, len(members), 0, self._settings.read_timeout)
-                loaded.update((hit.chunk.id, hit) for hit in hits if group.allows(hit, now))
-        kept = []
-        for candidate in candidates:
-            hit = loaded.get(candidate.hit.chunk.id)
-            if hit is not None:
-                candidate.hit = hit
-                kept.append(candidate)
-        return kept
+def _fits(candidate: Candidate, query: NDArray[np.float32]) -> bool:
+    return candidate.hit.vector is not None and len(candidate.hit.vector) == len(query)
+
+
+def cosines(stored: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the cosine of each row, shape (n, dimensions), to a vector; 0 for a row of nothing."""
+    norms = np.linalg.norm(stored, axis=1) * np.linalg.norm(query)
+    products: NDArray[np.float32] = stored @ query
+    np.divide(products, norms, out=products, where=norms > 0)
+    return products

@@ -36,22 +36,14 @@ class Collections(Protocol):
 class ChunkStore(Protocol):
     """The part of the vector store that retrieval reads; raises Unavailable when it does not answer."""
 
-    async def search_dense(
-        self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0, *, payload: bool = True
-    ) -> list[Hit]:
+    async def search_dense(self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0) -> list[Hit]:
         """Find the nearest chunks by cosine."""
         ...
 
     async def search_lexical(
-        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0, *, payload: bool = True
+        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0, *, vectors: bool = False
     ) -> list[Hit]:
-        """Find the best chunks by BM25."""
-        ...
-
-    async def score_dense(
-        self, space: str, vector: Vector, ids: Sequence[str], timeout: float = 10.0
-    ) -> dict[str, float]:
-        """Return the cosine of these chunks to a vector."""
+        """Find the best chunks by BM25, with their vectors if wanted."""
         ...
 
     async def read(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Hit]:

@@ -12,12 +12,14 @@ from footnote.types.v1.collection_pb2 import SearchStrategy
 from footnote_kit import names
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
-from footnote_kit.telemetry import counter, span
+from footnote_kit.telemetry import counter
 from footnote_store.filters import ALL, And, any_of, both, compile_expr, conjunction
 from footnote_text.lexical import terms
+from opentelemetry import trace
 
 from footnote_retrieval import adjust, expand, fusion, proximity, query
 from footnote_retrieval.affinity import affinities, apply_affinity
+from footnote_retrieval.ahead import Ahead
 from footnote_retrieval.channels import Channels, Findings, Plan
 from footnote_retrieval.files import FileIndex, FileNames, NamedFile, named_files
 from footnote_retrieval.model import (
@@ -53,28 +55,39 @@ class Searcher:
         self._now = now
         self._channels = Channels(store, embedder, settings)
         self._files = FileIndex(store)
+        self._ahead: Ahead[list[Searchable]] = Ahead()
 
     async def search(self, request: SearchRequest) -> SearchResult:
         """Find the chunks that match best; raises NotFound for a collection that the caller cannot see."""
         clock = Clock()
+
+        async def resolve() -> list[Searchable]:
+            with clock.step("resolve"):
+                return await self._collections.resolve(request.scope, request.collections)
+
+        who = (request.scope.SerializeToString(deterministic=True), request.collections)
+        result = await self._ahead.run(who, resolve, lambda visible: self._search_in(visible, request, clock.fork()))
+        clock.timings += result.timings
+        result.timings = clock.finish()
+        self._report(request, result)
+        return result
+
+    async def _search_in(self, visible: Sequence[Searchable], request: SearchRequest, clock: Clock) -> SearchResult:
         now = self._now()
-        with clock.step("resolve"):
-            visible = await self._collections.resolve(request.scope, request.collections)
         groups = _groups(visible, request.scope.tenant_id)
         settings = Effective.of(request.settings, [s.collection.settings.retrieval for s in visible], self._settings)
         languages = _languages(visible)
         understood = query.understand(request.query, request.language, languages)
-        result = SearchResult(language=understood.language)
+        result = SearchResult(language=understood.language, timings=clock.timings)
         if not groups:
             result.strategy, result.strategy_reason = _HYBRID, "no collection to search"
-            result.timings = clock.finish()
             return result
         weights = [await self._embedder.dense_weight(group.embedding) for group in groups]
         strategy, reason = query.choose(understood, settings.strategy, max(weights), self._settings.long_question_words)
         filenames = await self._filenames(request, groups, now)
         files = named_files(request.query, filenames)
         plan = Plan(
-            text=request.query,
+            text=understood.subject,
             lexical_query=query.lexical_query(understood, languages),
             groups=groups,
             filter=_filter(request, files),
@@ -87,7 +100,7 @@ class Searcher:
         findings, strategy, reason = await self._run(plan, understood, strategy, reason, settings, clock)
         affinity = affinities(request.query, understood.language, filenames)
         wanted = request.offset + settings.limit
-        ranked = await self._rank(plan, findings, strategy, settings, affinity, files, wanted, clock)
+        ranked = self._rank(plan, findings, strategy, settings, affinity, files, wanted, clock)
         with clock.step("select"):
             keep = len(ranked) if len(files) > 1 else wanted
             ranked = adjust.without_repetitions(ranked, keep, self._settings.near_duplicate)
@@ -98,8 +111,6 @@ class Searcher:
         result.channels, result.degradations = findings.runs, findings.degradations
         result.total = len(findings.candidates)
         result.chunks = await self._expand(result.chunks, chosen, settings, now, clock, result.degradations)
-        result.timings = clock.finish()
-        self._report(request, result)
         return result
 
     async def _filenames(self, request: SearchRequest, groups: Sequence[Group], now: float) -> FileNames:
@@ -136,15 +147,15 @@ class Searcher:
             return await self._channels.run(plan, clock), strategy, f"{reason}, but no passage holds the words"
         return findings, strategy, reason
 
-    async def _rank(
+    def _rank(
         self, plan: Plan, findings: Findings, strategy: SearchStrategy.ValueType, settings: Effective,
         affinity: Mapping[str, float], files: Sequence[NamedFile], wanted: int, clock: Clock,
     ) -> list[Candidate]:  # fmt: skip
         """Give every candidate its score and sort."""
         both_ran = strategy == _HYBRID and not findings.dense_failed and not findings.lexical_failed
-        if both_ran and not settings.rrf:
-            await self._channels.complete(plan, findings, clock)
         with clock.step("fuse"):
+            if both_ran and not settings.rrf:
+                self._channels.complete(plan, findings)
             candidates = list(findings.candidates.values())
             if both_ran:
                 self._fuse(candidates, findings, settings)
@@ -153,12 +164,6 @@ class Searcher:
             for run in findings.runs:
                 run.weight = _mean_weight(candidates, run.channel)
             candidates = self._head(candidates, affinity, wanted, files)
-        try:
-            candidates = await self._channels.load(candidates, plan.now, clock)
-        except FootnoteError as error:
-            detail = error.message
-            findings.degradations[:] = [degradation("STORE_UNAVAILABLE", "No documents could be searched.", detail)]
-            return []
         with clock.step("adjust"):
             if strategy != _VECTOR and not settings.rrf:
                 adjust.order(candidates)
@@ -244,13 +249,13 @@ class Searcher:
         counter("footnote.retrieval.searches").add(1, {names.STRATEGY: strategy, "outcome": outcome})
         if not result.chunks:
             counter("footnote.retrieval.misses").add(1)
-        with span("retrieval result", {names.STRATEGY: strategy, names.CHUNKS: len(result.chunks)}):
-            _log.info(
-                "search_done", strategy=strategy, reason=result.strategy_reason, outcome=outcome,
-                query_length=len(request.query), language=result.language, chunks=len(result.chunks),
-                candidates=result.total, degradations=[d.reason for d in result.degradations],
-                duration_ms=round(result.timings[-1].duration.ToNanoseconds() / 1e6, 2),
-            )  # fmt: skip
+        trace.get_current_span().set_attributes({names.STRATEGY: strategy, names.CHUNKS: len(result.chunks)})
+        _log.info(
+            "search_done", strategy=strategy, reason=result.strategy_reason, outcome=outcome,
+            query_length=len(request.query), language=result.language, chunks=len(result.chunks),
+            candidates=result.total, degradations=[d.reason for d in result.degradations],
+            duration_ms=round(result.timings[-1].duration.ToNanoseconds() / 1e6, 2),
+        )  # fmt: skip
 
 
 def _groups(visible: Sequence[Searchable], tenant_id: str) -> list[Group]:
@@ -329,5 +334,6 @@ def _scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
         if raw is not None and (rank or explain):
             scored.channels.append(ChannelScore(channel=channel, raw_score=raw, score=normal, rank=rank, weight=weight))
     if explain:
-        scored.adjustments.extend(candidate.adjustments)
+        for adjustment in candidate.adjustments:
+            scored.adjustments.add(**adjustment._asdict())
     return scored

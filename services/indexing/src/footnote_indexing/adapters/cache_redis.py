@@ -1,33 +1,46 @@
 """The embedding cache in Redis, shared by all replicas."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from time import monotonic
+from typing import TypeVar
 
 import numpy as np
 from footnote_kit.logs import get_logger
 from footnote_providers.base import Vectors
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 _log = get_logger("footnote.indexing.cache")
+T = TypeVar("T")
 _PREFIX = "footnote:embedding:"
 
 
 class RedisCache:
-    """Vectors by key; Redis lets them expire. When it does not answer, the cache counts as empty."""
+    """Vectors by key; Redis lets them expire.
 
-    def __init__(self, url: str, ttl: float, timeout: float = 2.0) -> None:
+    When it does not answer within `timeout` seconds, the cache counts as empty and is left alone for `pause` seconds:
+    a server that hangs must not hold up every batch. Its going and its coming back are each logged once.
+    """
+
+    def __init__(self, url: str, ttl: float, timeout: float = 2.0, pause: float = 15.0) -> None:
         self._ttl_ms = max(1, int(ttl * 1000))
-        self._redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout)
+        # Once more at once on a connection that turned out to be closed, as after a restart; a silent server is no
+        # better asked twice.
+        retry = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
+        self._redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout, retry=retry)
+        self._pause = pause
+        self._resting_until = 0.0
+        self._failing = False
 
     async def get(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
         """Return the vectors that are there."""
         if not keys:
             return {}
-        try:
-            values = await self._redis.mget([_PREFIX + key for key in keys])
-        except RedisError as error:
-            _log.warning("embedding_cache_failed", error=type(error).__name__)
-            return {}
+        nothing: list[bytes | str | None] = [None] * len(keys)
+        values = await self._ask(lambda: self._redis.mget([_PREFIX + key for key in keys]), nothing)
         pairs = zip(keys, values, strict=True)
         return {key: np.frombuffer(value, dtype=np.float32) for key, value in pairs if isinstance(value, bytes)}
 
@@ -38,26 +51,34 @@ class RedisCache:
         pipeline = self._redis.pipeline(transaction=False)
         for key, vector in vectors.items():
             pipeline.set(_PREFIX + key, np.ascontiguousarray(vector, dtype=np.float32).tobytes(), px=self._ttl_ms)
-        try:
-            await pipeline.execute()
-        except RedisError as error:
-            _log.warning("embedding_cache_failed", error=type(error).__name__)
+        await self._ask(pipeline.execute, [])
 
     async def delete(self, keys: Sequence[str]) -> None:
         """Forget vectors."""
-        try:
-            if keys:
-                await self._redis.delete(*(_PREFIX + key for key in keys))
-        except RedisError as error:
-            _log.warning("embedding_cache_failed", error=type(error).__name__)
+        if keys:
+            await self._ask(lambda: self._redis.delete(*(_PREFIX + key for key in keys)), 0)
 
     async def count(self) -> int:
         """Return the number of keys in the database, an upper bound."""
-        try:
-            return int(await self._redis.dbsize())
-        except RedisError:
-            return 0
+        return int(await self._ask(self._redis.dbsize, 0))
 
     async def close(self) -> None:
         """Close the connections."""
         await self._redis.aclose()
+
+    async def _ask(self, question: Callable[[], Awaitable[T]], otherwise: T) -> T:
+        """Return Redis's answer, or `otherwise` while there is none to be had."""
+        if monotonic() < self._resting_until:
+            return otherwise
+        try:
+            answer = await question()
+        except (RedisError, OSError) as error:
+            self._resting_until = monotonic() + self._pause
+            if not self._failing:
+                self._failing = True
+                _log.warning("embedding_cache_lost", error=type(error).__name__, asked_again_after=self._pause)
+            return otherwise
+        if self._failing:
+            self._failing = False
+            _log.info("embedding_cache_back")
+        return answer

@@ -1,0 +1,88 @@
+"""A real Redis server for tests, where its program is on the path; nothing of it outlives the test."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_START_SECONDS = 30.0
+
+
+def why_not() -> str | None:
+    """Why no server can be started here; None when one can."""
+    return None if shutil.which("redis-server") else "redis-server is not installed"
+
+
+class RedisServer:
+    """A server on a fixed port of loopback, which can go away, hang and come back; it keeps nothing on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port = probe.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Address as settings take it."""
+        return f"redis://127.0.0.1:{self._port}/0"
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        command = ["redis-server", "--port", str(self._port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self._process = subprocess.Popen(
+            command, cwd=self._folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        end = time.monotonic() + _START_SECONDS
+        while self.command("PING") != b"+PONG\r\n":
+            if self._process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("Redis did not start")
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """End it at once, with all that it holds."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.wait(10)
+
+    def freeze(self) -> None:
+        """Let it take connections and answer nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def command(self, name: str) -> bytes:
+        """Send a command without arguments and return the first bytes of its answer; none when it is not there."""
+        try:
+            with socket.create_connection(("127.0.0.1", self._port), timeout=5) as connection:
+                connection.sendall(f"{name}\r\n".encode())
+                return connection.recv(4096)
+        except OSError:
+            return b""
+
+
+@contextmanager
+def redis_server() -> Iterator[RedisServer]:
+    """Run a server of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="footnote-redis-"))
+    server = RedisServer(folder)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
