@@ -17,6 +17,7 @@ from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
 
 from footnote_edge.catalog import Catalog, expiry
+from footnote_edge.chores import Chores
 from footnote_edge.jobs import Jobs
 from footnote_edge.limits import Limits
 from footnote_edge.settings import Settings
@@ -33,11 +34,14 @@ _log = get_logger(__name__)
 class Documents:
     """What callers do with documents, and the jobs that follow from it."""
 
-    def __init__(self, stages: Stages, catalog: Catalog, jobs: Jobs, limits: Limits, settings: Settings) -> None:
+    def __init__(
+        self, stages: Stages, catalog: Catalog, jobs: Jobs, chores: Chores, limits: Limits, settings: Settings
+    ) -> None:
         self._ingestion = stages.ingestion
         self._indexing = stages.indexing
         self._catalog = catalog
         self._jobs = jobs
+        self._chores = chores
         self._limits = limits
         self._timeout = settings.call_timeout_seconds
         self._transfer_timeout = settings.job_timeout_seconds
@@ -180,7 +184,7 @@ class Documents:
         for document in [await self.get(scope, document_id) for document_id in ids]:
             if failed_only and document.state != DOCUMENT_STATE_ERROR:
                 continue
-            again = await self._jobs.chores.renew(scope, document)
+            again = await self._chores.renew(scope, document)
             if again is None:
                 result.skipped += 1
                 continue
