@@ -376,6 +376,25 @@ async def test_own_vectors_are_stored_and_overwritten(client: Client, store: Vec
     assert len(await visible(client, store, "own")) == 2
 
 
+@on_every_database
+async def test_the_first_own_vectors_set_the_length_of_an_empty_collection(client: Client, store: VectorStore) -> None:
+    made = await client.create("fits", retrieval={"limit": 9})
+    await asyncio.gather(
+        *(add(client, "fits", pb.VectorDocument(id=f"f{n}", text=f"Text {n}", embedding=[1, n])) for n in range(3))
+    )
+    after = await client.get("fits")
+    assert (after.id, after.settings.embedding.dimensions, after.settings.retrieval.limit) == (made.id, 2, 9)
+    assert (after.settings.embedding.provider, after.document_count) == ("builtin", 3)
+    assert sorted(await visible(client, store, "fits")) == ["Text 0", "Text 1", "Text 2"]
+    with pytest.raises(InvalidArgument, match="'fits' holds vectors of 2 dimensions, these have 3"):
+        await add(client, "fits", pb.VectorDocument(text="longer", embedding=[1, 2, 3]))
+    full = await client.create("full")
+    await client.index(full.id, "full-1", article())
+    with pytest.raises(InvalidArgument, match="'full' holds vectors of 384 dimensions, these have 2"):
+        await add(client, "full", pb.VectorDocument(text="shorter", embedding=[1, 2]))
+    assert (await client.get("full")).settings.embedding.dimensions == 384
+
+
 @pytest.mark.parametrize(
     ("documents", "message"),
     [

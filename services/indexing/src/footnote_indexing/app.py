@@ -50,7 +50,7 @@ async def build(runtime: Runtime) -> App:
     servicer = IndexingServicer(
         indexing,
         collections,
-        VectorTexts(database, collections, ledger, writer, settings),
+        VectorTexts(database, collections, indexing, vectorizers, ledger, writer, settings),
         Messages(store, vectorizers),
         Providers(store),
         vectorizers,

@@ -157,6 +157,14 @@ class Ledger:
             state = await connection.execute(sa.select(revisions.c.state).where(_is(key)))
             return state.scalar_one_or_none() in (WRITING, CURRENT)
 
+    async def is_empty(self, collection_id: str) -> bool:
+        """Tell whether nothing of a collection is searched or being written."""
+        held = sa.select(revisions.c.revision).where(
+            revisions.c.collection_id == collection_id, revisions.c.state != RETIRED
+        )
+        async with self._database.read() as connection:
+            return (await connection.execute(held.limit(1))).first() is None
+
     async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
         keys = []
