@@ -350,16 +350,6 @@ class Ledger:
                 result[collection_id] = Totals(int(documents), int(chunks), int(characters))
         return result
 
-    async def expected_rows(self, collection_id: str, generation: int, every_state: bool = False) -> dict[str, int]:
-        """Return the chunks recorded by revision key, of what is searched or of all."""
-        query = sa.select(revisions.c.document_id, revisions.c.revision, revisions.c.chunks_stored).where(
-            revisions.c.collection_id == collection_id, revisions.c.generation == generation
-        )
-        if not every_state:
-            query = query.where(revisions.c.state == CURRENT)
-        async with self._database.read() as connection:
-            return {f"{document}:{number}": int(chunks) for document, number, chunks in await connection.execute(query)}
-
     async def due(self, limit: int) -> list[Entry]:
         """Return retired revisions whose time to be purged has come."""
         query = sa.select(revisions).where(revisions.c.purge_at <= now_ms()).order_by(revisions.c.purge_at).limit(limit)
