@@ -33,6 +33,7 @@ class Tally:
         self.first: list[float] = []
         self.answers = 0
         self.degraded = 0
+        self.cpu = 0.0
         self.errors: dict[str, int] = {}
 
     async def ask(self, client: EdgeClient, end: float) -> None:
@@ -59,6 +60,9 @@ class Tally:
             table.add_row(f"first token, {name}", f"{ordered[int(len(ordered) * share)] * 1000:.0f} ms")
         table.add_row("answers a second", f"{self.answers / SECONDS:.0f}")
         table.add_row("answers, of these degraded", f"{self.answers}, {self.degraded}")
+        table.add_row(
+            "processor time an answer, client and stages included", f"{self.cpu / self.answers * 1000:.2f} ms"
+        )
         table.add_row("errors", str(self.errors or "none"))
         table.add_row("memory grown over the second half", f"{grown / 2**20:.1f} MiB")
         Console(width=100).print(table)
@@ -67,6 +71,7 @@ class Tally:
 async def crowd(address: str, tally: Tally) -> int:
     """Let all ask for the given time; return how many bytes the process grew in the second half."""
     process = psutil.Process()
+    spent = time.process_time()
     end = time.monotonic() + SECONDS
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(edge_client(address)) for _ in range(8)]
@@ -74,6 +79,7 @@ async def crowd(address: str, tally: Tally) -> int:
         await asyncio.sleep(SECONDS / 2)
         middle = process.memory_info().rss
         await asyncio.gather(*askers)
+        tally.cpu = time.process_time() - spent
     return int(process.memory_info().rss - middle)
 
 

@@ -1,11 +1,13 @@
 """Latency of searches through the retrieval service, beside the bare engine in the same run.
 
-Sizes by FOOTNOTE_BENCH_SIZES, "10000,50000" unless set; "10000,50000,100000,200000" draws the curve.
+Sizes by FOOTNOTE_BENCH_SIZES, "10000,50000" unless set. FOOTNOTE_BENCH_PLOT names a picture (.png, .svg) to draw the
+curve in, for example over "10000,25000,50000,100000,200000"; that needs matplotlib.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import statistics
@@ -91,13 +93,14 @@ def new_table(title: str) -> Table:
 
 async def test_search_latency_by_size(uri: str) -> None:
     console = Console(width=110)
-    async with open_library(uri) as library:
+    async with open_library(uri, ready_interval=5.0) as library:
         shelf = await library.add_collection("bench")
         rng = random.Random(0)
         queries = [words(rng, 7) + "?" for _ in range(ROUNDS)]
         provider = await acreate(EmbeddingSettings())
         vectors = [await provider.embed_query(query) for query in queries]
         loaded = 0
+        curve: dict[str, list[float]] = {}
         for size in SIZES:
             await fill(library, shelf, loaded, size)
             loaded = size
@@ -131,13 +134,28 @@ async def test_search_latency_by_size(uri: str) -> None:
             async def full_text(index: int) -> float:
                 return await through(index, SearchStrategy.SEARCH_STRATEGY_FULLTEXT)
 
+            gc.collect()
+            gc.freeze()  # as the launcher does when the services stand
             table = new_table(f"Search in {size} chunks, top 5 (embedding time taken off)")
             row(table, "engine: dense, top 10", await times(bare_dense))
             row(table, "engine: BM25, top 10", await times(bare_lexical))
-            row(table, "engine: both side by side", await times(bare_both))
-            row(table, "service: full text", await times(full_text))
+            bare = await times(bare_both)
+            row(table, "engine: both side by side", bare)
+            lexical = await times(full_text)
+            row(table, "service: full text", lexical)
             bar = {10_000: "bar: p50 6, p95 18", 50_000: "bar: p50 15, p95 45"}.get(size, "")
-            row(table, "service: hybrid", await times(hybrid), bar)
+            whole = await times(hybrid)
+            row(
+                table,
+                "service: hybrid",
+                whole,
+                f"{bar}; {statistics.median(whole) / statistics.median(bare):.2f} × bare",
+            )
+            for name, taken in (
+                ("hybrid, p95", [statistics.quantiles(whole, n=20)[18]]), ("hybrid, p50", whole),
+                ("full text, p50", lexical), ("bare engine, both channels, p50", bare),
+            ):  # fmt: skip
+                curve.setdefault(name, []).append(statistics.median(taken))
             steps: dict[str, list[float]] = {}
             for query in queries[:50]:
                 found = await library.stub.Retrieve(pb.RetrieveRequest(scope=SCOPE, query=query))
@@ -147,6 +165,26 @@ async def test_search_latency_by_size(uri: str) -> None:
             console.print(table)
             console.print(f"hybrid by step (p50 ms): {parts}")
             console.print(f"16 clients: {await throughput(library, queries):.0f} hybrid searches/s")
+    if picture := os.environ.get("FOOTNOTE_BENCH_PLOT"):
+        draw(curve, picture)
+
+
+def draw(curve: dict[str, list[float]], picture: str) -> None:
+    """Draw milliseconds against chunks, one line a name."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 5), dpi=120)
+    for name, milliseconds in curve.items():
+        axes.plot(SIZES, milliseconds, marker="o", label=name)
+    axes.set(xlabel="chunks", ylabel="milliseconds", title="Search through the retrieval service, top 5", ylim=0)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(picture)
 
 
 async def throughput(library: Library, queries: list[str], clients: int = 16, seconds: float = 5.0) -> float:
@@ -168,7 +206,7 @@ async def throughput(library: Library, queries: list[str], clients: int = 16, se
 async def test_memory_latency(uri: str) -> None:
     console = Console(width=110)
     size = 10_000
-    async with open_library(uri) as library:
+    async with open_library(uri, ready_interval=5.0) as library:
         provider = await acreate(EmbeddingSettings())
         space = await library.store.ensure_message_space(provider.dimensions)
         rng = random.Random(0)

@@ -32,7 +32,8 @@ async def server() -> AsyncIterator[ms.ModelServer]:
 
 @pytest.fixture
 async def client(uri: str, server: ms.ModelServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
-    for name, value in {"BASE_URL": server.base_url, "FIRST_BACKOFF": "0.02", "TIMEOUT": "1"}.items():
+    # Long enough that on a slow machine nothing but a stall on purpose takes so long.
+    for name, value in {"BASE_URL": server.base_url, "FIRST_BACKOFF": "0.02", "TIMEOUT": "8"}.items():
         monkeypatch.setenv(f"FOOTNOTE_VLLM_{name}", value)
     async with serve_app(build, vector_store_uri=uri) as served:
         yield Client(served.channel)

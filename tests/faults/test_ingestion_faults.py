@@ -39,7 +39,7 @@ async def client(
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for what no event of ours tells: the state of the disk."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
@@ -66,7 +66,7 @@ async def parse_and_signal(client: Client, document_id: str, number: signal.Sign
 @pytest.mark.parametrize(
     ("client", "number", "reason"),
     [
-        ("3", signal.SIGSTOP, "TIMEOUT"),
+        ("8", signal.SIGSTOP, "TIMEOUT"),
         ("60", signal.SIGKILL, "PARSER_CRASHED"),
         ("60", signal.SIGSEGV, "PARSER_CRASHED"),
     ],
@@ -220,4 +220,4 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
         assert parent.stdout is not None
         worker = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
-        worker.wait(timeout=10)
+        worker.wait(timeout=60)

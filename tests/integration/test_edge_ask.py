@@ -137,7 +137,7 @@ async def test_without_indexing_the_deployments_settings_are_used(edge: EdgeServ
 
 async def test_a_stage_that_hangs_costs_its_share_of_the_deadline_only(edge: EdgeServiceStub, world: World) -> None:
     world.gates["Retrieve"] = asyncio.Event()
-    call = edge.Ask(pb.AskRequest(question="tea ?"), timeout=3)
+    call = edge.Ask(pb.AskRequest(question="tea ?"), timeout=6)
     events = [event async for event in call]
     assert reasons(events[-1].completed) == ["RETRIEVAL_UNAVAILABLE"]
 

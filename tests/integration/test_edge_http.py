@@ -286,6 +286,32 @@ async def test_the_openai_sdk_asks_whole_and_as_a_stream(http: httpx.AsyncClient
         await client.close()
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/v1/documents", "GET, HEAD, POST"),
+        ("/v1/documents/x", "DELETE, GET, HEAD"),
+        ("/v1/documents/x:download", "GET, HEAD"),
+        ("/collections/x/documents", "GET, HEAD, POST"),
+    ],
+)
+async def test_a_method_that_is_not_served_is_told_which_are(http: httpx.AsyncClient, path: str, methods: str) -> None:
+    answer = await http.request("PUT", path)
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == methods
+
+
+async def test_the_openapi_document_says_what_a_request_must_have(http: httpx.AsyncClient) -> None:
+    document = (await http.get("/openapi.json")).json()
+    operation = document["paths"]["/v1/conversations/{conversation_id}"]["patch"]
+    assert operation["requestBody"]["required"]
+    schema = document["components"]["schemas"]["edge.UpdateConversationRequest"]
+    assert schema["required"] == list(schema["properties"]) == ["title"]  # the id is in the path
+    assert not schema["additionalProperties"]
+    places = {re.sub(r"{[^}]*}", "{}", path) for path in document["paths"]}
+    assert len(places) == len(document["paths"])  # no two paths differ in a variable's name only
+
+
 async def test_the_openapi_document_describes_every_route(http: httpx.AsyncClient) -> None:
     document = (await http.get("/openapi.json")).json()
     assert document["openapi"] == "3.1.0"

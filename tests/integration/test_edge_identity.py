@@ -1,6 +1,7 @@
 """Who may do what: every RPC of the public API, taken from its descriptor, with every kind of bad credentials."""
 
 import json
+import ssl
 import threading
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
@@ -20,8 +21,10 @@ from footnote_edge.app import build
 from footnote_edge.guard import PUBLIC, ROLES, SERVICE
 from footnote_edge.keys import offline
 from footnote_kit.errors import FootnoteError, PermissionDenied, ResourceExhausted, Unauthenticated
+from footnote_kit.server import ListenError
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.message_factory import GetMessageClass
+from support.certificates import Authority
 from support.stage_doubles import World, serve_doubles
 
 METHODS = [method for method in SERVICE.methods if method.name not in PUBLIC]
@@ -191,6 +194,44 @@ async def test_a_tenant_that_asks_too_often_has_to_wait(tmp_path: Path, monkeypa
         assert caught.value.retry_after is not None
         assert 0 < caught.value.retry_after <= 1
         await stub.ListConversations(pb.ListConversationsRequest(), metadata=(("x-footnote-tenant", "two"),))
+
+
+async def test_a_tenant_that_uploads_too_much_has_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_UPLOAD_BYTES_PER_MINUTE", "1000")
+    async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        url = f"http://{served.runtime.announced['http']}/v1/documents"
+        async with httpx.AsyncClient(headers={"x-footnote-tenant": "one"}) as http:
+            assert (await http.post(url, files={"file": ("a.txt", b"a" * 2000)})).status_code == 201
+            refused = await http.post(url, files={"file": ("b.txt", b"b")})
+            assert refused.status_code == 429
+            assert 50 <= int(refused.headers["retry-after"]) <= 60
+            other = {"x-footnote-tenant": "two"}
+            assert (await http.post(url, files={"file": ("b.txt", b"b")}, headers=other)).status_code == 201
+
+
+async def test_without_identity_http_is_for_loopback_only(tmp_path: Path) -> None:
+    with pytest.raises(ListenError, match=r"serves HTTP on loopback only, not on 0\.0\.0\.0; set FOOTNOTE_EDGE_AUTH"):
+        async with (
+            serve_doubles(World()) as addresses,
+            serve_app(build, addresses=addresses, data_dir=tmp_path, listen_host="0.0.0.0"),
+        ):
+            pass
+
+
+async def test_with_mutual_tls_http_wants_a_certificate_too(tmp_path: Path) -> None:
+    authority = Authority(tmp_path, "authority")
+    own = authority.issue("edge")
+    settings = {**own, "tls_ca_file": authority.file, "tls_client_auth": True}
+    trust = ssl.create_default_context(cafile=str(authority.file))
+    shown = ssl.create_default_context(cafile=str(authority.file))
+    shown.load_cert_chain(own["tls_cert_file"], own["tls_key_file"])
+    async with serve_app(build, data_dir=tmp_path, **settings) as served:
+        url = f"https://{served.runtime.announced['http']}/v1/conversations"
+        async with httpx.AsyncClient(verify=shown) as http:
+            assert (await http.get(url)).status_code == 200
+        async with httpx.AsyncClient(verify=trust) as http:
+            with pytest.raises(httpx.TransportError):
+                await http.get(url)
 
 
 @pytest.fixture

@@ -144,6 +144,8 @@ async def test_a_taken_port_ends_it_with_a_message(tmp_path: Path) -> None:
             code, error = await process.end()
     assert code == 1
     assert "retrieval cannot listen on 127.0.0.1" in error
+    assert "--port-base" in error
+    assert "Error in bind" not in error, "gRPC's core speaks to nobody"
     assert not (tmp_path / "addresses.json").exists()
 
 
@@ -153,6 +155,9 @@ async def test_a_taken_port_ends_it_with_a_message(tmp_path: Path) -> None:
         ({"BUILD_indexing": "build_broken"}, {}, "indexing did not start: The index is on another planet"),
         ({"BUILD_edge": "build_unforeseen"}, {}, "edge did not start: secret plan"),
         ({"FOOTNOTE_GRACE_SECONDS": "-1"}, {}, "FOOTNOTE_GRACE_SECONDS: Input should be greater than or equal to 0"),
+        ({"FOOTNOTE_TLS_KEY_FILE": "b.pem"}, {}, "tls_cert_file and tls_key_file belong together"),
+        ({"BUILD_edge": "build_misconfigured"}, {}, "edge did not start: FOOTNOTE_EDGE_WORKERS: Input should be"),
+        ({"FOOTNOTE_DATA_DIR": "/dev/null/data"}, {}, "/dev/null/data cannot be the data folder: Not a directory"),
         ({}, {"target": "nonsense"}, "There is no target 'nonsense'; there are all, store, ingestion"),
         ({}, {"port": 7000}, "--port is for a target of one service"),
         ({"FOOTNOTE_LISTEN_HOST": "0.0.0.0"}, {}, "does not know its callers"),
@@ -171,7 +176,7 @@ async def test_what_cannot_start_says_why_and_fails(
 
 
 async def test_a_service_that_is_not_ready_is_named_and_serving_goes_on(tmp_path: Path) -> None:
-    env = {"BUILD_retrieval": "build_never_ready", "FOOTNOTE_READY_TIMEOUT": "1"}
+    env = {"BUILD_retrieval": "build_never_ready", "FOOTNOTE_READY_TIMEOUT": "4"}
     async with serving(tmp_path, "all", env) as process:
         assert (await process.line()).startswith("footnote is listening: ")
         addresses = process.addresses()

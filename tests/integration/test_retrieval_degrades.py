@@ -55,8 +55,8 @@ def heard() -> Iterator[list[structlog.typing.EventDict]]:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
-        "DENSE_TIMEOUT": "1.5", "LEXICAL_TIMEOUT": "1.5", "EMBED_TIMEOUT": "1.5", "MEMORY_TIMEOUT": "1.5",
-        "READ_TIMEOUT": "1.5", "BREAKER_FAILURES": "3", "BREAKER_OPEN": "2",
+        "DENSE_TIMEOUT": "3", "LEXICAL_TIMEOUT": "3", "EMBED_TIMEOUT": "3", "MEMORY_TIMEOUT": "3",
+        "READ_TIMEOUT": "3", "BREAKER_FAILURES": "3", "BREAKER_OPEN": "6",
     }.items():  # fmt: skip
         monkeypatch.setenv(f"FOOTNOTE_RETRIEVAL_{name}", value)
 
@@ -127,7 +127,7 @@ async def test_embedding_provider_that_hangs_is_not_waited_for(
             found = await retrieve(library)
             assert [scored.chunk.text for scored in found.chunks] == [TEXT]
             assert reasons(found) == EMBEDDING_DOWN
-            assert time.perf_counter() - started < 4
+            assert time.perf_counter() - started < 15  # the call itself has thirty seconds
         # After three failures in a row the breaker answers for it.
         assert "left alone" in (await retrieve(library)).degradations[0].detail
 
@@ -156,11 +156,12 @@ async def test_breaker_answers_at_once_while_the_store_hangs(engine: EmbeddedEng
         await retrieve(library)
         assert engine.pid is not None
         os.kill(engine.pid, signal.SIGSTOP)
-        for _ in range(3):
-            await retrieve(library)
-        started = time.perf_counter()
-        assert reasons(await retrieve(library)) == STORE_DOWN
-        assert time.perf_counter() - started < 1.2
+        took = []
+        for _ in range(4):
+            started = time.perf_counter()
+            assert reasons(await retrieve(library)) == STORE_DOWN
+            took.append(time.perf_counter() - started)
+        assert took[3] < 1.5 < 3 <= min(took[:3]) + 0.1  # the fourth does not wait for the store at all
         os.kill(engine.pid, signal.SIGCONT)
 
 

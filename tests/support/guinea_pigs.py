@@ -12,6 +12,7 @@ from footnote_kit.errors import FailedPrecondition
 from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
+from pydantic_settings import BaseSettings
 
 SERVICE = "footnote.guinea.v1.GuineaService"
 STAGES = ("ingestion", "indexing", "retrieval", "augmentation", "generation")
@@ -123,6 +124,18 @@ async def build_broken(runtime: Runtime) -> App:
 async def build_unforeseen(runtime: Runtime) -> App:
     """Fail in a way that nobody thought of."""
     raise ValueError("secret plan")
+
+
+class _Settings(BaseSettings):
+    """What a stage reads of its environment."""
+
+    workers: int
+
+
+async def build_misconfigured(runtime: Runtime) -> App:
+    """Fail because a setting is wrong."""
+    _Settings(workers="many")  # type: ignore[arg-type]
+    raise AssertionError
 
 
 async def build_known_callers(runtime: Runtime) -> App:

@@ -45,8 +45,8 @@ class World:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for something to have become true here, ten seconds at most."""
-        async with asyncio.timeout(10):
+        """Wait for something to have become true here, a minute at most."""
+        async with asyncio.timeout(60):
             while not condition():
                 self.changed.clear()
                 await self.changed.wait()

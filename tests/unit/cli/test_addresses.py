@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from footnote_cli.addresses import edge_address
+from footnote_cli.errors import CommandError
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +40,15 @@ def test_the_data_folder_may_be_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_an_unreadable_file_means_the_default(text: str) -> None:
     write(Path("footnote-data"), text)
     assert edge_address() == "127.0.0.1:7100"
+
+
+@pytest.mark.parametrize("text", ["a:1", "https://a.example:443", "[::1]:7100", "unix:/run/edge.sock", "dns:///edge:1"])
+def test_addresses_that_can_be_called(text: str) -> None:
+    assert edge_address(text) == text
+
+
+@pytest.mark.parametrize("text", ["edge", "a:70000", "http://a", "a:b", "a:1/v1"])
+def test_what_is_no_address_is_a_wrong_call(text: str) -> None:
+    with pytest.raises(CommandError, match="is not an address") as caught:
+        edge_address(text)
+    assert caught.value.exit_code == 2

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import os
 import signal
@@ -7,8 +8,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import grpc
 import pytest
+from footnote.edge.v1.edge_service_pb2 import GetHealthRequest
+from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote.types.v1.answer_pb2 import Degradation
+from footnote_cli.errors import explain
+from footnote_cli.launcher import _announcement
+from footnote_cli.session import open_channel
 from support.scripted_edge import QUOTE, ScriptedEdge
 from typer.testing import Result
 
@@ -73,7 +80,10 @@ def test_a_final_text_that_differs_from_the_stream_is_shown(footnote: Footnote, 
 def test_a_failure_in_the_middle_is_one_sentence_and_exit_code_1(footnote: Footnote) -> None:
     result = footnote("ask", "boom")
     assert result.exit_code == 1
-    assert result.stderr.strip() == "The model provider failed: 503. See what is down with: footnote health"
+    assert result.stderr.strip() == (
+        "The model provider failed: 503. Check its key and address where `footnote serve` runs, "
+        "or choose another: footnote providers"
+    )
 
 
 def test_an_empty_question_is_a_wrong_call(footnote: Footnote, edge: ScriptedEdge) -> None:
@@ -260,3 +270,48 @@ def test_help_is_there(footnote: Footnote, arguments: list[str]) -> None:
     result = footnote(*arguments)
     assert result.exit_code == 0
     assert "Usage:" in result.stdout
+
+
+async def test_where_the_connection_fails_is_told_apart() -> None:
+    """A name that is no host, a server of another kind, and a plain server asked for TLS are not `no server`."""
+
+    async def http(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    async def failure(address: str) -> str:
+        async with open_channel(address) as channel:
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await EdgeServiceStub(channel).GetHealth(GetHealthRequest(), timeout=60)
+        return str(explain(caught.value, address))
+
+    async with await asyncio.start_server(http, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        assert "does not speak gRPC" in await failure(f"127.0.0.1:{port}")
+        assert "No secure connection" in await failure(f"https://127.0.0.1:{port}")
+    assert "There is no host nowhere.invalid:1" in await failure("nowhere.invalid:1")
+
+
+def test_the_servers_libraries_are_loaded_on_demand_only() -> None:
+    code = "import sys; from footnote_cli.main import app; sys.exit('footnote_kit.server' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert result.returncode == 0
+
+
+def test_commands_loaded_on_demand_have_their_help(footnote: Footnote) -> None:
+    assert "Measure retrieval" in footnote("--help").stdout
+    assert "nDCG" in footnote("eval", "--help").stdout
+    assert footnote("evil").exit_code == 2
+
+
+def test_where_it_listens_is_a_list_for_people_and_a_line_for_programs() -> None:
+    addresses = {"edge": "127.0.0.1:7100", "http": "127.0.0.1:7180"}
+    assert _announcement("ready", addresses, Path("/data"), for_people=False) == (
+        "footnote is ready: edge 127.0.0.1:7100  http 127.0.0.1:7180  (data: /data; Ctrl-C stops)"
+    )
+    assert _announcement("ready", addresses, Path("/data"), for_people=True).splitlines() == [
+        "footnote is ready; Ctrl-C stops it.",
+        "  edge          127.0.0.1:7100",
+        "  http          http://127.0.0.1:7180",
+        "  data          /data",
+    ]

@@ -2,7 +2,8 @@ from collections.abc import Callable
 
 import pytest
 from footnote_cli.errors import CommandError
-from footnote_cli.values import parse_duration, parse_metadata, parse_settings
+from footnote_cli.settings import parse_settings, show_settings
+from footnote_cli.values import parse_duration, parse_metadata, parse_where
 
 
 def test_metadata_values_are_json_where_they_can_be() -> None:
@@ -15,16 +16,69 @@ def test_durations(text: str, seconds: int) -> None:
     assert parse_duration(text).ToTimedelta().total_seconds() == seconds
 
 
-def test_settings_nest_at_their_dots() -> None:
-    pairs = ["chunking.size=800", "chunking.strategy=CHUNKING_STRATEGY_PARAGRAPH", "max_documents=5"]
-    assert parse_settings(pairs) == {
-        "chunking": {"size": 800, "strategy": "CHUNKING_STRATEGY_PARAGRAPH"},
-        "max_documents": 5,
-    }
+SETTINGS = {
+    "chunking.size": "800",
+    "chunking.strategy": "paragraph",
+    "chunking.overlap_percent": "0",
+    "chunking.parent_child": "true",
+    "retrieval.dense_weight": "0.3",
+    "retrieval.recency_half_life": "30d",
+    "rerank.settings": '{"balance": 0.5}',
+    "generation.model": "gpt=5",
+    "generation.stop": '["END", "—"]',
+    "max_documents": "5",
+    "ttl": "90s",
+}
+
+
+def test_settings_are_shown_in_the_words_they_are_made_with() -> None:
+    settings = parse_settings(f"{name}={value}" for name, value in SETTINGS.items())
+    assert show_settings(settings) == SETTINGS
+    assert settings.chunking.HasField("overlap_percent")
+    assert parse_settings(["chunking.strategy=CHUNKING_STRATEGY_PARAGRAPH"]).chunking.strategy == 3
+
+
+def test_an_empty_value_takes_a_setting_back() -> None:
+    assert parse_settings(["generation.provider="]).generation.provider == ""
 
 
 @pytest.mark.parametrize(
-    "call", [lambda: parse_metadata(["x"]), lambda: parse_duration("soon"), lambda: parse_settings(["=1"])]
+    ("pair", "message"),
+    [
+        ("chunking.sise=5", "There is no setting 'chunking.sise'. Did you mean chunking.size"),
+        ("chunking=5", "There is no setting 'chunking'."),
+        ("ttl.seconds=5", "There is no setting 'ttl.seconds'."),
+        ("chunking.strategy=pages", "cannot be 'pages'. Choose one of: auto, fixed_window, paragraph"),
+        ("chunking.size=big", "chunking.size cannot be 'big'. Write a number."),
+        ("chunking.size=true", "chunking.size cannot be 'true'. Write a number."),
+        ("chunking.size=99999999999", "The settings cannot be read"),
+        ("generation.strict=maybe", "Write true or false."),
+        ("generation.stop=END", "Write it as JSON"),
+        ("ttl=soon", "'soon' is not a duration."),
+        ("size", "'size' is not a setting."),
+    ],
+)
+def test_a_wrong_setting_is_explained(pair: str, message: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        parse_settings([pair])
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_filter_is_passed_on_as_it_is() -> None:
+    assert parse_where('{"year": {"$gte": 2024}}') == '{"year": {"$gte": 2024}}'
+    assert parse_where("") == ""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: parse_metadata(["x"]),
+        lambda: parse_duration("soon"),
+        lambda: parse_settings(["=1"]),
+        lambda: parse_where("{"),
+        lambda: parse_where("[]"),
+    ],
 )
 def test_nonsense_is_a_wrong_call(call: Callable[[], object]) -> None:
     with pytest.raises(CommandError) as caught:

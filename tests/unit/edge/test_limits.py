@@ -37,3 +37,18 @@ def test_tokens_are_charged_afterwards_and_hold_up_the_next_question() -> None:
     assert caught.value.retry_after == pytest.approx(30)
     clock.now += 31
     limits.enter("t", "Ask")
+
+
+def test_bytes_are_charged_as_they_come_and_hold_up_the_next_upload() -> None:
+    clock = Clock()
+    limits = Limits(Settings(upload_bytes_per_minute=6000), clock)
+    limits.enter("t", "UploadDocument")
+    for _ in range(9):
+        limits.receive("t", 1000)
+    limits.enter("other", "UploadDocument")
+    limits.enter("t", "Ask")
+    with pytest.raises(ResourceExhausted, match="bytes uploaded") as caught:
+        limits.enter("t", "ReplaceDocument")
+    assert caught.value.retry_after == pytest.approx(30)
+    clock.now += 31
+    limits.enter("t", "ReplaceDocument")

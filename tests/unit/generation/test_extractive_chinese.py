@@ -2,7 +2,8 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.adapters.extractive import chinese
+from footnote_generation.adapters.extractive.chinese import evidence
+from footnote_generation.adapters.extractive.chinese.question import read
 from footnote_generation.adapters.extractive.compose import Draft, draft
 
 HANDBOOK = (
@@ -59,9 +60,9 @@ def test_passages_on_the_subject_without_the_asked_value_are_not_enough() -> Non
 
 
 def strength(question: str, text: str) -> float:
-    asked = chinese.read(question)
+    asked = read(question)
     assert asked is not None
-    return max(chinese.values(asked, text, text).values(), default=0.0)
+    return max(evidence.values(asked, text, text).values(), default=0.0)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +74,31 @@ def strength(question: str, text: str) -> float:
         ("《雾港》的上映时间？", "《雾港》于2021年2月12日上映。", "《雾港》是一部2021年上映的电影。"),
         ("《雾港》的上映时间？", "《雾港》于2021年2月12日上映。", "《雾港2》于2023年2月12日上映。"),
         ("帆船赛在哪里举办？", "帆船赛在青岛市举办。", "帆船赛的举办工作已经完成。"),
+        ("2022年帆船赛的冠军是谁？", "2022年帆船赛，青岛队夺得冠军。", "2022年5月，帆船赛卫冕冠军青岛队到访。"),
+        ("2022年帆船赛的冠军是谁？", "2022年帆船赛，青岛队夺得冠军。", "2022年帆船赛，他战胜青岛队夺得冠军。"),
+        ("2022年帆船赛的冠军是谁？", "2022年帆船赛，青岛队夺得冠军。", "2022年3月2日，帆船赛上届冠军青岛队到访。"),
+        ("《雾港》的导演是谁？", "《雾港》由陈立明执导。", "《雾港》由陈立明监制，导演未定。"),
+        ("海风MIX2的芯片是什么？", "海风MIX 2的芯片采用星火835。", "海风Note3的芯片采用星火660。海风MIX 2更快。"),
+        ("2022年产值增长了多少？", "2022年产值增长6.1%。", "预计2022年产值增长6.2%。"),
+        ("林海什么时候去世的？", "林海（1901年3月5日—1977年8月9日），画家。", "林海1950年出生的儿子也去世了。"),
+        ("青岛帆船赛开赛时间？", "青岛帆船赛2023年5月6日开赛。", "青岛帆船赛开赛前用了6小时准备。"),
     ],
 )
 def test_year_edition_unit_and_sequel_count(question: str, right: str, wrong: str) -> None:
     assert strength(question, right) > 2 * strength(question, wrong)
+
+
+def test_an_attribute_inside_the_word_for_something_else_is_none() -> None:
+    assert strength("东海国的首都在哪？", "东海国首都南京市很热闹。") > 0.5
+    assert strength("东海国的首都在哪？", "东海国首都区位于南京市。") < strength(
+        "东海国的首都在哪？", "东海国首都位于南京市。"
+    )
+
+
+def test_a_year_counts_fully_only_as_the_year_of_what_is_asked_about() -> None:
+    question = "2010年帆船赛在哪里举办？"
+    of_event = strength(question, "2010年帆船赛在青岛市举办。")
+    assert of_event > strength(question, "2010年4月他说，帆船赛在青岛市举办。")
 
 
 def test_sources_that_agree_are_surer_than_one() -> None:
@@ -90,9 +112,9 @@ def test_sources_that_agree_are_surer_than_one() -> None:
     ["为什么要提交报销？", "如何预订会议室？", "Who directed the film?", "監督は誰ですか", "可以带宠物吗？"],
 )
 def test_questions_for_no_single_value_and_other_languages_are_left_to_the_general_signs(question: str) -> None:
-    assert chinese.read(question) is None
+    assert read(question) is None
 
 
 def test_a_chinese_question_over_english_passages_is_left_to_the_general_signs() -> None:
     asked = ask("BERT的训练目标是什么？", "BERT is trained with a masked language model objective.")
-    assert asked.support != pytest.approx(chinese.support(chinese.Evidence((), 0.0)))
+    assert asked.support != pytest.approx(evidence.support(evidence.Evidence((), 0.0)))

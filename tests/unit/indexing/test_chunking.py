@@ -193,6 +193,26 @@ def test_headings_stay_with_what_follows_them() -> None:
             assert not made.passage.text.endswith("manual")
 
 
+@pytest.mark.parametrize("path", [["Report"], ["Report", "Balance sheet"]], ids=["the same heading", "its own"])
+def test_a_very_short_section_goes_with_the_next_under_the_same_heading(path: list[str]) -> None:
+    blocks = placed(
+        [
+            block(HEADING, "Report", level=1),
+            block(PARAGRAPH, "An introduction that is long enough to stand by itself. " * 4, ["Report"]),
+            block(HEADING, "Balance sheet", ["Report"], level=2),
+            block(PARAGRAPH, "In thousands, December 31.", ["Report", "Balance sheet"]),
+            block(HEADING, "Assets", path, level=3),
+            block(PARAGRAPH, "Cash and receivables, inventories and other current assets. " * 4, [*path, "Assets"]),
+            block(HEADING, "Elsewhere", [], level=1),
+            block(PARAGRAPH, "Nothing to do with it.", ["Elsewhere"]),
+        ]
+    )
+    strategy = S.CHUNKING_STRATEGY_HEADING_SECTION
+    texts = [made.passage.text for made in cut(blocks, strategy, settings(strategy=strategy, size=400))]
+    assert [text.split("\n")[0] for text in texts] == ["Report", "Balance sheet", "Elsewhere"]
+    assert "Cash and receivables" in texts[1]
+
+
 def test_a_chunk_says_on_which_pages_and_under_which_headings_it_stands() -> None:
     blocks = placed(
         [

@@ -118,7 +118,7 @@ async def test_a_channel_finds_a_peer_that_comes_up_later() -> None:
         Guinea(unary=fine)._add(None, server)
         await server.start()
         try:
-            answer = await asyncio.wait_for(stub.unary(Ask(scope=SCOPE), wait_for_ready=True), 10)
+            answer = await asyncio.wait_for(stub.unary(Ask(scope=SCOPE), wait_for_ready=True), 60)
             assert answer.name == "fine"
         finally:
             await server.stop(0)

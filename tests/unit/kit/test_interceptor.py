@@ -198,19 +198,19 @@ async def test_the_deadline_of_the_caller_is_known_to_the_handler_and_carried_on
         seen.append(context.time_remaining())
         return Answer()
 
-    async with serve_app(Guinea(unary=inner).app(), call_timeout=20) as second:
+    async with serve_app(Guinea(unary=inner).app(), call_timeout=200) as second:
 
         async def outer(request: Ask, _: Any) -> Answer:
             return await GuineaStub(second.channel).unary(request)
 
         async with serve_app(Guinea(unary=outer).app()) as first:
             stub = GuineaStub(first.channel)
-            await stub.unary(ASK, timeout=5)
-            await stub.unary(ASK, timeout=500)
+            await stub.unary(ASK, timeout=100)
+            await stub.unary(ASK, timeout=5000)
     assert seen[0] is not None
-    assert 4 < seen[0] < 5.5  # gRPC rounds what it sends up
+    assert 50 < seen[0] < 101  # gRPC rounds what it sends up
     assert seen[1] is not None
-    assert 19 < seen[1] < 20.5
+    assert 150 < seen[1] < 201
 
 
 async def test_a_call_is_not_even_made_when_no_time_is_left() -> None:
@@ -252,27 +252,27 @@ async def test_expiry_and_cancellation_reach_the_handler_through_two_hops() -> N
 
         async with serve_app(Guinea(unary=pass_on, stream=pass_on_stream).app()) as first:
             stub = GuineaStub(first.channel)
-            with pytest.raises(errors.DeadlineExceeded):
-                await stub.unary(ASK, timeout=0.2)
-            assert await asyncio.wait_for(ended.get(), 5) == "unary"
-
-            started.clear()
             task = asyncio.ensure_future(stub.unary(ASK))
             await started.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert await asyncio.wait_for(ended.get(), 5) == "unary"
+            assert await asyncio.wait_for(ended.get(), 60) == "unary"
 
             async for answer in stub.stream(ASK):
                 assert answer.name == "drop"
                 break  # leaving the loop is enough
-            assert await asyncio.wait_for(ended.get(), 5) == "stream"
+            assert await asyncio.wait_for(ended.get(), 60) == "stream"
 
             call = stub.stream(ASK)
             await anext(aiter(call))
             call.cancel()
-            assert await asyncio.wait_for(ended.get(), 5) == "stream"
+            assert await asyncio.wait_for(ended.get(), 60) == "stream"
+
+            # Last, when all is connected, so that the call gets there before its time is over.
+            with pytest.raises(errors.DeadlineExceeded):
+                await stub.unary(ASK, timeout=1)
+            assert await asyncio.wait_for(ended.get(), 60) == "unary"
 
 
 async def test_the_exception_of_a_request_iterator_comes_out_as_itself() -> None:
@@ -381,14 +381,9 @@ def test_an_app_is_ready_by_default() -> None:
 
 
 async def test_a_slow_call_is_logged_a_quick_one_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    async def slow(request: Ask, _: Any) -> Answer:
-        await asyncio.sleep(0.06 if request.trace_id == "slow" else 0)
-        return Answer()
-
     logs.configure(KitSettings(log_format="json"))
-    async with serve_app(Guinea(unary=slow).app(), slow_call_seconds=0.05) as served:
-        stub = GuineaStub(served.channel)
-        await stub.unary(Ask(scope=SCOPE, trace_id="slow"))
-        await stub.unary(Ask(scope=SCOPE, trace_id="quick"))
+    for least in (1e-9, 3600):  # any call is slow by the first, none by the second
+        async with serve_app(Guinea(unary=echo).app(), slow_call_seconds=least) as served:
+            await GuineaStub(served.channel).unary(ASK)
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
-    assert [line["ms"] >= 50 for line in lines if line["event"] == "rpc_slow"] == [True]
+    assert [line["ms"] > 0 for line in lines if line["event"] == "rpc_slow"] == [True]

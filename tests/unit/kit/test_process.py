@@ -3,6 +3,7 @@ import gzip
 import json
 import logging
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -24,9 +25,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
     TraceServiceServicer,
     add_TraceServiceServicer_to_server,
 )
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 METRICS = """
-import asyncio, urllib.request
+import asyncio, sys, urllib.request
 from footnote_kit import process, telemetry
 from footnote_kit.settings import KitSettings
 from footnote_kit.testing import SCOPE, serve_app
@@ -41,7 +43,8 @@ async def main():
         await GuineaStub(served.channel).unary(Ask(scope=SCOPE))
     telemetry.counter("footnote.edge.asks").add(3, {"finish_reason": "ANSWERED"})
     telemetry.observe("footnote.edge.jobs.waiting", lambda: 7)
-    print((await asyncio.to_thread(urllib.request.urlopen, f"http://{exported.metrics_address}/metrics")).read().decode())
+    page = urllib.request.Request(f"http://{exported.metrics_address}/metrics", headers={"Accept": sys.argv[1]})
+    print((await asyncio.to_thread(urllib.request.urlopen, page)).read().decode())
     await exported.close()
 
 asyncio.run(main())
@@ -69,12 +72,18 @@ def environment(**extra: str) -> dict[str, str]:
     return {**clean, "PYTHONPATH": os.pathsep.join(sys.path), **extra}
 
 
-def test_metrics_in_prometheus_form() -> None:
+def exposed(accept: str) -> str:
+    """Return what a process shows at /metrics after one call of itself."""
     done = subprocess.run(
-        [sys.executable, "-c", METRICS], env=environment(), capture_output=True, text=True, timeout=60, check=False
-    )
+        [sys.executable, "-c", METRICS, accept],
+        env=environment(), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    samples = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+    return done.stdout.removesuffix("\n")
+
+
+def test_metrics_in_prometheus_form() -> None:
+    samples = [line for line in exposed("text/plain").splitlines() if not line.startswith("#")]
     (count,) = [line for line in samples if line.startswith("rpc_server_call_duration_seconds_count")]
     assert 'rpc_method="footnote.guinea.v1.GuineaService/Unary"' in count
     assert 'rpc_response_status_code="OK"' in count
@@ -85,6 +94,18 @@ def test_metrics_in_prometheus_form() -> None:
     (waiting,) = [line for line in samples if line.startswith("footnote_edge_jobs_waiting")]
     assert waiting.endswith(" 7.0")
     assert not [line for line in samples if "tenant" in line]  # unbounded labels stay out of metrics
+
+
+def test_buckets_show_the_trace_of_a_call_that_fell_into_them() -> None:
+    families = {one.name: one for one in text_string_to_metric_families(exposed("application/openmetrics-text"))}
+    for side in ("server", "client"):
+        buckets = [one for one in families[f"rpc_{side}_call_duration_seconds"].samples if one.name.endswith("_bucket")]
+        shown = [(float(one.labels["le"]), one.exemplar) for one in buckets if one.exemplar is not None]
+        ((limit, exemplar),) = shown  # one call, in one bucket
+        assert exemplar.value <= limit
+        assert all(float(one.labels["le"]) < exemplar.value for one in buckets if not one.value)
+        assert re.fullmatch("[0-9a-f]{32}", exemplar.labels["trace_id"])
+        assert int(exemplar.labels["trace_id"], 16)
 
 
 async def run_export(endpoint: str, protocol: str) -> None:
@@ -208,10 +229,12 @@ def test_logs_are_json_with_the_ids_of_the_call(capfd: pytest.CaptureFixture[str
 
 def test_logs_for_people(capfd: pytest.CaptureFixture[str]) -> None:
     logs.configure(KitSettings(log_format="human"))
-    logs.get_logger("here").warning("store_slow", seconds=3)
+    logs.get_logger("here").warning("store_slow", seconds=3, reason=None)
     line = capfd.readouterr().err
     assert "store_slow" in line
     assert not line.startswith("{")
+    assert "here" not in line
+    assert "None" not in line
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
@@ -234,6 +235,19 @@ def test_contents_are_recorded_only_where_that_is_wanted() -> None:
         (found,) = telemetry.ring.spans(int(trace_id, 16), "t")
         recorded.append((found.attributes or {}).get(names.GEN_AI_INPUT_MESSAGES))
     assert recorded == [None, "x" * telemetry.MAX_CONTENT]
+
+
+async def test_a_stream_that_is_left_ends_its_span_without_a_complaint(caplog: pytest.LogCaptureFixture) -> None:
+    async def stream() -> AsyncIterator[str]:
+        with telemetry.span("stream"):
+            yield telemetry.current_trace_id()
+
+    with context.detached("edge", SCOPE):
+        left = stream()
+        trace_id = await asyncio.create_task(anext(left))
+        await asyncio.create_task(left.aclose())  # as the event loop does with what nobody reads any more
+    assert [span.name for span in telemetry.ring.spans(int(trace_id, 16), SCOPE.tenant_id)] == ["stream"]
+    assert not caplog.records
 
 
 def test_metrics_are_registered_by_name() -> None:

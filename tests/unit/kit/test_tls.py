@@ -19,7 +19,7 @@ async def fine(_: Any, __: Any) -> Answer:
 
 async def ask(address: str, settings: KitSettings) -> str:
     async with open_channel(address, "guinea", settings) as channel:
-        name: str = (await GuineaStub(channel).unary(Ask(scope=SCOPE), timeout=5)).name
+        name: str = (await GuineaStub(channel).unary(Ask(scope=SCOPE), timeout=60)).name
         return name
 
 

@@ -60,3 +60,23 @@ def test_terms_also_in_the_languages_of_the_documents() -> None:
     assert len(both) > len(plain)
     assert "are" not in both
     assert len(both) == len(set(both))
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("What is the capex of 2019? Round your answer to two decimal places.", "What is the capex of 2019?"),
+        ("What is the debt? Please state the answer in USD millions.", "What is the debt?"),
+        ("Answer in one sentence.", "Answer in one sentence."),
+        ("What is the answer to question 4? Give the reason.", "What is the answer to question 4? Give the reason."),
+        ("Who gives the answer in the second round?", "Who gives the answer in the second round?"),
+    ],
+)
+def test_the_form_of_the_answer_is_not_searched_for(text: str, subject: str) -> None:
+    assert understand(text).subject == subject
+
+
+def test_abbreviations_are_searched_for_spelled_out_too() -> None:
+    found = lexical_query(understand("capex of 2019", "en"), ["en"]).split()
+    assert found[:2] == ["capex", "2019"]
+    assert {"capit", "expenditur"} < set(found)

@@ -1,3 +1,5 @@
+import random
+
 import pytest
 from footnote_text import tokens
 from hypothesis import given, settings
@@ -65,6 +67,41 @@ def test_exact_counts() -> None:
 @pytest.mark.parametrize("text", SAMPLES)
 def test_estimate_is_never_below_the_truth(text: str) -> None:
     assert tokens.count(text) <= tokens.estimate(text) <= 3 * tokens.count(text)
+
+
+def number(draw: random.Random) -> str:
+    """A number as tables write it."""
+    value = draw.uniform(-1, 1) * 10 ** draw.randrange(8)
+    written = (
+        "{:.2f}",
+        "{:.4f}",
+        "{:,.2f}",
+        "{:.0f}",
+        "{:.1%}",
+        "{:.3e}",
+        "${:,.0f}",
+        "({:.2f})",
+        "€{:.2f}",
+        "{:.0f} kg",
+    )
+    day, month, year = draw.randrange(1, 29), draw.randrange(1, 13), draw.randrange(1990, 2030)
+    return draw.choice(
+        [*(one.format(value) for one in written), f"{day:02}/{month:02}/{year}", f"{day % 24}:{month:02}"]
+    )
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("separator", [" ", "\t", " | ", ", ", ";", "\n", "  ", "; Price: ", " ± ", "\n\t"])
+def test_estimate_is_never_below_the_truth_for_rows_of_numbers(separator: str) -> None:
+    import tiktoken
+
+    encodings = [tiktoken.get_encoding(name) for name in ("cl100k_base", "o200k_base")]
+    draw = random.Random(13)
+    for count in (1, 2, 3, 5, 20, 200):
+        for _ in range(20):
+            text = separator.join(number(draw) for _ in range(count))
+            for encoding in encodings:
+                assert len(encoding.encode_ordinary(text)) <= tokens.estimate(text), text
 
 
 @pytest.mark.usefixtures("exact")

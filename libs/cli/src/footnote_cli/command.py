@@ -98,13 +98,13 @@ def connected(name: str) -> Callable[[Callable[Concatenate[Session, P], Awaitabl
         @functools.wraps(action)
         def command(**arguments: Any) -> None:
             common = {key: arguments.pop(key) for key, _, _ in _COMMON}
-            connection = Connection(**{**common, "address": edge_address(common["address"])})
 
             async def body() -> None:
+                connection = Connection(**{**common, "address": edge_address(common["address"])})
                 async with open_session(connection, name) as session:
                     await action(session, **arguments)  # type: ignore[call-arg]
 
-            run(body, as_json=connection.as_json)
+            run(body, as_json=common["as_json"])
 
         signature = inspect.signature(action, eval_str=True)
         own = list(signature.parameters.values())[1:]

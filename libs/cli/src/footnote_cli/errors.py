@@ -15,7 +15,7 @@ _HINTS = {
     "COLLECTION_NOT_FOUND": "See what there is with: footnote collections list",
     "COLLECTION_EXISTS": "Change it with: footnote collections update",
     "DOCUMENT_NOT_FOUND": "See what there is with: footnote documents list",
-    "CONVERSATION_NOT_FOUND": "Ask without --conversation, or with --new-conversation.",
+    "CONVERSATION_NOT_FOUND": "See what there is with: footnote conversations list",
     "CREDENTIALS_INVALID": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "SCOPE_MISSING": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "PERMISSION_DENIED": "Ask an administrator of your tenant for a key with a role that may do this.",
@@ -24,13 +24,29 @@ _HINTS = {
     "CONFLICT": "Somebody changed it meanwhile; run the command again.",
     "STORE_UNAVAILABLE": "See what is down with: footnote health",
     "STAGE_UNAVAILABLE": "See what is down with: footnote health",
-    "PROVIDER_FAILED": "See what is down with: footnote health",
+    "PROVIDER_FAILED": "Check its key and address where `footnote serve` runs, or choose another: footnote providers",
     "PROVIDER_INVALID": "See what there is with: footnote providers",
     "SHUTTING_DOWN": "Try again when the server is back.",
     "DEADLINE": "Give it more time with --timeout SECONDS, or see what is slow with: footnote health",
     "INTERNAL": "The server's log says more.",
     "TRACE_NOT_FOUND": "Only the latest traces are kept in memory; run the command again with --trace.",
 }
+
+# What gRPC's own words for a connection that was not made mean: the first that fits.
+_UNREACHABLE = (
+    (("resolving", "lookup failed", "dns", "no address"), "There is no host {address}.", "Check the address."),
+    (
+        ("tls", "ssl", "certificate"),
+        "No secure connection to {address}.",
+        "Check its certificate, or leave out https://.",
+    ),
+    (
+        ("http/2", "http1", "http status"),
+        "The server at {address} does not speak gRPC.",
+        "Give the address of edge with --address; its HTTP is on another port.",
+    ),
+    (("refused", "failed to connect", "unreachable"), "No server at {address}.", "Start one with: footnote serve all"),
+)
 
 
 @dataclass(eq=False)
@@ -95,15 +111,11 @@ def _explain_transport(error: grpc.aio.AioRpcError, address: str) -> CommandErro
     code = error.code()
     if code is grpc.StatusCode.UNAVAILABLE:
         text = (error.details() or "").lower()
-        if any(
-            sign in text
-            for sign in ("refused", "failed to connect", "dns", "no address", "unreachable", "name resolution")
-        ):
-            hint = "Start one with: footnote serve all"
-            return CommandError(f"No server at {address}.", hint, code=code.name)
-        return CommandError(
-            f"The connection to {address} was lost.", "See whether it runs with: footnote health", code=code.name
-        )
+        for signs, message, hint in _UNREACHABLE:
+            if any(sign in text for sign in signs):
+                return CommandError(message.format(address=address), hint, code=code.name)
+        lost = f"The connection to {address} was lost."
+        return CommandError(lost, "See whether it runs with: footnote health", code=code.name)
     if code is grpc.StatusCode.UNIMPLEMENTED:
         hint = "Give the address of the edge service with --address."
         return CommandError(f"The server at {address} does not offer this.", hint, code=code.name)

@@ -77,11 +77,14 @@ def retrieval(
 async def _measure(
     console: Console, datasets: list[Dataset], providers: list[str], strategies: list[str], settings: RetrievalSettings
 ) -> list[dict[str, Any]]:
-    """Return one record for each provider, data set and strategy."""
+    """Return one record for each provider, data set and strategy.
+
+    Each has a store of its own: the engine counts how rare a word is over all that it holds.
+    """
     results = []
     for name in providers:
-        async with open_bench() as bench:
-            for dataset in datasets:
+        for dataset in datasets:
+            async with open_bench() as bench:
                 collection_id, took = await _load(console, bench, dataset, name)
                 for strategy in strategies:
                     wanted = RetrievalSettings()

@@ -10,6 +10,7 @@ from footnote.types.v1.document_pb2 import Document, Progress
 from footnote_cli.console import as_dict
 from footnote_cli.render.progress import step
 from footnote_cli.render.tables import STATE_STYLES, enum_word
+from footnote_cli.render.text import plural
 from footnote_cli.session import Session
 
 _TIMEOUT = 3600.0
@@ -44,7 +45,7 @@ def _print(session: Session, document: Document, progress: Progress) -> None:
     if document.state == document_pb2.DOCUMENT_STATE_ERROR:
         doing = document.failure.message
     elif document.state == document_pb2.DOCUMENT_STATE_INDEXED:
-        doing = f"{document.chunks_stored} chunks"
+        doing = plural(document.chunks_stored, "chunk")
     else:
         doing = step(document, progress)
     session.out.print(f"{document.filename}  {word}  {doing}", style=STATE_STYLES.get(word, ""), soft_wrap=True)

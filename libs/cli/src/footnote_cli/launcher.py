@@ -4,6 +4,8 @@ import asyncio
 import gc
 import os
 import signal
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from footnote_kit.settings import KitSettings
 from pydantic import ValidationError
 
 from footnote_cli.folder import FolderInUse, locked
-from footnote_cli.supervise import StartError, Supervisor
+from footnote_cli.supervise import StartError, Supervisor, wrong_settings
 from footnote_cli.targets import STATEFUL, Target, UnknownTarget, parse
 
 
@@ -46,19 +48,30 @@ def serve(
         settings = KitSettings(**{key: value for key, value in given.items() if value is not None})
         if port is not None and len(wanted.services) + wanted.engine != 1:
             raise StartError("--port is for a target of one service; use --port-base for several")
-        folder = settings.data_dir.expanduser().resolve()
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = _make_folder(settings.data_dir)
         with locked(folder, STATEFUL.intersection(wanted.services)):
-            exported = process.configure(settings)
+            exported = process.configure(settings, wanted.services)
             asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
     except ValidationError as error:
-        for problem in error.errors():
-            typer.echo(f"FOOTNOTE_{'_'.join(map(str, problem['loc'])).upper()}: {problem['msg']}", err=True)
+        for problem in wrong_settings(error, "FOOTNOTE_"):
+            typer.echo(problem, err=True)
         return 1
     except (UnknownTarget, FolderInUse, StartError, OSError) as error:
         typer.echo(str(error), err=True)
         return 1
     return 0
+
+
+def _make_folder(path: Path) -> Path:
+    """Return the data folder, made if it isn't there; StartError when it cannot be used."""
+    folder = path.expanduser().resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(0, "it cannot be written to")
+    except OSError as error:
+        raise StartError(f"{folder} cannot be the data folder: {error.strerror}") from error
+    return folder
 
 
 async def _run(
@@ -101,9 +114,18 @@ async def _start(supervisor: Supervisor, wait_ready: bool) -> None:
     supervisor.publish()
     for name, reason in late.items():
         typer.echo(f"{name} is not ready yet: {reason}", err=True)
-    where = "  ".join(f"{name} {address}" for name, address in supervisor.addresses.items())
     word = "ready" if wait_ready and not late else "listening"
-    typer.echo(f"footnote is {word}: {where}  (data: {supervisor.runtime.data_dir}; Ctrl-C stops)")
+    typer.echo(_announcement(word, supervisor.addresses, supervisor.runtime.data_dir, sys.stdout.isatty()))
+
+
+def _announcement(word: str, addresses: Mapping[str, str], folder: Path, for_people: bool) -> str:
+    """Return where everything listens: a list for people, one line for whoever reads a pipe."""
+    if not for_people:
+        where = "  ".join(f"{name} {address}" for name, address in addresses.items())
+        return f"footnote is {word}: {where}  (data: {folder}; Ctrl-C stops)"
+    shown = {**addresses, **({"http": f"http://{addresses['http']}"} if "http" in addresses else {}), "data": folder}
+    lines = (f"  {name:<14}{where}" for name, where in shown.items())
+    return "\n".join([f"footnote is {word}; Ctrl-C stops it.", *lines])
 
 
 def _on_signals(stop: asyncio.Event) -> None:

@@ -1,15 +1,35 @@
 """The command `footnote`: its commands put together."""
 
 import sys
-from importlib import metadata
-from typing import Annotated
+from importlib import import_module, metadata
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from footnote_cli import eval as evaluate
 from footnote_cli.commands import ask, collections, conversations, documents, ingest, keys, probe, search, serve, status
 
+_ON_DEMAND = {"eval": "footnote_cli.eval"}
+
+
+class Commands(TyperGroup):
+    """All commands. Those that load the servers' libraries, most of a second, are loaded when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands in the order of the help."""
+        return [*super().list_commands(ctx), *_ON_DEMAND]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name; None for an unknown one."""
+        if cmd_name not in _ON_DEMAND:
+            return super().get_command(ctx, cmd_name)
+        command = typer.main.get_group(import_module(_ON_DEMAND[cmd_name]).app)
+        command.name = cmd_name
+        return command
+
+
 app = typer.Typer(
+    cls=Commands,
     name="footnote",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -29,7 +49,6 @@ app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)
 app.command()(probe.probe)
-app.add_typer(evaluate.app, name="eval")
 
 
 def _version(wanted: bool) -> None:

@@ -10,6 +10,7 @@ import grpc
 import grpc.aio
 from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
+from footnote_kit.ending import Ending
 from google.protobuf.message import Message
 from rich.console import Console
 
@@ -74,10 +75,12 @@ class Session:
 
     async def call(self, method: Callable[..., Any], request: Any, *, timeout: float = CALL_TIMEOUT) -> Any:
         """Make one call that is answered once; `request` may be an async iterator for uploads. Raises CommandError."""
+        rpc = method(request, timeout=self.connection.timeout or timeout, metadata=self.metadata())
+        ending = Ending(rpc)
         try:
-            return await method(request, timeout=self.connection.timeout or timeout, metadata=self.metadata())
+            return await rpc
         except grpc.aio.AioRpcError as error:
-            raise explain(error, self.connection.address) from error
+            raise explain(await ending.of(error), self.connection.address) from error
 
     async def stream(
         self, method: Callable[..., Any], request: Any, *, timeout: float = STREAM_TIMEOUT
@@ -112,6 +115,10 @@ def open_channel(address: str) -> grpc.aio.Channel:
         # A server that has just been started is found within a second rather than after gRPC's default back-off.
         ("grpc.initial_reconnect_backoff_ms", 200),
         ("grpc.max_reconnect_backoff_ms", 1000),
+        # A watch may be silent for long: routers must not forget the connection, and a server that vanished is noticed.
+        ("grpc.keepalive_time_ms", 30_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.http2.max_pings_without_data", 0),
         ("grpc.enable_http_proxy", 0),
     )
     if address.startswith("https://"):

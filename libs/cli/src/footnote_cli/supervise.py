@@ -128,8 +128,18 @@ class Supervisor:
 def _start_error(name: str, error: Exception) -> StartError:
     """Return the message for a failed start; the traceback of what was not foreseen goes to the log."""
     if isinstance(error, ValidationError):
-        problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        return StartError(f"{name} did not start: its settings are wrong: {problems}")
+        return StartError(f"{name} did not start: {'; '.join(wrong_settings(error, f'FOOTNOTE_{name.upper()}_'))}")
     if not isinstance(error, (FootnoteError, OSError)):
         _log.error("start_failed", stage=name, exc_info=error)
     return StartError(f"{name} did not start: {error or type(error).__name__}")
+
+
+def wrong_settings(error: ValidationError, prefix: str) -> list[str]:
+    """Return a sentence for each setting that is wrong, by the variable that sets it."""
+    sentences = []
+    for one in error.errors():
+        name = str(one["loc"][0]) if one["loc"] else ""
+        variable = name if name.isupper() else f"{prefix}{name.upper()}"
+        problem = one["msg"].removeprefix("Value error, ")
+        sentences.append(f"{variable}: {problem}" if name else problem)
+    return sentences

@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
 
 import typer
 from google.protobuf.duration_pb2 import Duration
@@ -41,24 +40,15 @@ def parse_duration(text: str) -> Duration:
     return result
 
 
-def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
-    """Return `group.key=value` pairs as nested values for a settings message."""
-    result: dict[str, Any] = {}
-    for pair in pairs:
-        path, equals, text = pair.partition("=")
-        if not equals or not path.strip():
-            raise usage_error(
-                f"'{pair}' is not a setting.", "Write it as group.key=value, for example chunking.size=800."
-            )
-        *groups, key = path.strip().split(".")
-        place = result
-        for group in groups:
-            place = place.setdefault(group, {})
-        try:
-            place[key] = json.loads(text)
-        except ValueError:
-            place[key] = text
-    return result
+def parse_where(text: str) -> str:
+    """Return a metadata filter as it was given; it must be a JSON object, or empty for none."""
+    try:
+        if not text.strip() or isinstance(json.loads(text), dict):
+            return text
+    except ValueError:
+        pass
+    problem = "Invalid 'where' filter: must be valid JSON."
+    raise usage_error(problem, """Write an object in single quotes, for example --where '{"year": {"$gte": 2024}}'.""")
 
 
 async def confirm(question: str, yes: bool) -> None:

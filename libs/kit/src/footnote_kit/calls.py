@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
 
 from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry
+from footnote_kit.ending import Ending, error_of
 from footnote_kit.errors import DeadlineExceeded
 from footnote_kit.interceptor import REQUEST_ID_KEY, UNTRACED
 
 _UNTRACED = ("/grpc.", UNTRACED)
-# What grpc.aio makes of a write to a call that the peer has ended already, until the real status arrives.
-_WRITE_FAILED = "Internal error from Core"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class _Call:
         arguments = (request,) if request is not None or not streams_requests else ()
         self._ended = False
         self._rpc = start(*arguments, timeout=min(limits), metadata=metadata, **options)
+        self._ending = Ending(self._rpc) if streams_requests else None
 
     def _start_span(self, metadata: list[tuple[str, str | bytes]]) -> Span | None:
         """Start the client span and put its context into the metadata; none where the caller sees to it."""
@@ -87,8 +88,8 @@ class _Call:
 
     async def _failure(self, error: BaseException) -> BaseException:
         """Return the exception to raise for one that came out of grpc.aio, and end the span."""
-        if isinstance(error, grpc.aio.AioRpcError) and error.details() == _WRITE_FAILED:
-            error = await self._real_status(error)
+        if isinstance(error, grpc.aio.AioRpcError):
+            error = await self._ending.of(error) if self._ending is not None else error
         shown = error
         if isinstance(error, asyncio.CancelledError) and self._source_error is not None:
             shown = self._source_error
@@ -97,21 +98,6 @@ class _Call:
         code = error.code() if isinstance(error, grpc.aio.AioRpcError) else grpc.StatusCode.CANCELLED
         self._end(code, shown)
         return shown
-
-    async def _real_status(self, error: grpc.aio.AioRpcError) -> grpc.aio.AioRpcError:
-        """Return what the peer said where grpc.aio only knows that a write failed: the status is on its way."""
-        for attempt in range(10):
-            await asyncio.sleep(0.001 * 2**attempt)
-            if await self._rpc.details() != _WRITE_FAILED:
-                return await self._status()
-        return error
-
-    async def _status(self) -> grpc.aio.AioRpcError:
-        """Return the error of a call that has ended."""
-        rpc = self._rpc
-        return grpc.aio.AioRpcError(
-            await rpc.code(), await rpc.initial_metadata(), await rpc.trailing_metadata(), await rpc.details()
-        )
 
     def _end(self, code: grpc.StatusCode, error: BaseException | None = None) -> None:
         if self._ended:
@@ -128,11 +114,12 @@ class _Call:
         telemetry.histogram(names.RPC_CLIENT_DURATION).record(
             time.perf_counter() - self._started,
             {names.RPC_METHOD: self._method[1:], names.RPC_STATUS_CODE: code.name},
+            trace.set_span_in_context(self._span),
         )
 
     def __del__(self) -> None:
-        # A stream left before its end, or a call nobody waited for. grpc.aio would cancel it only when the garbage
-        # collector finds the cycle that it forms with its iterator.
+        # A stream left before its end, or a call nobody waited for: the peer hears now, not when the garbage collector
+        # comes to what grpc.aio still holds of it.
         if not self._ended:
             with suppress(RuntimeError):  # the event loop is closed: so is the connection
                 self._rpc.cancel()
@@ -190,10 +177,10 @@ class _Call:
         try:
             await self._rpc.write(request)
         except asyncio.InvalidStateError:
-            ended = await self._status()
-            if ended.code() is grpc.StatusCode.OK:
+            end = await error_of(self._rpc)
+            if end.code() is grpc.StatusCode.OK:
                 raise
-            raise await self._failure(ended) from None
+            raise await self._failure(end) from None
         except BaseException as error:
             raise await self._failure(error) from None
 
@@ -242,21 +229,15 @@ class StreamCall(_Call):
         streams_requests: bool = False,
     ) -> None:
         super().__init__(wiring, method, start, request, options, wiring.stream_timeout, streams_requests)
-        self._responses: AsyncIterator[Any] | None = None
 
     def __aiter__(self) -> "StreamCall":
         return self
 
     async def __anext__(self) -> Any:
-        if self._responses is None:
-            self._responses = aiter(self._rpc)
-        try:
-            return await anext(self._responses)
-        except StopAsyncIteration:
-            self._end(grpc.StatusCode.OK)
-            raise
-        except BaseException as error:
-            raise await self._failure(error) from None
+        response = await self.read()
+        if response is grpc.aio.EOF:
+            raise StopAsyncIteration
+        return response
 
     async def read(self) -> Any:
         """Return the next response, or grpc.aio.EOF."""

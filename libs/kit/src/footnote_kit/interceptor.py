@@ -8,6 +8,7 @@ import inspect
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from typing import Any, NoReturn
@@ -30,6 +31,7 @@ _FOREIGN = "/grpc."
 UNTRACED = "/footnote.telemetry."  # looking at traces must not push them out of memory
 _WATCH = "Watch"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
+_active: Counter[str] = Counter()  # calls being served, by service; read when metrics are collected
 _log = get_logger("footnote.rpc")
 _propagator = TraceContextTextMapPropagator()
 
@@ -71,7 +73,7 @@ class _Call:
         # Never detached: this task serves this call only, and a stream's generator may be closed in another context.
         otel_context.attach(trace.set_span_in_context(self._span, parent))
         context.set_trailing_metadata(((REQUEST_ID_KEY, request_id),))
-        telemetry.gauge(names.RPC_SERVER_ACTIVE).add(1, {"footnote.service": service})
+        _active[service] += 1
 
     def end(self, code: grpc.StatusCode, error: BaseException | None = None) -> None:
         """Close the span and count the call."""
@@ -83,7 +85,7 @@ class _Call:
         elif error is not None:
             telemetry.mark_failed(self._span, error)
         self._span.end()
-        telemetry.gauge(names.RPC_SERVER_ACTIVE).add(-1, {"footnote.service": self._service})
+        _active[self._service] -= 1
         telemetry.histogram(names.RPC_SERVER_DURATION).record(
             seconds,
             {names.RPC_METHOD: self._method[1:], names.RPC_STATUS_CODE: code.name},
@@ -177,6 +179,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         self._wrapped: dict[str, Any] = {}
         self._watches: set[asyncio.Task[Any]] = set()
         self._draining = False
+        telemetry.observe(names.RPC_SERVER_ACTIVE, lambda: float(_active[service]), {"footnote.service": service})
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: grpc.HandlerCallDetails

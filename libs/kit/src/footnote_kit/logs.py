@@ -41,9 +41,17 @@ _SHARED: list[Any] = [
 ]
 
 
+def _shorten(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Leave out what tells a person nothing: the library where a service is named, and what has no value."""
+    if "service" in event and "stage" in event:
+        del event["stage"]
+    return {key: value for key, value in event.items() if value is not None and key != "source"}
+
+
 def _human() -> list[Any]:
     return [
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback)
+        _shorten,
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback),
     ]
 
 

@@ -59,7 +59,13 @@ METRICS: dict[str, tuple[str, str]] = {
     "footnote.generation.citations": ("{citation}", "Citations, by verdict"),
     "footnote.edge.asks": ("{ask}", "Questions asked, by finish reason"),
     "footnote.edge.degradations": ("{degradation}", "Degradations reported, by stage and reason"),
-    "footnote.edge.jobs.waiting": ("{document}", "Documents accepted and not yet at an end"),
-    "footnote.edge.jobs.age": ("s", "Age of the oldest of them"),
+    "footnote.edge.jobs.waiting": (
+        "{document}",
+        "Documents accepted and not yet at an end; the same from every replica",
+    ),
+    "footnote.edge.jobs.age": (
+        "s",
+        "Since the oldest unfinished job of a document was taken on; the same from every replica",
+    ),
     "footnote.edge.feedback": ("{feedback}", "Feedback given, by verdict"),
 }

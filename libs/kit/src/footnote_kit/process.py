@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from opentelemetry import metrics
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import MetricExporter, MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
-from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from footnote_kit import logs, telemetry
@@ -54,7 +53,7 @@ def _metric_exporter(protocol: str) -> MetricExporter:
 class ProcessTelemetry:
     """Exports of one process; `close` sends what is left."""
 
-    def __init__(self, settings: KitSettings) -> None:
+    def __init__(self, settings: KitSettings, services: Sequence[str] = ()) -> None:
         self._closers: list[Callable[[], object]] = []
         self.metrics_address = ""
         telemetry.ring.keep = settings.keep_traces
@@ -67,7 +66,8 @@ class ProcessTelemetry:
         if readers:
             provider = MeterProvider(
                 metric_readers=readers,
-                resource=Resource.create({"service.name": "footnote"}),
+                # Several services in one process share their instruments; their names are in the attributes then.
+                resource=telemetry.resource(services[0] if len(services) == 1 else ""),
                 views=[View(instrument_unit="s", aggregation=ExplicitBucketHistogramAggregation(_SECONDS))],
                 shutdown_on_exit=False,
             )
@@ -79,13 +79,17 @@ class ProcessTelemetry:
         if protocol := _wanted("METRICS"):
             readers.append(PeriodicExportingMetricReader(_metric_exporter(protocol)))
         if settings.metrics_port is not None:
-            from opentelemetry.exporter.prometheus import PrometheusMetricReader
-            from prometheus_client import start_http_server
+            from prometheus_client import REGISTRY, start_http_server
 
-            readers.append(PrometheusMetricReader())
+            from footnote_kit.telemetry_prometheus import Exposition
+
+            exposition = Exposition(REGISTRY)
+            readers.append(exposition.reader)
+            self._closers.append(exposition.close)
             try:
                 server, thread = start_http_server(settings.metrics_port, addr=settings.listen_host)
             except OSError as error:
+                exposition.close()
                 raise OSError(error.errno, f"cannot serve metrics on port {settings.metrics_port}: {error}") from error
             self.metrics_address = f"{settings.listen_host}:{server.server_port}"
             self._closers += [server.shutdown, server.server_close, thread.join]
@@ -98,7 +102,7 @@ class ProcessTelemetry:
         self._closers.clear()
 
 
-def configure(settings: KitSettings) -> ProcessTelemetry:
-    """Set up logs and exports; once per process. OSError when the metrics port is taken."""
+def configure(settings: KitSettings, services: Sequence[str] = ()) -> ProcessTelemetry:
+    """Set up logs and exports of a process that runs `services`; once. OSError when the metrics port is taken."""
     logs.configure(settings)
-    return ProcessTelemetry(settings)
+    return ProcessTelemetry(settings, services)

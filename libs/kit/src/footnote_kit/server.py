@@ -12,13 +12,16 @@ from footnote_kit import tls
 from footnote_kit.app import App
 from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
-from footnote_kit.net import is_loopback
+from footnote_kit.net import is_loopback, port_is_free
 from footnote_kit.settings import KitSettings
 from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
 from footnote_kit.telemetry_service import TelemetryServicer
 
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+# Callers may ping this often while nothing else is said, also between calls. Less than the ten seconds that gRPC's
+# clients keep at least, so that nobody who watches a long silent stream is sent away for "too_many_pings".
+MIN_PING_SECONDS = 5.0
 _CLOSE_SECONDS = 5.0
 _POLLER_SECONDS = 2.0
 _log = get_logger("footnote.server")
@@ -39,8 +42,13 @@ def _options(settings: KitSettings) -> list[tuple[str, int]]:
         ("grpc.max_connection_age_grace_ms", int(settings.stream_timeout * 1000)),
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
-        ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", int(MIN_PING_SECONDS * 1000)),
     ]
+
+
+def _taken(name: str, address: str) -> str:
+    return f"{name} cannot listen on {address}: is the port taken? Choose others with --port-base"
 
 
 class ServiceHost:
@@ -66,13 +74,15 @@ class ServiceHost:
         """Take a port, 0 for any free one; return the address for peers on this machine. ListenError if taken."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         credentials = tls.server_credentials(self._settings)
+        if port and not port_is_free(host, port):
+            raise ListenError(_taken(self.name, address))
         try:
             if credentials is None:
                 bound = self._server.add_insecure_port(address)
             else:
                 bound = self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
-            raise ListenError(f"{self.name} cannot listen on {address}: is the port taken?") from error
+            raise ListenError(_taken(self.name, address)) from error
         reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
         return f"{reachable}:{bound}"
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from uuid import uuid4
 
 from opentelemetry import context as otel_context
 from opentelemetry import metrics, trace
-from opentelemetry.metrics import Counter, Histogram, Observation, UpDownCounter
+from opentelemetry.metrics import Counter, Histogram, Observation
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SynchronousMultiSpanProcessor, TracerProvider
 from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, Tracer
@@ -19,10 +20,12 @@ from footnote_kit.ring import TraceRing
 
 MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
+_INSTANCE = uuid4().hex  # tells replicas of a service apart, whose figures would overwrite each other otherwise
 _capture = False
 _processors = SynchronousMultiSpanProcessor()  # type: ignore[no-untyped-call]
 _tracers: dict[str, Tracer] = {}
-_instruments: dict[str, Counter | Histogram | UpDownCounter] = {}
+_instruments: dict[str, Counter | Histogram] = {}
+_observed: dict[str, dict[frozenset[tuple[str, AttributeValue]], Callable[[], float]]] = {}
 ring = TraceRing()
 _processors.add_span_processor(ring)
 
@@ -32,13 +35,18 @@ def processors() -> SynchronousMultiSpanProcessor:
     return _processors
 
 
+def resource(service: str) -> Resource:
+    """Return what spans and metrics say of the service they come from; "" stands for a process with several."""
+    name = f"footnote-{service}" if service else "footnote"
+    return Resource.create({"service.name": name, "service.instance.id": _INSTANCE})
+
+
 def tracer(service: str | None = None) -> Tracer:
     """Return the tracer of a service, by default of the one whose code is running."""
     name = current_service() if service is None else service
     found = _tracers.get(name)
     if found is None:
-        resource = Resource.create({"service.name": f"footnote-{name}" if name else "footnote"})
-        provider = TracerProvider(resource=resource, active_span_processor=_processors, shutdown_on_exit=False)
+        provider = TracerProvider(resource=resource(name), active_span_processor=_processors, shutdown_on_exit=False)
         found = _tracers[name] = provider.get_tracer(_SCOPE_NAME)
     return found
 
@@ -56,14 +64,16 @@ def span(
     quote a document. `links` are the contexts of other traces that belong to it.
     """
     current = tracer().start_span(name, kind=kind, attributes=dict(attributes or {}), links=[Link(c) for c in links])
-    token = otel_context.attach(trace.set_span_in_context(current))
+    before = otel_context.get_current()
+    otel_context.attach(trace.set_span_in_context(current))
     try:
         yield current
     except BaseException as error:
         mark_failed(current, error)
         raise
     finally:
-        otel_context.detach(token)
+        # Not by its token, which is good in one task only: a stream that is left is closed in another.
+        otel_context.attach(before)
         current.end()
 
 
@@ -134,16 +144,17 @@ def histogram(name: str) -> Histogram:
     return found
 
 
-def gauge(name: str) -> UpDownCounter:
-    """Return the up-down counter registered in `names.METRICS` under this name; KeyError for another."""
+def observe(name: str, read: Callable[[], float], attributes: Mapping[str, AttributeValue] | None = None) -> None:
+    """Report what `read` returns each time metrics are collected; from another thread, so that it must not block.
+
+    Several may report under one name with different attributes; of two with the same ones the later counts.
+    """
     unit, description = names.METRICS[name]
-    found = _instruments.get(name)
-    if not isinstance(found, UpDownCounter):
-        found = _instruments[name] = metrics.get_meter(_SCOPE_NAME).create_up_down_counter(name, unit, description)
-    return found
+    readers = _observed.setdefault(name, {})
+    if not readers:
+        metrics.get_meter(_SCOPE_NAME).create_observable_gauge(name, [lambda _: _observations(name)], unit, description)
+    readers[frozenset((attributes or {}).items())] = read
 
 
-def observe(name: str, read: Callable[[], float]) -> None:
-    """Report what `read` returns each time metrics are collected; from another thread, so that it must not block."""
-    unit, description = names.METRICS[name]
-    metrics.get_meter(_SCOPE_NAME).create_observable_gauge(name, [lambda _: [Observation(read())]], unit, description)
+def _observations(name: str) -> list[Observation]:
+    return [Observation(read(), dict(attributes)) for attributes, read in list(_observed[name].items())]

@@ -26,8 +26,8 @@ _ESTIMATE = re.compile(
     r"(?P<lower>[A-Z]?[a-z]+)|(?P<upper>[A-Z]+)|(?P<digits>\d+)|(?P<newlines>[\r\n]+)|(?P<space>[ \t]+)"
     r"|(?P<ascii>[!-/:-@\[-`{-~])|(?P<latin>[\u00a0-\u024f])|(?P<script>[\u0370-\u06ff])|(?P<other>[\s\S])"
 )
-# A single blank costs nothing, so it is in no stretch.
-_STRETCH = re.compile(r"[^ \t]+|[ \t]{2,}")
+# What a blank costs depends on what comes after it, so it belongs to that stretch.
+_STRETCH = re.compile(r"[ \t]*[^ \t]+|[ \t]+")
 _MAX_KEPT = 32
 _UNITS = 20
 
@@ -78,14 +78,20 @@ def _cost(stretch: str) -> int:
     for match in _ESTIMATE.finditer(stretch):
         kind = match.lastgroup
         length = match.end() - match.start()
-        if kind == "lower":
+        if kind == "lower" and length <= 4 and match.start() and stretch[match.start() - 1].isdigit():
+            total += _UNITS * length  # letters between digits, as in a checksum, are no words
+        elif kind == "lower":
             total += _UNITS if length <= 4 else _UNITS + (length - 1) * (_UNITS // 5 if length <= 12 else _UNITS // 4)
         elif kind in ("upper", "newlines"):
             total += _UNITS * math.ceil(length / 2)
         elif kind == "digits":
-            total += max(_UNITS, length * _UNITS * 2 // 5)
+            total += _UNITS * math.ceil(length / 3)
         elif kind == "space":
             total += 0 if length == 1 else _UNITS * math.ceil(length / 8)
+            # A word takes the white space before it into its token, a sign only a space, a number none.
+            after = stretch[match.end() : match.end() + 1]
+            if after.isdigit() or (stretch[match.end() - 1] == "\t" and not after.isalpha()):
+                total += _UNITS
         elif kind == "ascii":
             total += _UNITS
         elif kind == "latin":

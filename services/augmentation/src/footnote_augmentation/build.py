@@ -20,7 +20,7 @@ from footnote.types.v1.locator_pb2 import Locator, Span
 from footnote_text import language as languages
 from footnote_text import locators, tokens
 
-from footnote_augmentation import budget, prompt, select
+from footnote_augmentation import budget, neighbours, prompt, select
 from footnote_augmentation import history as window
 from footnote_augmentation.cost import cost
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
@@ -82,39 +82,9 @@ def build(assembly: Assembly) -> Assembled:
     chosen = select.Selection([], [])
     if not assembly.without_sources:
         chosen = select.select(assembly.candidates, assembly.named_document_ids)
-    prepared = [_prepare(candidate, template) for candidate in chosen.chosen]
     must = _required(chosen.chosen, assembly.named_document_ids)
-    passages = [
-        budget.Passage(
-            key=item.candidate.chunk.id,
-            text=item.neutral.text,
-            language=item.candidate.chunk.language,
-            must_keep=index in must,
-            render=lambda number, text, label=item.label: prompt.render_source(template, number, label, text),  # type: ignore[misc]
-        )
-        for index, item in enumerate(prepared)
-    ]
-    placed = budget.fit(passages, _room(assembly.token_budget, template), cost)
-    plan = _Plan()
-    sources: list[Source] = []
-    block = ""
-    for item, place in zip(prepared, placed, strict=True):
-        if place.number == 0:
-            plan.dropped(item.candidate, place.reason, place.tokens)
-            continue
-        decision = TOKEN_DECISION_CUT if place.cut else TOKEN_DECISION_KEPT
-        plan.entries.append(
-            TokenPlanEntry(
-                chunk_id=item.candidate.chunk.id,
-                number=place.number,
-                tokens=place.tokens,
-                tokens_used=place.tokens_used,
-                decision=decision,
-                reason=place.reason,
-            )
-        )
-        sources.append(_source(item, place.number, place.text))
-        block += prompt.render_source(template, place.number, item.label, place.text)
+    prepared, placed = _place(chosen.chosen, must, assembly, template)
+    plan, sources, block = _write(chosen.chosen, prepared, placed, template)
     for candidate, reason in [*chosen.dropped, *assembly.dropped]:
         plan.dropped(candidate, reason, cost(candidate.chunk.text))
     parts = prompt.Parts(
@@ -139,6 +109,66 @@ def build(assembly: Assembly) -> Assembled:
     )
 
 
+def _write(
+    hits: Sequence[ScoredChunk], prepared: Sequence[_Prepared], placed: Sequence[budget.Placed], template: Template
+) -> tuple[_Plan, list[Source], str]:
+    """Return what became of each hit, the numbered sources, and the block that they make in the prompt."""
+    plan = _Plan()
+    sources: list[Source] = []
+    block = ""
+    for hit, item, place in zip(hits, prepared, placed, strict=True):
+        if place.number == 0:
+            plan.dropped(hit, place.reason, place.tokens)
+            continue
+        widened = "" if item.candidate is hit else "widened by its neighbours"
+        plan.entries.append(
+            TokenPlanEntry(
+                chunk_id=hit.chunk.id,
+                number=place.number,
+                tokens=place.tokens,
+                tokens_used=place.tokens_used,
+                decision=TOKEN_DECISION_CUT if place.cut else TOKEN_DECISION_KEPT,
+                reason=place.reason or widened,
+            )
+        )
+        sources.append(_source(item, place.number, place.text))
+        block += prompt.render_source(template, place.number, item.label, place.text)
+    return plan, sources, block
+
+
+def _place(
+    candidates: Sequence[ScoredChunk], must: set[int], assembly: Assembly, template: Template
+) -> tuple[list[_Prepared], list[budget.Placed]]:
+    """Fit candidates into the budget; the room that they leave goes to the neighbours of those that stand whole."""
+    room = assembly.token_budget - _delimiter_cost(template)
+    prepared = [_prepare(candidate, template) for candidate in candidates]
+    placed = budget.fit(_passages(prepared, must, template), room, cost)
+    whole = [index for index, place in enumerate(placed) if place.number and not place.cut]
+    if not any(candidates[index].neighbors for index in whole):
+        return prepared, placed
+    left = room - sum(place.tokens_used for place in placed)
+    widened = neighbours.widen(candidates, whole, left, cost)
+    prepared_wide = [_prepare(candidate, template) for candidate in widened]
+    placed_wide = budget.fit(_passages(prepared_wide, must, template), room, cost)
+    # Neighbours never push out or cut a hit.
+    if [(place.number, place.cut) for place in placed_wide] != [(place.number, place.cut) for place in placed]:
+        return prepared, placed
+    return prepared_wide, placed_wide
+
+
+def _passages(prepared: Sequence[_Prepared], must: set[int], template: Template) -> list[budget.Passage]:
+    return [
+        budget.Passage(
+            key=item.candidate.chunk.id,
+            text=item.neutral.text,
+            language=item.candidate.chunk.language,
+            must_keep=index in must,
+            render=lambda number, text, label=item.label: prompt.render_source(template, number, label, text),  # type: ignore[misc]
+        )
+        for index, item in enumerate(prepared)
+    ]
+
+
 def _prepare(candidate: ScoredChunk, template: Template) -> _Prepared:
     chunk = candidate.chunk
     label = one_line(locators.label(chunk.filename or chunk.title or chunk.document_id, chunk.locator, template.locale))
@@ -157,10 +187,6 @@ def _required(chosen: Sequence[ScoredChunk], named: Sequence[str]) -> set[int]:
 def _delimiter_cost(template: Template) -> int:
     marks = f"{prompt.open_block(template, prompt.PLACEHOLDER)}\n{prompt.close_block(template, prompt.PLACEHOLDER)}\n"
     return cost(marks)
-
-
-def _room(token_budget: int, template: Template) -> int:
-    return token_budget - _delimiter_cost(template)
 
 
 def _source(item: _Prepared, number: int, text: str) -> Source:

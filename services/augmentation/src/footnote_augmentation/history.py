@@ -31,5 +31,4 @@ def window(
         kept.append(ChatMessage(role=item.role, text=item.text))
         left -= len(item.text)
     kept.reverse()
-    # Markers of earlier answers point to sources that this prompt does not hold.
     return kept

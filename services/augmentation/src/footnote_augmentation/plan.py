@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from footnote_text.language import detect
 from footnote_text.lexical import fold, terms
-
-from footnote_augmentation.wordlists import word_set
+from footnote_text.wordlists import word_set
 
 FIRST_MESSAGE = "first message (raw query)"
 FOLLOW_UP = "follow-up (contextualized topic)"

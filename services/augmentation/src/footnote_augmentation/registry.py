@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from footnote_kit import provider_calls
 from footnote_kit.errors import InvalidArgument
 
 from footnote_augmentation.adapters import cosine, cross_encoder, http, lexical, mmr
@@ -50,28 +51,6 @@ def descriptors(settings: Settings) -> tuple[Descriptor, ...]:
     )
 
 
-def check(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with settings, a sentence each; reads the part of JSON Schema that our schemas use."""
-    problems: list[str] = []
-    properties: Mapping[str, Any] = schema["properties"]
-    for name, value in settings.items():
-        rule = properties.get(name)
-        if rule is None:
-            problems.append(f"{name} is not a setting of this provider.")
-        elif rule["type"] == "string":
-            if not isinstance(value, str):
-                problems.append(f"{name} must be text.")
-            elif "enum" in rule and value not in rule["enum"]:
-                problems.append(f"{name} must be one of {', '.join(rule['enum'])}.")
-        elif isinstance(value, bool) or not isinstance(value, int | float):
-            problems.append(f"{name} must be a number.")
-        elif rule["type"] == "integer" and value != int(value):
-            problems.append(f"{name} must be a whole number.")
-        elif not rule.get("minimum", value) <= value <= rule.get("maximum", value):
-            problems.append(f"{name} must be from {rule['minimum']} to {rule['maximum']}.")
-    return problems
-
-
 class Rerankers:
     """Rerankers by id, model and settings; each is made once and kept, the least recently used is closed."""
 
@@ -89,7 +68,7 @@ class Rerankers:
         descriptor = self._descriptors.get(id)
         if descriptor is None:
             return [f"There is no reranker {id!r}; there are {', '.join(self._descriptors)}."]
-        return check(descriptor.schema, settings)
+        return provider_calls.problems(descriptor.schema, settings)
 
     async def get(self, id: str, model: str, settings: Mapping[str, Any]) -> Reranker:
         """Return the reranker, made in a thread at its first use since loading a model takes time.

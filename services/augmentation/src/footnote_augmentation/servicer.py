@@ -11,9 +11,9 @@ import grpc
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
 from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, Degradation, StageTiming
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, Provider, ProviderHealth
-from footnote_kit import telemetry
-from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER
+from footnote_kit import provider_calls, telemetry
+from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
@@ -87,22 +87,20 @@ class Servicer(AugmentationServiceServicer):
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
         """List the rerankers."""
-        providers = []
-        for item in self._rerankers.all():
-            schema = Struct()
-            json_format.ParseDict(dict(item.schema), schema)
-            providers.append(
-                Provider(
-                    kind=PROVIDER_KIND_RERANKER,
-                    id=item.id,
-                    display_name=item.display_name,
-                    capabilities=["reranking"],
-                    settings_schema=schema,
-                    default_model=item.default_model,
-                    max_batch=item.max_batch,
+        return pb.ListProvidersResponse(
+            providers=[
+                provider_calls.description(
+                    PROVIDER_KIND_RERANKER,
+                    item.id,
+                    item.display_name,
+                    ["reranking"],
+                    item.schema,
+                    item.default_model,
+                    item.max_batch,
                 )
-            )
-        return pb.ListProvidersResponse(providers=providers)
+                for item in self._rerankers.all()
+            ]
+        )
 
     async def ValidateProvider(
         self, request: pb.ValidateProviderRequest, context: _CONTEXT
@@ -113,20 +111,16 @@ class Servicer(AugmentationServiceServicer):
 
     async def CheckProvider(self, request: pb.CheckProviderRequest, context: _CONTEXT) -> pb.CheckProviderResponse:
         """Score two passages and say how that went."""
-        health = ProviderHealth(kind=PROVIDER_KIND_RERANKER, id=request.id)
-        health.check_time.GetCurrentTime()
-        started = perf_counter()
-        try:
+
+        async def score() -> dict[str, Any]:
             reranker = await self._rerankers.get(request.id, "", _plain(request.settings))
-            async with asyncio.timeout(self._settings.rerank_timeout):
-                await reranker.rerank("Is it healthy?", ["It is healthy.", "Nothing."], [0.5, 0.5])
-            health.healthy = True
-        except FootnoteError as error:
-            health.error = error.message
-        except TimeoutError:
-            health.error = f"No scores within {self._settings.rerank_timeout:g} s."
-        health.latency.FromTimedelta(timedelta(seconds=perf_counter() - started))
-        return pb.CheckProviderResponse(health=health)
+            await reranker.rerank("Is it healthy?", ["It is healthy.", "Nothing."], [0.5, 0.5])
+            return {}
+
+        seconds = self._settings.rerank_timeout
+        return pb.CheckProviderResponse(
+            health=await provider_calls.health(PROVIDER_KIND_RERANKER, request.id, score, seconds)
+        )
 
     def _check(self, request: pb.BuildPromptRequest) -> None:
         if not request.question.strip():

@@ -7,6 +7,7 @@ from footnote_kit.app import App, Runtime
 from footnote_kit.telemetry_service import TelemetryServicer
 
 from footnote_edge.ask import Asker
+from footnote_edge.backlog import Backlog
 from footnote_edge.catalog import Catalog
 from footnote_edge.chores import Chores
 from footnote_edge.conversations import Conversations
@@ -45,7 +46,7 @@ async def build(runtime: Runtime) -> App:
     await jobs.launch()
     limits = Limits(settings)
     catalog = Catalog(stages, database, settings.call_timeout_seconds)
-    documents = Documents(stages, catalog, jobs, settings)
+    documents = Documents(stages, catalog, jobs, limits, settings)
     parts = Parts(
         settings=settings,
         stages=stages,
@@ -62,6 +63,7 @@ async def build(runtime: Runtime) -> App:
         version=_version(),
     )
     reconciler = Reconciler(stages, jobs, settings)
+    backlog = Backlog(stages, jobs, settings)
     web = Web(runtime, settings, parts.version)
     return App(
         name="edge",
@@ -73,9 +75,9 @@ async def build(runtime: Runtime) -> App:
             )
         ],
         ready=database.ping,
-        start=[reconciler.start, web.start],
+        start=[reconciler.start, backlog.start, web.start],
         authenticates=bool(settings.auth),
-        close=[web.stop, reconciler.stop, jobs.close, database.close],
+        close=[web.stop, backlog.stop, reconciler.stop, jobs.close, database.close],
     )
 
 

@@ -19,6 +19,7 @@ from footnote_kit.logs import get_logger
 
 from footnote_edge.catalog import Catalog, expiry
 from footnote_edge.jobs import Jobs
+from footnote_edge.limits import Limits
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 
@@ -31,11 +32,12 @@ _log = get_logger(__name__)
 class Documents:
     """What callers do with documents, and the jobs that follow from it."""
 
-    def __init__(self, stages: Stages, catalog: Catalog, jobs: Jobs, settings: Settings) -> None:
+    def __init__(self, stages: Stages, catalog: Catalog, jobs: Jobs, limits: Limits, settings: Settings) -> None:
         self._ingestion = stages.ingestion
         self._indexing = stages.indexing
         self._catalog = catalog
         self._jobs = jobs
+        self._limits = limits
         self._timeout = settings.call_timeout_seconds
         self._transfer_timeout = settings.job_timeout_seconds
 
@@ -62,7 +64,7 @@ class Documents:
 
         async def messages() -> AsyncIterator[ingestion.UploadDocumentRequest]:
             yield ingestion.UploadDocumentRequest(scope=scope, metadata=head)
-            async for part in _sliced(parts):
+            async for part in self._received(scope, parts):
                 yield ingestion.UploadDocumentRequest(data=part)
 
         response = await self._ingestion.UploadDocument(messages(), timeout=self._transfer_timeout)
@@ -83,7 +85,7 @@ class Documents:
 
         async def messages() -> AsyncIterator[ingestion.ReplaceDocumentRequest]:
             yield ingestion.ReplaceDocumentRequest(scope=scope, metadata=head)
-            async for part in _sliced(parts):
+            async for part in self._received(scope, parts):
                 yield ingestion.ReplaceDocumentRequest(data=part)
 
         response = await self._ingestion.ReplaceDocument(messages(), timeout=self._transfer_timeout)
@@ -174,6 +176,14 @@ class Documents:
             begun.append(again)
         return begun, skipped
 
+    async def _received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Pass a file on and charge its bytes."""
+        async for part in parts:
+            self._limits.receive(scope.tenant_id, len(part))
+            # Callers are held to 256 KiB by the contract; those who are not are cut to it rather than refused.
+            for start in range(0, len(part), PART_BYTES):
+                yield part[start : start + PART_BYTES]
+
     async def _renew(self, scope: Scope, document: Document) -> Document:
         move = ingestion.UpdateDocumentStateRequest(
             scope=scope, document_id=document.id, state=DOCUMENT_STATE_PROCESSING, new_revision=True
@@ -192,10 +202,3 @@ class Documents:
 def is_final(document: Document) -> bool:
     """Tell whether a document's processing has ended, well or not."""
     return document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
-
-
-async def _sliced(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    # Callers are held to 256 KiB by the contract; those who are not are cut to it rather than refused.
-    async for part in parts:
-        for start in range(0, len(part), PART_BYTES):
-            yield part[start : start + PART_BYTES]

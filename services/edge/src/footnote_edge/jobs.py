@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -140,6 +141,14 @@ class Jobs:
                 "",
             )
         return True
+
+    async def oldest(self) -> datetime | None:
+        """Return when the oldest unfinished job of a document was taken on; None when there is none."""
+        found = await DBOS.list_workflows_async(
+            status=list(ACTIVE), queue_name=DOCUMENTS, limit=1, load_input=False, load_output=False
+        )
+        moment = found[0].created_at if found else None
+        return None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
 
     def remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
         """Title a conversation and embed its new messages, later; noting that does not hold up the answer.

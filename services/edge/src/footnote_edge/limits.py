@@ -1,4 +1,4 @@
-"""Rate limits per tenant, kept by this replica: requests, uploads and tokens of models."""
+"""Rate limits per tenant, kept by this replica: requests, uploads, their bytes, and tokens of models."""
 
 import time
 from collections import OrderedDict
@@ -68,16 +68,22 @@ class Limits:
 
         self._requests = bucket(settings.requests_per_minute, BURST_SECONDS)
         self._uploads = bucket(settings.uploads_per_minute, BURST_SECONDS)
+        self._bytes = bucket(settings.upload_bytes_per_minute, 60.0)
         self._tokens = bucket(settings.tokens_per_minute, 60.0)
 
     def enter(self, tenant: str, method: str) -> None:
         """Let a call in; raises ResourceExhausted with the time to wait when the tenant has used up its share."""
         _check("requests", self._requests.wait(tenant))
         if method in _UPLOADS:
+            # What a file or an answer costs is known at its end only: it may be begun while there is anything left.
+            _check("bytes uploaded", self._bytes.wait(tenant, 0.0))
             _check("uploads", self._uploads.wait(tenant))
         if method == "Ask":
-            # What an answer costs is known at its end only: it may be begun while there is anything left.
             _check("tokens", self._tokens.wait(tenant, 0.0))
+
+    def receive(self, tenant: str, size: int) -> None:
+        """Charge bytes that were uploaded."""
+        self._bytes.charge(tenant, size)
 
     def spend(self, tenant: str, tokens: int) -> None:
         """Charge the tokens that an answer has cost."""

@@ -19,7 +19,8 @@ PAGE = 500
 SETTLED_SECONDS = 10.0
 """A document younger than this may be on its way to its job right now."""
 
-_SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_ADMIN])
+SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_ADMIN])
+"""On whose behalf the edge looks after the documents of all tenants."""
 
 _log = get_logger(__name__)
 
@@ -50,7 +51,7 @@ class Reconciler:
         taken, token = 0, ""
         while True:
             request = ingestion.ListDocumentsRequest(
-                scope=_SYSTEM,
+                scope=SYSTEM,
                 states=[DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING],
                 page_size=PAGE,
                 page_token=token,
@@ -69,7 +70,7 @@ class Reconciler:
                 return taken
 
     async def _loop(self) -> None:
-        with detached("edge", _SYSTEM):
+        with detached("edge", SYSTEM):
             settled = 0.0
             while True:
                 try:

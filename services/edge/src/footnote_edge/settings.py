@@ -31,6 +31,9 @@ class Settings(BaseSettings):
     reconcile_seconds: float = Field(
         default=30.0, gt=0, description="How often documents that wait without a job are looked for."
     )
+    backlog_seconds: float = Field(
+        default=5.0, gt=0, description="How often waiting documents are counted for the metrics."
+    )
     retry_ceiling_seconds: float = Field(
         default=10.0, gt=0, description="Longest pause before a job tries a stage that was unavailable again."
     )
@@ -61,6 +64,9 @@ class Settings(BaseSettings):
     jwt_default_tenant: str = Field(default="", description="Tenant of tokens without that claim; empty refuses them.")
     requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant and replica; 0 for no limit.")
     uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant and replica; 0 for no limit.")
+    upload_bytes_per_minute: float = Field(
+        default=0, ge=0, description="Bytes uploaded per tenant and replica; 0 for no limit."
+    )
     tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant and replica; 0 for none.")
     history_messages: int = Field(default=8, ge=0, description="Messages of a conversation given to augmentation.")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from footnote.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
 from footnote_kit.app import App, Runtime
 
-from footnote_generation.registry import Providers
+from footnote_generation.registry import Providers, second_opinion
 from footnote_generation.servicer import Servicer
 from footnote_generation.settings import Settings
 
@@ -14,14 +16,15 @@ async def build(runtime: Runtime) -> App:
     """Put the service together; a model that is down shows per answer, not in the service's health."""
     settings = Settings()
     providers = Providers(settings)
+    opinion = await asyncio.to_thread(second_opinion, settings)
     return App(
         name="generation",
         servicers=[
             (
                 add_GenerationServiceServicer_to_server,
-                Servicer(settings, providers),
+                Servicer(settings, providers, opinion),
                 "footnote.generation.v1.GenerationService",
             )
         ],
-        close=[providers.close],
+        close=[providers.close, *([opinion.close] if opinion else [])],
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footnote_text import sentences
+from footnote_text.wordlists import word_set
 
 from footnote_generation import lexicon, polarity
 from footnote_generation.quantities import Quantity, same_dimension, same_value
-from footnote_generation.wordlists import word_set
 from footnote_generation.words import Analysed, Word
 
 

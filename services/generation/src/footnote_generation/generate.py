@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -30,10 +30,11 @@ from footnote.types.v1.answer_pb2 import (
 from footnote_text import tokens
 
 from footnote_generation import phrases, policy
-from footnote_generation.claims import Checker, Sentence, segment
+from footnote_generation.checker import Checker
+from footnote_generation.claims import Sentence, segment
 from footnote_generation.markers import MarkerScanner, Piece
 from footnote_generation.patience import Patience, patient_stream
-from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Stop, Words
+from footnote_generation.ports import Finished, ModelProvider, ModelRequest, SecondOpinion, Stop
 from footnote_generation.writer import Writer
 
 _UNFOUNDED = frozenset({SUPPORT_UNSUPPORTED, SUPPORT_UNCITED})
@@ -49,11 +50,18 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The finished answer; `first_token` is in seconds from the call, None when the model said nothing."""
+    """The finished answer; `first_token` is in seconds from the call, None when the model said nothing.
+
+    `verifier_failure` says why a second opinion was not heard on all of it, "" when there is nothing to say.
+    """
 
     answer: Answer
     first_token: float | None
+    verifier_failure: str = ""
 
+
+Prices = Mapping[str, tuple[float, float]]
+"""US dollars per million tokens of prompt and answer, by the beginning of a model's name."""
 
 Event = Delta | Citation | Completed
 
@@ -68,6 +76,7 @@ class _Answering:
     scanner: MarkerScanner
     policy: policy.Policy
     checker: Checker
+    swept: int = 0
     sent: int = 0
     warnings: list[str] = field(default_factory=list)
 
@@ -75,8 +84,10 @@ class _Answering:
 class Generator:
     """Runs answers: model, policy, markers, checks, verdicts."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: Patience, opinion: SecondOpinion | None = None, prices: Prices | None = None) -> None:
         self._patience = patience
+        self._prices = prices or {}
+        self._opinion = opinion
 
     async def run(
         self, provider: ModelProvider, request: ModelRequest, strict: bool = False, remaining: float | None = None
@@ -98,19 +109,21 @@ class Generator:
                         break
                     if first_token is None:
                         first_token = perf_counter() - started
-                    # Checking a finished sentence is CPU work of some milliseconds: not on the event loop.
-                    ends = any(char in _ENDS for char in event.text)
-                    taken = await asyncio.to_thread(self._take, state, event) if ends else self._take(state, event)
-                    for out in taken:
-                        yield out
+                    shown = self._show(state, state.scanner.feed(state.policy.feed(event.text)))
+                    if shown:
+                        yield Delta(shown)
+                    if any(char in _ENDS for char in shown):
+                        for citation in await self._settle(state):
+                            yield citation
             except Exception:
                 # What the model said before it failed is shown; the error then says that it is not whole.
-                for out in await asyncio.to_thread(self._rest, state):
+                async for out in self._rest(state):
                     yield out
                 raise
-        for out in await asyncio.to_thread(self._rest, state):
+        async for out in self._rest(state):
             yield out
-        yield Completed(await asyncio.to_thread(self._answer, state, provider, finished), first_token)
+        answer = await self._answer(state, provider, finished)
+        yield Completed(answer, first_token, state.checker.failure)
 
     def _start(self, request: ModelRequest, strict: bool) -> _Answering:
         warnings: list[str] = []
@@ -124,70 +137,89 @@ class Generator:
             writer=Writer(request.sources, warnings=warnings),
             scanner=MarkerScanner([source.filename for source in request.sources]),
             policy=policy.Policy(rules, warnings, leak),
-            checker=Checker({source.number: source for source in request.sources}, request.locale, not_found),
+            checker=Checker(
+                {source.number: source for source in request.sources}, request.locale, not_found, self._opinion
+            ),
             warnings=warnings,
         )
 
-    def _take(self, state: _Answering, words: Words) -> list[Event]:
-        allowed = state.policy.feed(words.text)
-        return self._write(state, state.scanner.feed(allowed)) if allowed else []
-
-    def _rest(self, state: _Answering) -> list[Event]:
-        """Flush what was held back and check the sentences that are left; in strict mode, everything."""
-        out = self._write(state, [*state.scanner.feed(state.policy.finish()), *state.scanner.finish()])
-        state.writer.finish()
-        state.writer.sweep(0, len(state.writer.text))
-        if state.strict and state.writer.text:
-            self._withhold(state)
-            out.append(Delta(state.writer.text))
-        out.extend(self._settle(state, segment(state.writer.text, state.writer.markers)))
-        return out
-
-    def _write(self, state: _Answering, pieces: Sequence[Piece]) -> list[Event]:
+    def _show(self, state: _Answering, pieces: Sequence[Piece]) -> str:
+        """Write pieces down and return what to show of them now; nothing in strict mode, where all is checked first."""
         shown = "".join(state.writer.add(piece) for piece in pieces)
-        if state.strict or not shown:
-            return []
-        out: list[Event] = [Delta(shown)]
-        if any(char in _ENDS for char in shown):
-            # A sentence is settled once another one has begun after it: its markers may follow the full stop.
-            out.extend(self._settle(state, segment(state.writer.text, state.writer.markers)[:-1]))
-        return out
+        return "" if state.strict else shown
 
-    def _withhold(self, state: _Answering) -> None:
+    async def _rest(self, state: _Answering) -> AsyncGenerator[Delta | Citation, None]:
+        """Flush what was held back and check the sentences that are left; in strict mode, everything."""
+        pieces = [*state.scanner.feed(state.policy.finish()), *state.scanner.finish()]
+        shown = self._show(state, pieces)
+        if state.strict:
+            await self._withhold(state)
+            shown = state.writer.text
+        if shown:
+            yield Delta(shown)
+        for citation in await self._settle(state, ended=True):
+            yield citation
+
+    async def _settle(self, state: _Answering, ended: bool = False) -> list[Citation]:
+        """Check the sentences settled since the last time, in a thread, and return their footnotes."""
+        if self._opinion is None:
+            checked = await asyncio.to_thread(lambda: state.checker.check_by_rules(self._fresh(state, ended)))
+        else:
+            checked = await state.checker.check(await asyncio.to_thread(self._fresh, state, ended))
+        return [citation for item in checked for citation in item.citations]
+
+    def _fresh(self, state: _Answering, ended: bool) -> list[Sentence]:
+        settled = self._sentences(state, ended)
+        fresh = settled[state.sent :]
+        state.sent = max(state.sent, len(settled))
+        return fresh
+
+    def _sentences(self, state: _Answering, ended: bool) -> list[Sentence]:
+        """Return the sentences that are settled, places named inside them found.
+
+        A sentence is settled once another one has begun after it: its markers may follow the full stop.
+        """
+        writer = state.writer
+        settled = segment(writer.text, writer.markers)
+        settled = settled if ended else settled[:-1]
+        known = len(writer.markers)
+        for sentence in settled[state.swept :]:
+            writer.sweep(sentence.start, sentence.end)
+        state.swept = max(state.swept, len(settled))
+        return settled if len(writer.markers) == known else segment(writer.text, writer.markers)[: len(settled)]
+
+    async def _withhold(self, state: _Answering) -> None:
         """Rewrite the answer without the statements that no source bears out."""
         writer = state.writer
-        sentences = segment(writer.text, writer.markers)
-        unfounded = [item for item in sentences if state.checker.check(item).claim.support in _UNFOUNDED]
+        sentences = await asyncio.to_thread(self._sentences, state, True)
+        checked = zip(sentences, await state.checker.check(sentences), strict=True)
+        unfounded = [sentence for sentence, item in checked if item.claim.support in _UNFOUNDED]
         if not unfounded:
             return
         writer.cut([(item.start, max([item.end, *(m.end for m in item.markers)])) for item in unfounded])
+        state.swept = 0
         state.warnings.append(f"{len(unfounded)} statements that the sources do not bear out were withheld.")
-        left = segment(writer.text, writer.markers)
-        if all(state.checker.check(item).claim.support == SUPPORT_NOT_A_CLAIM for item in left):
+        left = await state.checker.check(segment(writer.text, writer.markers))
+        if all(item.claim.support == SUPPORT_NOT_A_CLAIM for item in left):
             writer.replace(phrases.load(state.request.locale).not_found)
 
-    def _settle(self, state: _Answering, sentences: Sequence[Sentence]) -> list[Event]:
-        """Check sentences not checked before and return their footnotes."""
-        out: list[Event] = []
-        for sentence in sentences[state.sent :]:
-            out.extend(state.checker.check(sentence).citations)
-        state.sent = max(state.sent, len(sentences))
-        return out
-
-    def _answer(self, state: _Answering, provider: ModelProvider, finished: Finished) -> Answer:
+    async def _answer(self, state: _Answering, provider: ModelProvider, finished: Finished) -> Answer:
         writer = state.writer
-        checked = [state.checker.check(sentence) for sentence in segment(writer.text, writer.markers)]
+        checked = await state.checker.check(segment(writer.text, writer.markers))
         citations = [citation for item in checked for citation in item.citations]
         claims = [item.claim for item in checked]
+        usage = _usage(state.request, writer.text, finished)
+        model = finished.model or state.request.model or provider.default_model
+        usage.cost_usd = cost(self._prices, model, usage)
         return Answer(
             text=writer.text,
             finish_reason=_finish_reason(state.request, writer.text, finished, citations, claims),
             citations=citations,
             claims=claims,
             reliability=_reliability(state.request.sources, citations, claims, writer.invalid),
-            usage=_usage(state.request, writer.text, finished),
+            usage=usage,
             provider=provider.id,
-            model=finished.model or state.request.model or provider.default_model,
+            model=model,
             warnings=list(dict.fromkeys(state.warnings)),
         )
 
@@ -229,3 +261,15 @@ def _usage(request: ModelRequest, text: str, finished: Finished) -> Usage:
         prompt = sum(tokens.count(message.text) + 4 for message in request.messages)
     completion = tokens.count(text) if finished.completion_tokens is None else finished.completion_tokens
     return Usage(prompt_tokens=prompt, completion_tokens=completion, estimated=estimated)
+
+
+def cost(prices: Prices, model: str, usage: Usage) -> float:
+    """Return what an answer cost in US dollars; 0 where the model's price is not known.
+
+    A price goes for every model whose name begins with its own, the longest such one: providers add dates to names.
+    """
+    known = max((name for name in prices if model.startswith(name)), key=len, default=None)
+    if known is None:
+        return 0.0
+    prompt, completion = prices[known]
+    return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1_000_000

@@ -7,8 +7,7 @@ from functools import cache
 from importlib import resources
 
 from footnote_text.lexical import fold, terms
-
-from footnote_generation.wordlists import word_set
+from footnote_text.wordlists import word_set
 
 # Positive words against their opposites; the sign of a statement is the product of its negation and its polar words.
 OPPOSITES: tuple[tuple[str, str], ...] = (
@@ -115,6 +114,13 @@ NEGATIONS = word_set("""not no never none nobody nothing neither nor cannot cant
     wouldnt shouldnt couldnt hasnt havent hadnt unable hardly
     pas jamais rien aucun aucune ni guère nul nulle""")
 
+
+# What a sentence may begin with that only ties it to the one before; alternatives of a regular expression.
+LEADS = (
+    "however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently|nevertheless|meanwhile"
+    "|for example|for instance|as a result|cependant|toutefois|de plus|en outre|par ailleurs|ainsi|par conséquent"
+    "|néanmoins|par exemple|en effet|or|donc"
+)
 
 # What a quantity of a kind is called: "a temperature between 18 and 24 °C" needs no source that says "temperature".
 DIMENSION_WORDS: dict[str, str] = {

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote_text.lexical import fold
+from footnote_text.wordlists import word_set
 
 from footnote_generation import lexicon
 from footnote_generation.quantities import same_dimension, same_value
-from footnote_generation.wordlists import word_set
 from footnote_generation.words import Analysed, Word
 
 _SCOPE_ENDS = word_set("and but et mais")

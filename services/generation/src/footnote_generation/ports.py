@@ -100,3 +100,31 @@ class Descriptor:
     schema: Mapping[str, Any] = field(
         default_factory=lambda: {"type": "object", "properties": {}, "additionalProperties": False}
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a model thinks of a statement beside a passage, each from 0 to 1."""
+
+    supports: float
+    contradicts: float = 0.0
+
+
+class SecondOpinion(Protocol):
+    """A model that is asked about statements beside the rules. Calls may run side by side.
+
+    `enough` is the support from which it counts, `most_passages` how many passages it should be given at once,
+    `timeout` the seconds that one answer may take.
+    """
+
+    enough: float
+    most_passages: int
+    timeout: float
+
+    async def ask(self, statement: str, passages: Sequence[str]) -> Sequence[Opinion]:
+        """Return an opinion per passage, in order; raises FootnoteError when the model does not answer."""
+        ...
+
+    async def close(self) -> None:
+        """Free what it holds."""
+        ...

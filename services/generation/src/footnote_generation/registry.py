@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from footnote_kit import provider_calls
 from footnote_kit.errors import InvalidArgument
 
+from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
 from footnote_generation.adapters.extractive.provider import Extractive
+from footnote_generation.adapters.nli_opinion import NliOpinion
 from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible
-from footnote_generation.ports import Descriptor, ModelProvider
+from footnote_generation.ports import Descriptor, ModelProvider, SecondOpinion
 from footnote_generation.settings import Settings
+
+
+def second_opinion(settings: Settings) -> SecondOpinion | None:
+    """Return the verifier that the deployment wants, None for none; reads a model from disk.
+
+    Raises InvalidArgument(PROVIDER_INVALID) when there is no such one.
+    """
+    kind, _, model = settings.verifier.partition(":")
+    if not kind:
+        return None
+    if kind == "nli":
+        return NliOpinion(Path(model).expanduser(), settings.verifier_threshold, settings.verifier_timeout)
+    return EmbeddingOpinion(kind, model, settings.verifier_threshold, settings.verifier_timeout)
 
 
 class Providers:
@@ -43,13 +61,12 @@ class Providers:
         """Return the registered providers."""
         return list(self._descriptors)
 
-    def problems(self, id: str, settings: object) -> list[str]:
+    def problems(self, id: str, settings: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with an id or its settings."""
-        if id not in self._providers:
+        descriptor = next((item for item in self._descriptors if item.id == id), None)
+        if descriptor is None:
             return [f"There is no model provider {id!r}; there are {', '.join(self._providers)}."]
-        return [
-            f"{name} is not a setting of this provider." for name in (settings if isinstance(settings, dict) else ())
-        ]
+        return provider_calls.problems(descriptor.schema, settings)
 
     def get(self, id: str) -> ModelProvider:
         """Return a provider; "" is the default. Raises InvalidArgument(PROVIDER_INVALID) for an unknown one."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from datetime import timedelta
-from time import perf_counter
 from typing import Any, TypeAlias
 
 import grpc
@@ -14,23 +13,25 @@ from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
+    MESSAGE_ROLE_ASSISTANT,
+    MESSAGE_ROLE_SYSTEM,
+    STAGE_GENERATION,
     Answer,
     Citation,
     FinishReason,
     Support,
 )
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, Provider, ProviderHealth
-from footnote_kit import names, telemetry
-from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
+from footnote_kit import names, provider_calls, telemetry
+from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from google.protobuf import json_format
-from google.protobuf.struct_pb2 import Struct
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from footnote_generation.generate import Completed, Delta, Generator
 from footnote_generation.patience import Patience
-from footnote_generation.ports import ModelProvider, ModelRequest
+from footnote_generation.ports import ModelProvider, ModelRequest, SecondOpinion
 from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings
 from footnote_generation.titles import make_title
@@ -38,12 +39,13 @@ from footnote_generation.titles import make_title
 _log = get_logger(__name__)
 _CONTEXT: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _MAX_SOURCES = 200
+_HEALTH_SECONDS = 10.0
 
 
 class Servicer(GenerationServiceServicer):
     """GenerationService over the functions of this package."""
 
-    def __init__(self, settings: Settings, providers: Providers) -> None:
+    def __init__(self, settings: Settings, providers: Providers, opinion: SecondOpinion | None = None) -> None:
         self._providers = providers
         self._settings = settings
         self._patience = Patience(
@@ -51,7 +53,7 @@ class Servicer(GenerationServiceServicer):
             between_tokens=settings.token_timeout,
             attempts=settings.attempts,
         )
-        self._generator = Generator(self._patience)
+        self._generator = Generator(self._patience, opinion, settings.prices)
 
     async def Generate(self, request: pb.GenerateRequest, context: _CONTEXT) -> AsyncIterator[pb.GenerateResponse]:
         """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
@@ -64,6 +66,7 @@ class Servicer(GenerationServiceServicer):
             names.SOURCES: len(request.sources),
         }
         with telemetry.span(f"chat {model or provider.default_model}", attributes, SpanKind.CLIENT) as span:
+            telemetry.record_content(names.GEN_AI_INPUT_MESSAGES, _messages(wanted))
             run = self._generator.run(provider, wanted, request.settings.strict, context.time_remaining())
             async with aclosing(run) as events:
                 async for event in events:
@@ -73,6 +76,7 @@ class Servicer(GenerationServiceServicer):
                         yield pb.GenerateResponse(citation=event)
                     else:
                         self._report(event, span)
+                        telemetry.record_content(names.GEN_AI_OUTPUT_MESSAGES, _message("assistant", event.answer.text))
                         yield pb.GenerateResponse(completed=_completed(event))
 
     async def GenerateTitle(self, request: pb.GenerateTitleRequest, context: _CONTEXT) -> pb.GenerateTitleResponse:
@@ -89,21 +93,14 @@ class Servicer(GenerationServiceServicer):
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
         """List the model providers."""
-        providers = []
-        for item in self._providers.all():
-            schema = Struct()
-            json_format.ParseDict(dict(item.schema), schema)
-            providers.append(
-                Provider(
-                    kind=PROVIDER_KIND_MODEL,
-                    id=item.id,
-                    display_name=item.display_name,
-                    capabilities=item.capabilities,
-                    settings_schema=schema,
-                    default_model=item.default_model,
+        return pb.ListProvidersResponse(
+            providers=[
+                provider_calls.description(
+                    PROVIDER_KIND_MODEL, item.id, item.display_name, item.capabilities, item.schema, item.default_model
                 )
-            )
-        return pb.ListProvidersResponse(providers=providers)
+                for item in self._providers.all()
+            ]
+        )
 
     async def ValidateProvider(
         self, request: pb.ValidateProviderRequest, context: _CONTEXT
@@ -114,20 +111,13 @@ class Servicer(GenerationServiceServicer):
 
     async def CheckProvider(self, request: pb.CheckProviderRequest, context: _CONTEXT) -> pb.CheckProviderResponse:
         """Call a provider and say how it is."""
-        health = ProviderHealth(kind=PROVIDER_KIND_MODEL, id=request.id)
-        health.check_time.GetCurrentTime()
-        started = perf_counter()
-        try:
-            async with asyncio.timeout(10):
-                details = await self._providers.get(request.id).health()
-            health.healthy = True
-            json_format.ParseDict(dict(details), health.details)
-        except FootnoteError as error:
-            health.error = error.message
-        except TimeoutError:
-            health.error = "No answer within 10 s."
-        health.latency.FromTimedelta(timedelta(seconds=perf_counter() - started))
-        return pb.CheckProviderResponse(health=health)
+
+        async def ask() -> Mapping[str, Any]:
+            return await self._providers.get(request.id).health()
+
+        return pb.CheckProviderResponse(
+            health=await provider_calls.health(PROVIDER_KIND_MODEL, request.id, ask, _HEALTH_SECONDS)
+        )
 
     def _check(self, request: pb.GenerateRequest) -> tuple[ModelProvider, str]:
         """Refuse what cannot be answered; return the provider and the model's name, "" for its default."""
@@ -218,4 +208,21 @@ def _completed(event: Completed) -> pb.GenerateCompleted:
     completed = pb.GenerateCompleted(answer=event.answer)
     if event.first_token is not None:
         completed.time_to_first_token.FromTimedelta(timedelta(seconds=event.first_token))
+    if event.verifier_failure:
+        completed.degradations.add(
+            stage=STAGE_GENERATION,
+            reason="VERIFIER_UNAVAILABLE",
+            effect="Statements were checked by the rules alone.",
+            detail=event.verifier_failure,
+        )
     return completed
+
+
+def _messages(request: ModelRequest) -> str:
+    """Return a prompt in the form that the semantic conventions give messages."""
+    roles = {MESSAGE_ROLE_SYSTEM: "system", MESSAGE_ROLE_ASSISTANT: "assistant"}
+    return f"[{', '.join(_message(roles.get(item.role, 'user'), item.text) for item in request.messages)}]"
+
+
+def _message(role: str, text: str) -> str:
+    return json.dumps({"role": role, "parts": [{"type": "text", "content": text}]}, ensure_ascii=False)

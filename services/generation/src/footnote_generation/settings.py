@@ -41,3 +41,15 @@ class Settings(BaseSettings):
     not_found_threshold: float = Field(
         default=0.5, ge=0, le=1, description="Support below which the built-in answerer says that it found nothing."
     )
+    verifier: str = Field(
+        default="",
+        description="A second opinion on statements: nli:<folder of an ONNX model> or <embedding provider>:<model>.",
+    )
+    verifier_threshold: float = Field(
+        default=0, ge=0, le=1, description="Support from which its opinion counts; 0 for 0.9."
+    )
+    verifier_timeout: float = Field(default=5.0, gt=0, description="Seconds that it may take over one statement.")
+    prices: dict[str, tuple[float, float]] = Field(
+        default_factory=dict,
+        description="US dollars per million tokens of prompt and answer, by the beginning of a model's name, as JSON.",
+    )

@@ -45,7 +45,9 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Window:
+class Window:
+    """A stretch of sentences `first` to `last` of a source, and how much of a statement it covers."""
+
     start: int
     end: int
     score: float
@@ -141,7 +143,7 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
     claim = analyse(claim_text, evidence.language)
     if not claim.content and not claim.quantities:
         return Verdict(SUPPORT_WEAK, 0.0, 0, 0, "says nothing that can be checked")
-    windows = _windows(claim, evidence)
+    windows = find_windows(claim, evidence)
     if not windows:
         return Verdict(SUPPORT_UNSUPPORTED, 0.0, 0, 0, "the source is empty")
     if foreign:
@@ -171,7 +173,7 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
     return Verdict(SUPPORT_UNSUPPORTED, min(best.score, WEAK_AT), best.start, best.end, reason)
 
 
-def _windows(claim: Analysed, evidence: Evidence) -> list[_Window]:
+def find_windows(claim: Analysed, evidence: Evidence) -> list[Window]:
     """Return stretches of sentences, best covered first; a longer one must cover more to go before a shorter.
 
     Longer ones are built around the best single sentences only: what none of those covers, no stretch does.
@@ -190,18 +192,14 @@ def _windows(claim: Analysed, evidence: Evidence) -> list[_Window]:
     return sorted(found, key=lambda item: (-round(item.score - 0.04 * (item.last - item.first), 4), item.start))
 
 
-def _window(claim: Analysed, evidence: Evidence, first: int, last: int) -> _Window:
+def _window(claim: Analysed, evidence: Evidence, first: int, last: int) -> Window:
     start, end = evidence.spans[first][0], evidence.spans[last][1]
     score, _ = coverage(claim, analyse(evidence.text[start:end], evidence.language), evidence.context)
-    return _Window(start, end, score, first, last)
+    return Window(start, end, score, first, last)
 
 
 # What a quoted sentence may leave off; a condition ("if approved, …") it may not.
-_LEADING = (
-    r"(?:[-*•\d.)\s]*)(?:(?:however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently"
-    r"|nevertheless|meanwhile|for example|for instance|as a result|cependant|toutefois|de plus|en outre|par ailleurs"
-    r"|ainsi|par conséquent|néanmoins|par exemple|en effet|or|donc),\s+)?"
-)
+_LEADING = rf"(?:[-*•\d.)\s]*)(?:(?:{lexicon.LEADS}),\s+)?"
 
 
 def _verbatim(claim_text: str, evidence: Evidence) -> tuple[int, int] | None:
@@ -223,7 +221,7 @@ def _verbatim(claim_text: str, evidence: Evidence) -> tuple[int, int] | None:
     return None
 
 
-def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[_Window]) -> Verdict:
+def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[Window]) -> Verdict:
     """Return a statement in another language than its source: names and numbers can be checked, the rest cannot."""
     whole = analyse(evidence.text, evidence.language)
     absent = [quantity.text for quantity in claim.quantities if contradictions.quantity_match(quantity, whole) is None]

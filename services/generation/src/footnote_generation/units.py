@@ -7,10 +7,8 @@ MAGNITUDES: dict[str, float] = {
     "hundred": 1e2, "thousand": 1e3, "k": 1e3, "mille": 1e3, "million": 1e6, "millions": 1e6, "mn": 1e6, "mio": 1e6,
     "billion": 1e9, "billions": 1e9, "bn": 1e9, "milliard": 1e9, "milliards": 1e9, "md": 1e9, "trillion": 1e12, "trillions": 1e12,
     "万": 1e4, "亿": 1e8, "万亿": 1e12, "百万": 1e6, "千万": 1e7, "千": 1e3,
-    "millier": 1e3, "milliers": 1e3, "thousands": 1e3, "m": 1e6,
+    "millier": 1e3, "milliers": 1e3, "thousands": 1e3,
 }  # fmt: skip
-# "m" is a magnitude only next to money; as a unit it is the metre, so the unit reading wins elsewhere.
-del MAGNITUDES["m"]
 
 CURRENCIES: dict[str, str] = {
     "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "USD": "USD", "EUR": "EUR", "GBP": "GBP",

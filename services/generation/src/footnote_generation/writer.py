@@ -31,11 +31,6 @@ class Writer:
             return self._marker(piece)
         return self._words(piece.text)
 
-    def finish(self) -> str:
-        """Drop white space at the very end."""
-        self._space = ""
-        return ""
-
     def _words(self, text: str) -> str:
         if self._removed:
             # After a clause that was taken out, its comma goes too and the sentence starts anew.

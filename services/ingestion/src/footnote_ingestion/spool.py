@@ -15,6 +15,7 @@ from uuid import uuid4
 from footnote_kit.errors import InvalidArgument
 
 _BUFFER = 1024 * 1024
+_MIB = 1024 * 1024
 _STALE_SECONDS = 24 * 3600.0
 
 
@@ -77,8 +78,9 @@ async def receive(parts: AsyncIterator[bytes], max_bytes: int, folder: Path) -> 
 
 def too_large(max_bytes: int) -> InvalidArgument:
     """Return the error for a file over the size limit."""
+    limit = f"{max_bytes / _MIB:g} MiB" if max_bytes >= _MIB else f"{max_bytes} bytes"
     return InvalidArgument(
-        f"The file is larger than the {max_bytes} bytes allowed",
+        f"The file is larger than the {limit} allowed",
         reason="FILE_TOO_LARGE",
         metadata={
             "max_bytes": str(max_bytes),

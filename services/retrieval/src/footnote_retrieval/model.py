@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from footnote.types.v1.answer_pb2 import Degradation, Stage, StageTiming
-from footnote.types.v1.chunk_pb2 import Channel, ScoreAdjustment, ScoredChunk
+from footnote.types.v1.chunk_pb2 import Channel, ScoredChunk
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_store.filters import ALL, Expr, scope_expr
@@ -109,6 +109,14 @@ class Group:
         return next((member for member in self.members if member.collection_key == collection_key), None)
 
 
+class Adjustment(NamedTuple):
+    """A change of a score after fusion, and why."""
+
+    name: str
+    delta: float
+    detail: str
+
+
 @dataclass(slots=True)
 class Candidate:
     """A chunk on its way to the result."""
@@ -123,12 +131,12 @@ class Candidate:
     normal_dense: float = 0.0
     normal_lexical: float = 0.0
     dense_weight: float = 0.0
-    adjustments: list[ScoreAdjustment] = field(default_factory=list)
+    adjustments: list[Adjustment] = field(default_factory=list)
 
     def adjust(self, name: str, delta: float, detail: str) -> None:
         """Change the score and say why."""
         self.score += delta
-        self.adjustments.append(ScoreAdjustment(name=name, delta=delta, detail=detail))
+        self.adjustments.append(Adjustment(name, delta, detail))
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from footnote.types.v1.collection_pb2 import SearchStrategy
 from footnote_text import language as languages
+from footnote_text.abbreviations import spelled_out
 from footnote_text.lexical import fold, is_unspaced, terms
 from footnote_text.stopwords import STOP_WORDS
 
@@ -20,6 +21,13 @@ _ASKING = """what who whom whose which when where why how is are does do did can
 quand où pourquoi comment combien est wer was wie wo wann warum welche quién qué cuál cómo cuándo dónde chi cosa quale
 come quando dove quem qual como onde wat welke waar wanneer hoe"""
 _QUESTION_WORDS = frozenset(fold(_ASKING).split())
+# "Round your answer to two decimal places. Answer in USD millions.": about the answer's form, not about the matter.
+_FORM = re.compile(
+    r"(?:(?<=[.?!;])\s+|^)(?:please\s+)?(?:answer|respond|reply|round|state|give|provide|write|express)\b"
+    r"[^.?!]*\b(?:answers?|responses?|units?|decimals?|places?|millions?|billions?|thousands?|percents?|words?"
+    r"|sentences?|format|rounded)\b[^.?!]*(?:[.!]|$)",
+    re.IGNORECASE,
+)
 _KEYWORDS = 2
 _SEMANTIC_WEIGHT = 0.4  # a provider recommending less than that does not understand meaning well enough to go alone
 _OTHER_LANGUAGES = 2
@@ -30,6 +38,8 @@ class Query:
     """A query understood."""
 
     text: str
+    subject: str
+    """The text without sentences that only say what form the answer shall have."""
     language: str
     phrases: tuple[str, ...]
     words: int
@@ -47,19 +57,23 @@ def understand(text: str, language: str = "", expected: Sequence[str] = ()) -> Q
     phrases = tuple(next(group for group in match.groups() if group).strip() for match in _QUOTED.finditer(text))
     # Scripts without spaces have no countable words; their bigrams say how long a question is.
     words = len(terms(text, "")) if any(map(is_unspaced, text)) else len(_WORD.findall(text))
-    return Query(text, found, tuple(phrase for phrase in phrases if phrase), words)
+    subject = _FORM.sub(" ", text).strip() or text
+    return Query(text, subject, found, tuple(phrase for phrase in phrases if phrase), words)
 
 
 def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
     """Return the search terms: in the query's language, and where the collections have others, in those too.
 
-    A word that is a stop word in the query's language stays out of the other languages' terms.
+    Abbreviations are spelled out beside themselves. A word that is a stop word in the query's language stays out of the
+    other languages' terms.
     """
-    found = terms(query.text, query.language)
+    found = terms(query.subject, query.language)
+    for spelled in spelled_out(query.subject, query.language):
+        found.extend(term for term in terms(spelled, query.language) if term not in found)
     others = [code for code in expected if code != query.language][:_OTHER_LANGUAGES]
     if others:
         stop = STOP_WORDS.get(query.language, frozenset())
-        content = " ".join(word for word in query.text.split() if fold(word.strip('?!.,;:«»"')) not in stop)
+        content = " ".join(word for word in query.subject.split() if fold(word.strip('?!.,;:«»"')) not in stop)
         for code in others:
             found.extend(term for term in terms(content, code) if term not in found)
     return " ".join(found)

@@ -12,9 +12,10 @@ from footnote.types.v1.collection_pb2 import SearchStrategy
 from footnote_kit import names
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
-from footnote_kit.telemetry import counter, span
+from footnote_kit.telemetry import counter
 from footnote_store.filters import ALL, And, any_of, both, compile_expr, conjunction
 from footnote_text.lexical import terms
+from opentelemetry import trace
 
 from footnote_retrieval import adjust, expand, fusion, proximity, query
 from footnote_retrieval.affinity import affinities, apply_affinity
@@ -86,7 +87,7 @@ class Searcher:
         filenames = await self._filenames(request, groups, now)
         files = named_files(request.query, filenames)
         plan = Plan(
-            text=request.query,
+            text=understood.subject,
             lexical_query=query.lexical_query(understood, languages),
             groups=groups,
             filter=_filter(request, files),
@@ -248,13 +249,13 @@ class Searcher:
         counter("footnote.retrieval.searches").add(1, {names.STRATEGY: strategy, "outcome": outcome})
         if not result.chunks:
             counter("footnote.retrieval.misses").add(1)
-        with span("retrieval result", {names.STRATEGY: strategy, names.CHUNKS: len(result.chunks)}):
-            _log.info(
-                "search_done", strategy=strategy, reason=result.strategy_reason, outcome=outcome,
-                query_length=len(request.query), language=result.language, chunks=len(result.chunks),
-                candidates=result.total, degradations=[d.reason for d in result.degradations],
-                duration_ms=round(result.timings[-1].duration.ToNanoseconds() / 1e6, 2),
-            )  # fmt: skip
+        trace.get_current_span().set_attributes({names.STRATEGY: strategy, names.CHUNKS: len(result.chunks)})
+        _log.info(
+            "search_done", strategy=strategy, reason=result.strategy_reason, outcome=outcome,
+            query_length=len(request.query), language=result.language, chunks=len(result.chunks),
+            candidates=result.total, degradations=[d.reason for d in result.degradations],
+            duration_ms=round(result.timings[-1].duration.ToNanoseconds() / 1e6, 2),
+        )  # fmt: skip
 
 
 def _groups(visible: Sequence[Searchable], tenant_id: str) -> list[Group]:
@@ -333,5 +334,6 @@ def _scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
         if raw is not None and (rank or explain):
             scored.channels.append(ChannelScore(channel=channel, raw_score=raw, score=normal, rank=rank, weight=weight))
     if explain:
-        scored.adjustments.extend(candidate.adjustments)
+        for adjustment in candidate.adjustments:
+            scored.adjustments.add(**adjustment._asdict())
     return scored

@@ -22,6 +22,7 @@ from footnote_cli.render import answer as drawing
 from footnote_cli.render.wrap import WordWrapper
 from footnote_cli.session import Session
 from footnote_cli.traces import own_waterfall
+from footnote_cli.values import parse_where
 
 _DOING = {
     answer_pb2.STAGE_RETRIEVAL: "Searching",
@@ -69,7 +70,8 @@ async def ask(
     """Ask a question; the answer streams, and its footnotes say where each sentence stands."""
     if not question.strip():
         raise usage_error("The question is empty.", 'Ask like this: footnote ask "How many days of leave do I have?"')
-    request = AskRequest(question=question, collections=collection or (), conversation_id=conversation, where=where)
+    request = AskRequest(question=question, conversation_id=conversation, where=parse_where(where))
+    request.collections.extend(collection or ())
     request.document_ids.extend(document or ())
     if limit:
         request.retrieval.limit = limit

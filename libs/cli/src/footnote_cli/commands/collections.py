@@ -1,6 +1,6 @@
 """`footnote collections`: list, create, get, update, delete."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from footnote.edge.v1.edge_service_pb2 import (
@@ -11,8 +11,7 @@ from footnote.edge.v1.edge_service_pb2 import (
     UpdateCollectionRequest,
 )
 from footnote.types.v1 import collection_pb2
-from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
-from google.protobuf.json_format import ParseDict, ParseError
+from footnote.types.v1.collection_pb2 import Collection
 
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
@@ -21,7 +20,8 @@ from footnote_cli.listing import list_collections
 from footnote_cli.render import tables
 from footnote_cli.render.text import plural
 from footnote_cli.session import Session
-from footnote_cli.values import confirm, parse_duration, parse_metadata, parse_settings
+from footnote_cli.settings import parse_settings, show_settings
+from footnote_cli.values import confirm, parse_duration, parse_metadata
 
 app = typer.Typer(no_args_is_help=True, help="Make, see, change and delete collections.")
 
@@ -37,7 +37,8 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A setting, for example chunking.size=800 or embedding.provider=openai; repeatable.",
+        help="A setting, for example chunking.size=800 or chunking.strategy=paragraph; repeatable. "
+        "`footnote collections get` shows them.",
     ),
 ]
 
@@ -59,7 +60,7 @@ async def list_(session: Session) -> None:
 @connected("footnote collections create")
 async def create(
     session: Session,
-    name: NameArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.", show_default=False)],
     description: DescriptionOption = None,
     meta: MetaOption = None,
     private: PrivateOption = None,
@@ -134,11 +135,7 @@ def _collection(
     collection = Collection(name=name, description=description or "", metadata=parse_metadata(meta or ()))
     if private is not None:
         collection.visibility = collection_pb2.VISIBILITY_PRIVATE if private else collection_pb2.VISIBILITY_SHARED
-    try:
-        ParseDict(parse_settings(settings or ()), collection.settings)
-    except ParseError as error:
-        known = ", ".join(field.name for field in CollectionSettings.DESCRIPTOR.fields)
-        raise usage_error(f"That setting is not known: {error}.", f"Settings are in the groups {known}.") from error
+    collection.settings.CopyFrom(parse_settings(settings or ()))
     if ttl:
         collection.settings.ttl.CopyFrom(parse_duration(ttl))
     return collection
@@ -149,15 +146,4 @@ def _show(session: Session, collection: Collection) -> None:
         print_json(collection)
         return
     session.out.print(tables.collections([collection]))
-    session.out.print(tables.fields(_flat(as_dict(collection.settings))))
-
-
-def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return nested settings as "chunking.size" -> "1000"."""
-    result: dict[str, str] = {}
-    for key, value in values.items():
-        if isinstance(value, dict):
-            result |= _flat(value, f"{prefix}{key}.")
-        else:
-            result[prefix + key] = str(value)
-    return result
+    session.out.print(tables.fields(show_settings(collection.settings)))

@@ -64,7 +64,7 @@ async def list_(
     if session.as_json:
         print_json({"documents": [as_dict(item) for item in items]})
     elif items:
-        session.out.print(tables.documents(items, await collection_names(session), session.out.width))
+        session.out.print(tables.documents(items, await collection_names(session)))
     else:
         session.out.print(
             "There are no such documents."
@@ -85,9 +85,7 @@ async def get(session: Session, document_id: IdArgument) -> None:
 @connected("footnote documents delete")
 async def delete(
     session: Session,
-    document_ids: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Ids of the documents.", show_default=False)
-    ],
+    document_ids: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of the documents.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
 ) -> None:
     """Delete documents with everything indexed from them."""
@@ -168,7 +166,7 @@ async def replace(
 async def reindex(
     session: Session,
     document_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of the documents.", show_default=False)
+        list[str] | None, typer.Argument(metavar="ID", help="Ids of the documents.", show_default=False)
     ] = None,
     collection: Annotated[
         str, typer.Option("--collection", "-c", metavar="NAME", help="All documents of this collection.")
@@ -187,7 +185,7 @@ async def reindex(
     if session.as_json:
         print_json({"documents": [as_dict(document) for document in documents], "skipped": response.skipped})
     elif documents:
-        session.out.print(tables.documents(documents, await collection_names(session), session.out.width))
+        session.out.print(tables.documents(documents, await collection_names(session)))
     else:
         session.out.print("Nothing to index again.")
     if response.skipped and not session.as_json:
@@ -199,13 +197,13 @@ async def reindex(
 @connected("footnote documents watch")
 async def watch(
     session: Session,
-    document_id: Annotated[str, typer.Argument(metavar="[ID]", help="Id of the document.", show_default=False)] = "",
+    document_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the document.", show_default=False)] = "",
     collection: Annotated[
         str, typer.Option("--collection", "-c", metavar="NAME", help="Every document of this collection.")
     ] = "",
     until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing is being processed.")] = False,
 ) -> None:
-    """Follow a document until it is done, or a collection until Ctrl-C."""
+    """Follow a document until it is done, or a collection until Ctrl-C. With --json, one document a line."""
     if bool(document_id) == bool(collection):
         raise usage_error("It is not said what to watch.", "Give a document id or --collection NAME.")
     if collection:
@@ -218,7 +216,7 @@ async def _show(session: Session, document: Document) -> None:
     if session.as_json:
         print_json(document)
         return
-    session.out.print(tables.documents([document], await collection_names(session), session.out.width))
+    session.out.print(tables.documents([document], await collection_names(session)))
     values = {
         "title": document.title,
         "type": document.mime_type,

@@ -13,7 +13,7 @@ from footnote.types.v1.collection_pb2 import Collection
 
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
-from footnote_cli.errors import EXIT_FAILED, CommandError, usage_error
+from footnote_cli.errors import EXIT_FAILED, CommandError, sentence, usage_error
 from footnote_cli.files import find_files
 from footnote_cli.ingestion import Ingestor, Observer, Outcome
 from footnote_cli.render import tables
@@ -29,7 +29,7 @@ _DEFAULT = "default"
 async def ingest(
     session: Session,
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted patterns like 'docs/**/*.pdf'.")
+        list[str], typer.Argument(metavar="PATH", help="Files, folders or quoted patterns like 'docs/**/*.pdf'.")
     ],
     collection: Annotated[
         str,
@@ -140,7 +140,9 @@ def _summarise(session: Session, outcomes: Sequence[Outcome], took: float, name:
         parts.append(f"{known} there already")
     if failed:
         parts.append(f"{len(failed)} failed")
-        session.out.print(tables.failures((name(outcome.path), outcome.error, outcome.hint) for outcome in failed))
+        session.out.print(
+            tables.failures((name(outcome.path), sentence(outcome.error), outcome.hint) for outcome in failed)
+        )
     session.out.print(", ".join(parts) + ".", style="red" if failed else "green")
 
 

@@ -7,7 +7,7 @@ import grpc.aio
 import typer
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from footnote_cli.addresses import DEFAULT_ADDRESS
+from footnote_cli.addresses import DEFAULT_ADDRESS, check_address
 from footnote_cli.command import run
 from footnote_cli.console import make_console
 from footnote_cli.errors import CommandError, explain
@@ -23,7 +23,7 @@ def probe(
     """Ask any of the services whether it can work now. Exit code 0 if so, else 1."""
 
     async def body() -> None:
-        async with open_channel(address) as channel:
+        async with open_channel(check_address(address)) as channel:
             stub = health_pb2_grpc.HealthStub(channel)
             try:
                 answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=timeout)

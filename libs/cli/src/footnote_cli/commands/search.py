@@ -12,6 +12,7 @@ from footnote_cli.errors import usage_error
 from footnote_cli.render import answer, tables
 from footnote_cli.session import Session
 from footnote_cli.traces import own_waterfall
+from footnote_cli.values import parse_where
 
 _STRATEGIES = {
     "auto": collection_pb2.SEARCH_STRATEGY_AUTO,
@@ -64,7 +65,8 @@ async def search(
         raise usage_error("The query is empty.", 'Search like this: footnote search "travel allowance"')
     if strategy and strategy.lower() not in _STRATEGIES:
         raise usage_error(f"There is no strategy '{strategy}'.", f"Choose one of: {', '.join(_STRATEGIES)}.")
-    request = SearchRequest(query=query, collections=collection or (), offset=offset, where=where, explain=explain)
+    request = SearchRequest(query=query, offset=offset, where=parse_where(where), explain=explain)
+    request.collections.extend(collection or ())
     request.document_ids.extend(document or ())
     request.settings.limit = limit
     request.settings.min_score = min_score

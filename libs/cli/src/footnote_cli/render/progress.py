@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bars
 from rich.text import Text
 
+from footnote_cli.errors import sentence
 from footnote_cli.ingestion import Observer, Outcome
 from footnote_cli.render.text import plural, shorten, size
 
@@ -48,7 +49,7 @@ def outcome_line(outcome: Outcome, name: str) -> Text:
     """Return one line on a finished file."""
     document = outcome.document
     if outcome.failed:
-        return Text.assemble(("✗ ", "red"), name, (f"  {outcome.error}", "red"))
+        return Text.assemble(("✗ ", "red"), name, (f"  {sentence(outcome.error)}", "red"))
     if document is None or document.state != document_pb2.DOCUMENT_STATE_INDEXED:
         return Text.assemble(("· ", "yellow"), name, "  accepted")
     parts = [plural(document.chunks_stored, "chunk")]

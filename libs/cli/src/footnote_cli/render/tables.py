@@ -10,10 +10,10 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.provider_pb2 import Provider
 from footnote_text.locators import label
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from footnote_cli.render.fitted import FittedTable
 from footnote_cli.render.text import milliseconds, moment, one_line, seconds, size
 
 STATE_STYLES = {"indexed": "green", "error": "red", "processing": "yellow", "uploaded": "yellow"}
@@ -25,14 +25,6 @@ def enum_word(enum: Any, value: int, prefix: str) -> str:
     return "" if word == "unspecified" else word
 
 
-def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """Return an empty table in the house style; nothing in it is ever cut, long cells fold."""
-    result = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
-    for column in columns:
-        result.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    return result
-
-
 def state_word(document: Document) -> Text:
     """Return a document's state, and what it waits for, in its colour."""
     word = enum_word(document_pb2.DocumentState, document.state, "DOCUMENT_STATE_")
@@ -40,44 +32,55 @@ def state_word(document: Document) -> Text:
     return Text(text, style=STATE_STYLES.get(word, ""))
 
 
-def documents(items: Iterable[Document], names: Mapping[str, str], width: int) -> Table:
-    """Return documents with their state, failures with why; `names` are the collections' names by id.
-
-    On a narrow terminal (`width` columns) what matters least is left out: it is in `footnote documents get`.
-    """
-    columns = ["File", "Collection", "State", "Chunks", "Size", "Uploaded", "Id"]
-    left_out = {"Uploaded": 110, "Size": 96, "Collection": 86}
-    columns = [column for column in columns if width >= left_out.get(column, 0)]
-    result = table(*columns, right=("Chunks", "Size"))
+def documents(items: Iterable[Document], names: Mapping[str, str]) -> FittedTable:
+    """Return documents with their state, failures with why; `names` are the collections' names by id."""
+    result = FittedTable(
+        "File",
+        "Collection",
+        "State",
+        "Chunks",
+        "Size",
+        "Uploaded",
+        "Id",
+        right=("Chunks", "Size"),
+        optional=("Uploaded", "Size", "Collection", "Chunks"),
+        whole=("Uploaded", "Id"),
+    )
     for item in items:
         name = Text(item.filename)
         if item.failure.message:
             name.append(f"\n{item.failure.message}", style="red")
-        cells: dict[str, Text | str] = {
-            "File": name,
-            "Collection": names.get(item.collection_id, item.collection_id),
-            "State": state_word(item),
-            "Chunks": str(item.chunks_stored) if item.chunks_stored else "",
-            "Size": size(item.size_bytes),
-            "Uploaded": moment(item.create_time),
-            "Id": item.id,
-        }
-        result.add_row(*(cells[column] for column in columns))
+        result.add_row(
+            name,
+            names.get(item.collection_id, item.collection_id),
+            state_word(item),
+            str(item.chunks_stored) if item.chunks_stored else "",
+            size(item.size_bytes),
+            moment(item.create_time),
+            item.id,
+        )
     return result
 
 
-def failures(items: Iterable[tuple[str, str, str]]) -> Table:
+def failures(items: Iterable[tuple[str, str, str]]) -> FittedTable:
     """Return what failed: file, why, and what to do about it."""
-    result = table("File", "Why", "What to do")
+    result = FittedTable("File", "Why", "What to do")
     for filename, why, hint in items:
         result.add_row(Text(filename, style="bold"), Text(why, style="red"), hint)
     return result
 
 
-def collections(items: Iterable[Collection]) -> Table:
+def collections(items: Iterable[Collection]) -> FittedTable:
     """Return collections with their counts, embedding model and visibility."""
-    result = table(
-        "Name", "Documents", "Chunks", "Embedding", "Visibility", "Description", right=("Documents", "Chunks")
+    result = FittedTable(
+        "Name",
+        "Documents",
+        "Chunks",
+        "Embedding",
+        "Visibility",
+        "Description",
+        right=("Documents", "Chunks"),
+        optional=("Description", "Visibility", "Embedding"),
     )
     for item in items:
         embedding = item.settings.embedding
@@ -97,26 +100,34 @@ def place(chunk: Chunk) -> str:
     return label(chunk.filename, chunk.locator)
 
 
-def conversations(items: Iterable[Conversation]) -> Table:
+def conversations(items: Iterable[Conversation]) -> FittedTable:
     """Return conversations with their length and when they were last used."""
-    result = table("Title", "Messages", "Last used", "Id", right=("Messages",))
+    result = FittedTable(
+        "Title",
+        "Messages",
+        "Last used",
+        "Id",
+        right=("Messages",),
+        optional=("Last used", "Messages"),
+        whole=("Last used", "Id"),
+    )
     for item in items:
         result.add_row(Text(item.title), str(item.message_count), moment(item.update_time), item.id)
     return result
 
 
-def search_results(items: Sequence[ScoredChunk]) -> Table:
+def search_results(items: Sequence[ScoredChunk]) -> FittedTable:
     """Return search results, best first: score, place, the passage in short."""
-    result = table("#", "Score", "Where", "Passage", right=("#", "Score"))
+    result = FittedTable("#", "Score", "Where", "Passage", right=("#", "Score"))
     for number, item in enumerate(items, start=1):
         passage = one_line(item.chunk.text, 240)
         result.add_row(str(number), f"{item.score:.3f}", Text(place(item.chunk), style="bold"), passage)
     return result
 
 
-def explanation(items: Sequence[ScoredChunk]) -> Table:
+def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
     """Return what made each score: a line for each channel and each adjustment."""
-    result = table(
+    result = FittedTable(
         "#",
         "Where",
         "Part",
@@ -126,6 +137,7 @@ def explanation(items: Sequence[ScoredChunk]) -> Table:
         "Weight",
         "Adds",
         right=("#", "Raw", "Score", "Rank", "Weight", "Adds"),
+        optional=("Where", "Rank", "Raw"),  # the numbers are those of the results
     )
     for number, item in enumerate(items, start=1):
         result.add_row(str(number), Text(place(item.chunk), style="bold"), "final", "", f"{item.score:.3f}", "", "", "")
@@ -153,9 +165,9 @@ def _signed(value: float) -> str:
     return "0.000" if float(text) == 0 else text
 
 
-def providers(items: Iterable[Provider]) -> Table:
+def providers(items: Iterable[Provider]) -> FittedTable:
     """Return registered providers with what they can do."""
-    result = table("Kind", "Id", "Name", "Default model", "Can")
+    result = FittedTable("Kind", "Id", "Name", "Default model", "Can", optional=("Can", "Name"), whole=("Kind", "Id"))
     for item in items:
         kind = enum_word(provider_pb2.ProviderKind, item.kind, "PROVIDER_KIND_")
         result.add_row(
@@ -164,9 +176,9 @@ def providers(items: Iterable[Provider]) -> Table:
     return result
 
 
-def health(response: GetHealthResponse) -> Table:
+def health(response: GetHealthResponse) -> FittedTable:
     """Return how every part is, with the time it took to answer."""
-    result = table("Part", "State", "Answered in", "Why", right=("Answered in",))
+    result = FittedTable("Part", "State", "Answered in", "Why", right=("Answered in",))
     for part in response.components:
         state = Text("healthy", style="green") if part.healthy else Text("down", style="red")
         took = seconds(part.latency)
@@ -174,9 +186,9 @@ def health(response: GetHealthResponse) -> Table:
     return result
 
 
-def keys(items: Iterable[Mapping[str, str]]) -> Table:
+def keys(items: Iterable[Mapping[str, str]]) -> FittedTable:
     """Return API keys: whose they are, what they may do, and until when."""
-    result = table("Id", "Name", "Tenant", "User", "Role", "State")
+    result = FittedTable("Id", "Name", "Tenant", "User", "Role", "State", optional=("User", "Tenant"), whole=("Id",))
     for item in items:
         ends = item["expire_time"] and f"until {item['expire_time']}"
         state = Text("revoked", style="red") if item["revoke_time"] else Text(ends or "valid", style="green")

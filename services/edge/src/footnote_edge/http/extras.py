@@ -8,15 +8,30 @@ _PROBLEM = {
 }
 
 
-def _operation(identifier: str, summary: str, *, path: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
-    responses = {more.pop("status", "200"): {"description": "Done", "content": {"application/json": {}}}}
+_OPENAI_ERROR = {
+    "description": "It failed, said in OpenAI's form",
+    "content": {"application/json": {"schema": {"type": "object", "required": ["error"]}}},
+}
+
+
+def _operation(
+    identifier: str,
+    summary: str,
+    *,
+    path: tuple[str, ...] = (),
+    answers: tuple[str, ...] = ("application/json",),
+    status: tuple[str, ...] = ("200",),
+    failure: dict[str, Any] = _PROBLEM,
+    **more: Any,
+) -> dict[str, Any]:
+    done = {"description": "Done", "content": {kind: {} for kind in answers}}
     parameters = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in path]
     parameters += more.pop("query", [])
     return {
         "operationId": identifier,
         "summary": summary,
         "parameters": parameters,
-        "responses": {**responses, "default": _PROBLEM},
+        "responses": {**dict.fromkeys(status, done), "default": failure},
         **more,
     }
 
@@ -31,6 +46,7 @@ def _json(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 
 _STRING: dict[str, Any] = {"type": "string"}
+_NAME: dict[str, Any] = {"type": "string", "minLength": 1}
 _OBJECT: dict[str, Any] = {"type": "object", "additionalProperties": True}
 _FILE = {"type": "string", "format": "binary"}
 _DOCUMENT = {
@@ -38,9 +54,9 @@ _DOCUMENT = {
     "required": ["text", "embedding"],
     "properties": {
         "id": _STRING,
-        "text": _STRING,
+        "text": _NAME,
         "metadata": _OBJECT,
-        "embedding": {"type": "array", "items": {"type": "number"}},
+        "embedding": {"type": "array", "items": {"type": "number"}, "minItems": 1},
     },
 }
 _MESSAGE = {
@@ -60,7 +76,7 @@ PATHS: dict[str, dict[str, Any]] = {
         "post": _operation(
             "UploadDocument",
             "Upload a file: fields first, then the file; or bare bytes with the fields in the query",
-            status="201",
+            status=("201", "200"),
             requestBody=_form(collection=_STRING, filename=_STRING, tags=_STRING, metadata=_STRING, ttl=_STRING),
         )
     },
@@ -72,29 +88,39 @@ PATHS: dict[str, dict[str, Any]] = {
             requestBody=_form(filename=_STRING, etag=_STRING),
         )
     },
-    "/v1/feedback.jsonl": {"get": _operation("feedback.export", "All feedback as JSON lines")},
+    "/v1/feedback.jsonl": {
+        "get": _operation("feedback.export", "All feedback as JSON lines", answers=("application/jsonl",))
+    },
     "/v1/chat/completions": {
         "post": _operation(
             "openai.completions",
             "OpenAI-compatible chat: `model` is a collection, or `footnote` for all",
+            answers=("application/json", "text/event-stream"),
+            failure=_OPENAI_ERROR,
             requestBody=_json(
-                {"model": _STRING, "messages": {"type": "array", "items": _MESSAGE}, "stream": {"type": "boolean"}},
+                {
+                    "model": _STRING,
+                    "messages": {"type": "array", "items": _MESSAGE, "minItems": 1},
+                    "stream": {"type": "boolean"},
+                },
                 "model",
                 "messages",
             ),
         )
     },
-    "/v1/models": {"get": _operation("openai.models", "Collections as OpenAI models")},
-    "/v1/models/{model}": {"get": _operation("openai.model", "One collection as an OpenAI model", path=("model",))},
+    "/v1/models": {"get": _operation("openai.models", "Collections as OpenAI models", failure=_OPENAI_ERROR)},
+    "/v1/models/{model}": {
+        "get": _operation("openai.model", "One collection as an OpenAI model", path=("model",), failure=_OPENAI_ERROR)
+    },
     "/collections": {
         "get": _operation("wrapper.list", "All collections with their metadata"),
         "post": _operation(
             "wrapper.create",
             "Create a collection; embedding fields become metadata",
-            status="201",
+            status=("201",),
             requestBody=_json(
                 {
-                    "name": _STRING,
+                    "name": _NAME,
                     "metadata": _OBJECT,
                     "embedding_provider": _STRING,
                     "embedding_model": _STRING,
@@ -130,7 +156,7 @@ PATHS: dict[str, dict[str, Any]] = {
             "wrapper.add",
             "Add documents with embeddings that the caller made",
             path=("name",),
-            requestBody=_json({"documents": {"type": "array", "items": _DOCUMENT}}, "documents"),
+            requestBody=_json({"documents": {"type": "array", "items": _DOCUMENT, "minItems": 1}}, "documents"),
         ),
     },
 }

@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 from footnote.types.v1.scope_pb2 import Role
-from google.protobuf.descriptor import FieldDescriptor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -13,8 +12,8 @@ from starlette.routing import Route
 from footnote_edge.guard import PUBLIC, ROLES
 from footnote_edge.http.extras import PATHS
 from footnote_edge.http.problems import MEDIA_TYPE
-from footnote_edge.http.rules import Rule, rules
-from footnote_edge.http.schemas import Schema, Schemas
+from footnote_edge.http.rules import Rule, documented, rules
+from footnote_edge.http.schemas import Schema, Schemas, is_required
 
 _PROBLEM: Schema = {
     "type": "object",
@@ -43,7 +42,7 @@ def document(version: str) -> dict[str, Any]:
     schemas = Schemas()
     paths: dict[str, dict[str, Any]] = {}
     for rule in rules():
-        paths.setdefault(rule.path.replace("__", "."), {})[rule.verb.lower()] = _operation(rule, schemas)
+        paths.setdefault(rule.documented_path, {})[rule.verb.lower()] = _operation(rule, schemas)
     for path, operations in PATHS.items():
         paths.setdefault(path, {}).update(operations)
     return {
@@ -97,10 +96,19 @@ def _operation(rule: Rule, schemas: Schemas) -> dict[str, Any]:
         least = Role.Name(ROLES[method.name]).removeprefix("ROLE_").lower()
         operation["description"] = f"Needs the role {least}."
     if rule.body:
-        field = method.input_type.fields_by_name.get(rule.body)
-        schema = schemas.of(method.input_type) if rule.body == "*" or field is None else schemas.field(field)
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        operation["requestBody"] = _body(rule, schemas)
     return operation
+
+
+def _body(rule: Rule, schemas: Schemas) -> dict[str, Any]:
+    message = rule.method.input_type
+    if rule.body == "*":
+        schema = schemas.of(message, without=rule.variables)
+        needed = any(is_required(field) for field in message.fields if field.name not in rule.variables)
+    else:
+        field = message.fields_by_name[rule.body]
+        schema, needed = schemas.field(field), is_required(field)
+    return {"required": needed, "content": {"application/json": {"schema": schema}}}
 
 
 def _content(rule: Rule, schemas: Schemas) -> dict[str, Any]:
@@ -108,14 +116,22 @@ def _content(rule: Rule, schemas: Schemas) -> dict[str, Any]:
         return {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     schema = schemas.of(rule.method.output_type)
     if rule.method.server_streaming:
-        # Each event's data is one such message; asked for as JSON, the last one is the answer.
-        return {"text/event-stream": {"itemSchema": schema, "schema": {"type": "string"}}, "application/json": {}}
+        # Asked for as JSON, what the last message holds is the answer.
+        return {"text/event-stream": {"schema": _event(schema)}, "application/json": {}}
     return {"application/json": {"schema": schema}}
+
+
+def _event(message: Schema) -> Schema:
+    """Return the schema of one event: what its data holds, read as JSON."""
+    held = {"anyOf": [message, {"$ref": "#/components/schemas/Problem"}]}
+    data = {"type": "string", "contentMediaType": "application/json", "contentSchema": held}
+    named = {"type": "string", "description": "What came; `error` for a failure in the middle, as problem details."}
+    return {"type": "object", "required": ["data"], "properties": {"event": named, "data": data}}
 
 
 def _path_parameters(rule: Rule) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        {"name": documented(name), "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in rule.variables
     ]
 
@@ -125,15 +141,11 @@ def _query_parameters(rule: Rule, schemas: Schemas) -> list[dict[str, Any]]:
         return []
     taken = {name.split(".")[0] for name in rule.variables} | {rule.body}
     return [
-        {"name": field.name, "in": "query", "required": False, "schema": _query_schema(field, schemas)}
+        {"name": field.name, "in": "query", "required": False, "schema": schemas.field(field)}
         for field in rule.method.input_type.fields
         if field.name not in taken
         and (field.message_type is None or field.message_type.file.package == "google.protobuf")
     ]
-
-
-def _query_schema(field: FieldDescriptor, schemas: Schemas) -> Schema:
-    return schemas.field(field)
 
 
 def _failure() -> dict[str, Any]:

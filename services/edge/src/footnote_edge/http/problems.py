@@ -9,6 +9,7 @@ from footnote_kit.logs import get_logger
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match, Route
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -69,11 +70,21 @@ async def on_footnote_error(_: Request, error: Exception) -> Response:
     return JSONResponse(problem(error), status_of(error), headers_of(error), media_type=MEDIA_TYPE)
 
 
-async def on_http_exception(_: Request, error: Exception) -> Response:
+async def on_http_exception(request: Request, error: Exception) -> Response:
     """Answer what Starlette itself refuses: an unknown path, a method that is not served."""
     assert isinstance(error, HTTPException)
     body = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": error.detail}
-    return JSONResponse(body, error.status_code, error.headers, media_type=MEDIA_TYPE)
+    headers = {"allow": _allowed(request)} if error.status_code == 405 else error.headers
+    return JSONResponse(body, error.status_code, headers, media_type=MEDIA_TYPE)
+
+
+def _allowed(request: Request) -> str:
+    """Return the methods of a path; Starlette names those of one of its routes only."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    # "…/{id}:download" is a path of its own, though an id might end like that.
+    verbs = [route for route in matching if ":" in route.path.rsplit("/", 1)[-1]]
+    return ", ".join(sorted({method for route in verbs or matching for method in route.methods or ()}))
 
 
 async def on_fault(_: Request, error: Exception) -> Response:

@@ -28,6 +28,16 @@ class Rule:
         """Return the template with variables that Starlette takes: dots become double underscores."""
         return _VARIABLE.sub(lambda match: "{" + match[1].replace(".", "__") + "}", self.template)
 
+    @property
+    def documented_path(self) -> str:
+        """Return the template as OpenAPI wants it: one name per place, whatever field of the request it fills."""
+        return _VARIABLE.sub(lambda match: "{" + documented(match[1]) + "}", self.template)
+
+
+def documented(variable: str) -> str:
+    """Return the name of a path variable for readers: "collection" for the field "collection.name"."""
+    return variable.split(".", 1)[0]
+
 
 def rules() -> list[Rule]:
     """Return every annotated route, custom verbs (":watch") before the plainer paths that would match too."""

@@ -1,8 +1,12 @@
 """JSON Schemas of the contract's messages, by protobuf's rules for JSON."""
 
+from collections.abc import Collection
 from typing import Any
 
+from google.api import field_behavior_pb2
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+
+from footnote_edge.paging import MAX_SIZE
 
 Schema = dict[str, Any]
 
@@ -33,31 +37,47 @@ _SCALARS: dict[int, Schema] = {
 }
 
 
+# What the services accept of fields that mean the same wherever they stand.
+_BOUNDS: dict[str, Schema] = {
+    "page_size": {"minimum": 0, "maximum": MAX_SIZE},
+    "offset": {"minimum": 0},
+}
+_NOT_EMPTY: dict[str, Schema] = {"string": {"minLength": 1}, "array": {"minItems": 1}}
+
+
 class Schemas:
     """Collects the schemas of messages and enums as they are referred to."""
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
 
-    def of(self, descriptor: Descriptor) -> Schema:
-        """Return a reference to a message's schema, adding it and what it refers to."""
+    def of(self, descriptor: Descriptor, without: Collection[str] = ()) -> Schema:
+        """Return a reference to a message's schema, adding it and what it refers to.
+
+        `without` leaves out fields of a request that are given elsewhere than in its body.
+        """
         known = _WELL_KNOWN.get(descriptor.full_name)
         if known is not None:
             return known
         name = _name(descriptor.full_name)
         if name not in self.components:
             self.components[name] = {}  # in place before its fields: messages may hold themselves
-            self.components[name] = {
-                "type": "object",
-                "properties": {field.name: self.field(field) for field in descriptor.fields},
-            }
+            fields = [field for field in descriptor.fields if field.name not in without]
+            schema: Schema = {"type": "object", "properties": {field.name: self.field(field) for field in fields}}
+            if required := [field for field in fields if is_required(field)]:
+                schema["required"] = [field.name for field in required]
+                for field in required:
+                    schema["properties"][field.name] |= _NOT_EMPTY.get(schema["properties"][field.name].get("type"), {})
+            if name.endswith("Request"):
+                schema["additionalProperties"] = False  # a misspelt field is refused; answers may grow
+            self.components[name] = schema
         return {"$ref": f"#/components/schemas/{name}"}
 
     def field(self, field: FieldDescriptor) -> Schema:
         """Return the schema of a field."""
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             return {"type": "object", "additionalProperties": self.field(field.message_type.fields_by_name["value"])}
-        schema = self._single(field)
+        schema = {**self._single(field), **_BOUNDS.get(field.name, {})}
         return {"type": "array", "items": schema} if field.is_repeated else schema
 
     def _single(self, field: FieldDescriptor) -> Schema:
@@ -71,6 +91,11 @@ class Schemas:
         name = _name(descriptor.full_name)
         self.components[name] = {"type": "string", "enum": [value.name for value in descriptor.values]}
         return {"$ref": f"#/components/schemas/{name}"}
+
+
+def is_required(field: FieldDescriptor) -> bool:
+    """Tell whether the contract says that a request without the field is refused."""
+    return field_behavior_pb2.REQUIRED in field.GetOptions().Extensions[field_behavior_pb2.field_behavior]
 
 
 def _name(full_name: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import Iterator
 
 import uvicorn
@@ -25,9 +26,11 @@ class _Server(uvicorn.Server):
 
 
 class HttpServer:
-    """One listening HTTP server."""
+    """One listening HTTP server; with `client_ca_file` callers must show a certificate of these authorities."""
 
-    def __init__(self, app: ASGIApp, host: str, port: int, *, cert_file: str = "", key_file: str = "") -> None:
+    def __init__(
+        self, app: ASGIApp, host: str, port: int, *, cert_file: str = "", key_file: str = "", client_ca_file: str = ""
+    ) -> None:
         self._host = host
         self._port = port
         config = uvicorn.Config(
@@ -39,6 +42,8 @@ class HttpServer:
             timeout_graceful_shutdown=5,
             ssl_certfile=cert_file or None,
             ssl_keyfile=key_file or None,
+            ssl_ca_certs=client_ca_file or None,
+            ssl_cert_reqs=ssl.CERT_REQUIRED if client_ca_file else ssl.CERT_NONE,
         )
         self._server = _Server(config)
         self._task: asyncio.Task[None] | None = None

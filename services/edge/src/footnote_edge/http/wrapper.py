@@ -50,8 +50,11 @@ class Wrapper:
             raise InvalidArgument.field("metadata", "must be an object")
         metadata = dict(metadata)
         for key in ("embedding_provider", "embedding_model"):
-            if body.get(key) is not None:
-                metadata[key] = body[key]
+            if body.get(key) is None:
+                continue
+            if not isinstance(body[key], str):
+                raise InvalidArgument.field(key, "must be a string")
+            metadata[key] = body[key]
         collection = Collection(name=body["name"], metadata=_struct(metadata))
         made = await self._caller.unary("CreateCollection", pb.CreateCollectionRequest(collection=collection), request)
         return JSONResponse(_collection(made.collection), 201)

@@ -48,7 +48,10 @@ class Paragraph(FixedWindow):
 
 
 class HeadingSection:
-    """One chunk a section; long sections are divided, very short neighbours under the same heading joined."""
+    """One chunk a section; long sections are divided, a very short one is joined with the next under the same heading.
+
+    So is one that only leads to its first subsection, as the title of a statement does to its first table.
+    """
 
     strategy = collection_pb2.CHUNKING_STRATEGY_HEADING_SECTION
 
@@ -58,7 +61,7 @@ class HeadingSection:
         self._packer = Packer(sizes)
         self._waiting: list[Piece] = []  # short sections, complete
         self._section: list[Piece] = []  # the section being read, while it fits into one chunk
-        self._parent: tuple[str, ...] | None = None
+        self._near: set[tuple[str, ...]] = set()  # the parents that a section may have to be joined with those waiting
         self._region: Region | None = None
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
@@ -97,13 +100,13 @@ class HeadingSection:
         if not self._section:
             return []
         cuts: list[Cut] = []
-        parent = _parent(self._section)
+        path, parent = _path(self._section), _parent(self._section)
         small = self._sizes.total(self._section) < self._short
         joined = [*self._waiting, *self._section]
-        if self._waiting and not (small and parent == self._parent and self._sizes.total(joined) <= self._sizes.limit):
+        if self._waiting and not (parent in self._near and self._sizes.total(joined) <= self._sizes.limit):
             cuts += self._release()
             joined = self._section
-        self._waiting, self._section, self._parent = joined, [], parent
+        self._waiting, self._section, self._near = joined, [], {parent, path}
         if not small:
             cuts += self._release()
         return cuts
@@ -144,7 +147,13 @@ class Table:
         return self._rows.flush() + self._text.finish()
 
 
+def _path(section: list[Piece]) -> tuple[str, ...]:
+    """Return the headings of a section, its own last."""
+    last = section[-1].block
+    path = tuple(last.block.locator.heading_path)
+    return (*path, last.text) if last.is_heading else path
+
+
 def _parent(section: list[Piece]) -> tuple[str, ...]:
     """Return the headings above a section's own heading."""
-    path = tuple(section[-1].block.block.locator.heading_path)
-    return path[:-1] if not section[-1].block.is_heading else path
+    return _path(section)[:-1]

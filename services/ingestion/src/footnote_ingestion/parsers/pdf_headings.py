@@ -14,6 +14,8 @@ _NUMBERED = re.compile(
     r"(?:(\d{1,2}(?:\.\d{1,2})*)\.?|[A-Z]\.?|(?:chapter|section|part|appendix|annex|article|item)\s+\w+)\s+\S",
     re.IGNORECASE,
 )
+# "Total revenues 66,608 62,286": a sum in bold type ends with two figures or more, a heading does not.
+_FIGURES = re.compile(r"(?:\s+[$€£(]*[\d.,]*\d[\d.,]*[)%]*|\s+[$€£]?\s*[—–-]){2,}\s*$")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _LARGER = 1.12
 _MOST = 160
@@ -69,7 +71,7 @@ class HeadingFinder:
             return 0 if line.text.endswith((".", ",", ";")) and len(line.text) > 60 else self._levels.get(size, 5)
         if not (self._bold_tells and line.bold and size >= self._body * 0.95) or len(line.text) > 90 or line.hyphen:
             return 0
-        if line.text.endswith((".", ",", ";", ":")) and not _NUMBERED.match(line.text):
+        if _FIGURES.search(line.text) or (line.text.endswith((".", ",", ";", ":")) and not _NUMBERED.match(line.text)):
             return 0
         return self._by_number(line.text)
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from footnote.types.v1.answer_pb2 import Source
 
-from footnote_generation.adapters.extractive import chinese
+from footnote_generation import lexicon
+from footnote_generation.adapters.extractive.chinese import evidence as chinese
+from footnote_generation.adapters.extractive.chinese.question import read as read_chinese
 from footnote_generation.adapters.extractive.confidence import confidence, signs
 from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Kind, Question, read
@@ -17,13 +19,7 @@ from footnote_generation.adapters.extractive.rows import shorten
 
 _LONGEST = 420
 _MORE = {Kind.LIST: 3, Kind.REASON: 2, Kind.MANNER: 3, Kind.DEFINITION: 2, Kind.THING: 2}
-_LEAD = re.compile(
-    r"^(?:however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently|nevertheless"
-    r"|meanwhile|for example|for instance|as a result|"
-    r"cependant|toutefois|de plus|en outre|par ailleurs|ainsi|par conséquent|néanmoins|par exemple|en effet|or"
-    r"|donc),\s+",
-    re.IGNORECASE,
-)
+_LEAD = re.compile(rf"^(?:{lexicon.LEADS}),\s+", re.IGNORECASE)
 _FOOTNOTES = re.compile(r"\s?[\[(]\s?\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\s?[\])](?!\w)")
 
 
@@ -41,7 +37,7 @@ def draft(question_text: str, sources: Sequence[Source]) -> Draft:
     found = units(sources, question.language)
     if not found:
         return Draft((), 0.0)
-    asked = chinese.read(question_text) if chinese.mostly(found) else None
+    asked = read_chinese(question_text) if chinese.mostly(found) else None
     evidence = chinese.evidence(asked, found) if asked else None
     ranked = rank(question, found, [source.score for source in sources], kinds=evidence.strengths if evidence else None)
     chosen = _choose(question, ranked)

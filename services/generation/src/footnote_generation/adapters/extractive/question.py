@@ -8,8 +8,8 @@ from enum import Enum
 
 from footnote_text import language as languages
 from footnote_text.lexical import is_unspaced
+from footnote_text.wordlists import word_set
 
-from footnote_generation.wordlists import word_set
 from footnote_generation.words import Analysed, Word, analyse
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from footnote_text.wordlists import word_set
+
 from footnote_generation import lexicon
 from footnote_generation.adapters.extractive.passages import Unit
 from footnote_generation.adapters.extractive.question import Kind, Question
-from footnote_generation.wordlists import word_set
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,123 @@
+"""Passages widened by the chunks before and after them: one text in reading order, its places kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+
+from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.types.v1.locator_pb2 import Anchor, Span
+from footnote_text import locators
+
+# Between chunks of one text stands at most some white space; farther apart they are no neighbours.
+_MOST_APART = 8
+# What joining may add to the tokens of the parts: a label over two pages, a word cut in two.
+_MARGIN = 8
+
+
+def widen(
+    candidates: Sequence[ScoredChunk], shown: Sequence[int], room: int, cost: Callable[[str], int]
+) -> list[ScoredChunk]:
+    """Return the candidates, those at the places `shown` with as many of their neighbours as `room` tokens allow.
+
+    Better ones come first, the nearest neighbours first; a chunk that stands in a source already is not shown again.
+    """
+    taken = {candidates[index].chunk.id for index in shown}
+    result = list(candidates)
+    for index in shown:
+        chunk = candidates[index].chunk
+        chosen = [chunk]
+        for neighbour in _nearest_first(candidates[index], taken):
+            if not _adjoins(chosen, neighbour):
+                continue
+            price = cost(neighbour.text) + _MARGIN
+            if price > room:
+                continue
+            room -= price
+            taken.add(neighbour.id)
+            chosen = sorted([*chosen, neighbour], key=lambda item: item.ordinal)
+        if len(chosen) > 1:
+            widened = ScoredChunk()
+            widened.CopyFrom(candidates[index])
+            widened.chunk.CopyFrom(join(chunk, chosen))
+            result[index] = widened
+    return result
+
+
+def _nearest_first(candidate: ScoredChunk, taken: Container[str]) -> list[Chunk]:
+    own = candidate.chunk
+    near = [
+        item
+        for item in candidate.neighbors
+        if item.id not in taken and (item.document_id, item.revision) == (own.document_id, own.revision)
+    ]
+    # What follows explains more often than what came before.
+    return sorted(near, key=lambda item: (abs(item.ordinal - own.ordinal), item.ordinal < own.ordinal))
+
+
+def _adjoins(chosen: Sequence[Chunk], neighbour: Chunk) -> bool:
+    """Whether a chunk stands right before or after those chosen, in the document's text too where that is known."""
+    first, last = chosen[0], chosen[-1]
+    if neighbour.ordinal == last.ordinal + 1:
+        left, right = last, neighbour
+    elif neighbour.ordinal == first.ordinal - 1:
+        left, right = neighbour, first
+    else:
+        return False
+    if not (left.locator.HasField("span") and right.locator.HasField("span")):
+        return True
+    apart = right.locator.span.start - left.locator.span.end
+    return apart <= _MOST_APART and (apart >= 0 or _overlap(left, right) > 0)
+
+
+def _overlap(left: Chunk, right: Chunk) -> int:
+    """Return how many characters of the second chunk the first one ends with, by their spans; 0 when none."""
+    if not (left.locator.HasField("span") and right.locator.HasField("span")):
+        return 0
+    length = left.locator.span.end - right.locator.span.start
+    return length if 0 < length < len(right.text) and left.text[-length:] == right.text[:length] else 0
+
+
+def join(hit: Chunk, chosen: Sequence[Chunk]) -> Chunk:
+    """Return the hit with the text of adjoining chunks, given in reading order, and the places of all their parts."""
+    text = ""
+    anchors: list[Anchor] = []
+    for index, chunk in enumerate(chosen):
+        skipped = 0
+        if index:
+            left = chosen[index - 1]
+            skipped = _overlap(left, chunk)
+            text += "" if skipped else _gap(left, chunk)
+        start = len(text) - skipped
+        text += chunk.text[skipped:]
+        anchors += _anchors(chunk, start)
+    joined = Chunk()
+    joined.CopyFrom(hit)
+    joined.text = text
+    del joined.anchors[:]
+    joined.anchors.extend(anchors)
+    place = locators.narrow(hit.locator, anchors, (0, len(text)))
+    if hit.locator.HasField("span"):
+        place.span.CopyFrom(Span(start=chosen[0].locator.span.start, end=chosen[-1].locator.span.end))
+    joined.locator.CopyFrom(place)
+    return joined
+
+
+def _gap(left: Chunk, right: Chunk) -> str:
+    """Return what stands between two chunks, as long as in the document, so that places there stay right."""
+    if not (left.locator.HasField("span") and right.locator.HasField("span")):
+        return "\n"
+    apart = right.locator.span.start - left.locator.span.end
+    return "\n" * apart if apart else ""
+
+
+def _anchors(chunk: Chunk, start: int) -> list[Anchor]:
+    """Return a chunk's places moved to `start`; one over all of it when it has none of its own."""
+    own = list(chunk.anchors) or [Anchor(span=Span(start=0, end=len(chunk.text)), locator=chunk.locator)]
+    moved: list[Anchor] = []
+    for anchor in own:
+        copy = Anchor()
+        copy.CopyFrom(anchor)
+        copy.span.start += start
+        copy.span.end += start
+        moved.append(copy)
+    return moved

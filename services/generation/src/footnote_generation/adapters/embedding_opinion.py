@@ -1,0 +1,41 @@
+"""A second opinion by embeddings: how near a statement and a passage are in meaning. It sees no contradiction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote_kit.errors import InvalidArgument
+from footnote_providers import registry
+
+from footnote_generation.ports import Opinion
+
+# Likeness says little of truth, so that only near sameness counts; measured on labelled pairs, see the tests.
+ENOUGH = 0.9
+
+
+class EmbeddingOpinion:
+    """Cosine of embeddings, with any registered embedding provider."""
+
+    most_passages = 24
+
+    def __init__(self, provider: str, model: str, enough: float, timeout: float) -> None:
+        problems = registry.validate(provider, {})
+        if problems:
+            raise InvalidArgument(" ".join(problems), reason="PROVIDER_INVALID")
+        self._settings = EmbeddingSettings(provider=provider, model=model)
+        self.enough = enough or ENOUGH
+        self.timeout = timeout
+
+    async def ask(self, statement: str, passages: Sequence[str]) -> list[Opinion]:
+        """Return the cosines; raises Unavailable(PROVIDER_FAILED) when the provider does not answer."""
+        provider = await registry.acreate(self._settings)
+        size = provider.max_batch
+        texts = [statement, *passages]
+        rows = [await provider.embed_documents(texts[start : start + size]) for start in range(0, len(texts), size)]
+        vectors = np.concatenate(rows)
+        return [Opinion(float(value)) for value in np.clip(vectors[1:] @ vectors[0], 0.0, 1.0)]
+
+    async def close(self) -> None:
+        """Leave the provider open: the registry of providers shares it."""

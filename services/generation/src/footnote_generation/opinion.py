@@ -1,0 +1,61 @@
+"""What a second opinion may change: raise a paraphrase that the rules could not follow, lower what it contradicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED
+
+from footnote_generation import contradictions
+from footnote_generation.ports import Opinion
+from footnote_generation.support import Evidence, Verdict, find_windows
+from footnote_generation.words import Analysed, analyse
+
+# From here on a model's contradiction counts; models that only know likeness never reach it.
+CONTRADICTED_AT = 0.8
+
+
+def stretches(statement: str, evidence: Evidence, most: int) -> list[tuple[int, int]]:
+    """Return the places in a source to ask about: those that the rules find best, then its other sentences."""
+    best = [(item.start, item.end) for item in find_windows(analyse(statement, evidence.language), evidence)]
+    return list(dict.fromkeys([*best[:most], *evidence.spans]))[:most]
+
+
+def reconsider(
+    statement: str,
+    evidence: Evidence,
+    verdict: Verdict,
+    places: Sequence[tuple[int, int]],
+    opinions: Sequence[Opinion],
+    enough: float,
+) -> Verdict:
+    """Return the verdict after a second opinion on the places.
+
+    It raises WEAK and UNSUPPORTED to SUPPORTED only at a place whose numbers, units, negations and names agree with the
+    statement's, and lowers a SUPPORTED one where the best place is contradicted.
+    """
+    ranked = sorted(zip(places, opinions, strict=True), key=lambda item: -item[1].supports)
+    if verdict.support == SUPPORT_SUPPORTED:
+        against = max(opinions, key=lambda item: item.contradicts)
+        if against.contradicts >= CONTRADICTED_AT and ranked[0][1].supports < enough:
+            reason = "a second opinion reads the source to the contrary"
+            return Verdict(SUPPORT_UNSUPPORTED, 1 - against.contradicts, verdict.start, verdict.end, reason)
+        return verdict
+    claim = analyse(statement, evidence.language)
+    for (start, end), opinion in ranked:
+        if opinion.supports < enough:
+            break
+        if opinion.contradicts < CONTRADICTED_AT and _agrees(claim, evidence, start, end):
+            return Verdict(SUPPORT_SUPPORTED, opinion.supports, start, end)
+    return verdict
+
+
+def _agrees(claim: Analysed, evidence: Evidence, start: int, end: int) -> bool:
+    """Whether numbers, units, negations and names of a statement are those of a stretch, headings included."""
+    given = analyse(evidence.text[start:end], evidence.language)
+    if any(contradictions.quantity_match(quantity, given) is None for quantity in claim.quantities):
+        return False
+    if contradictions.find_conflict(claim, given, evidence.context):
+        return False
+    known = given.stems | evidence.context
+    return all(set(word.stems) & known for word in claim.content if word.name)

@@ -1,0 +1,24 @@
+from importlib import import_module
+
+from footnote_kit.settings import STAGES, KitSettings
+from pydantic import AliasChoices
+from pydantic_settings import BaseSettings
+
+
+def variables(settings: type[BaseSettings]) -> set[str]:
+    """The names of the environment variables that set a field of these settings."""
+    prefix = settings.model_config.get("env_prefix", "")
+    names = set()
+    for name, field in settings.model_fields.items():
+        alias = field.validation_alias
+        choices = alias.choices if isinstance(alias, AliasChoices) else [alias or f"{prefix}{name}".upper()]
+        names |= {str(choice) for choice in choices}
+    return names
+
+
+def known_variables() -> set[str]:
+    """Every variable that one of the services reads."""
+    known = variables(KitSettings)
+    for stage in STAGES:
+        known |= variables(import_module(f"footnote_{stage}.settings").Settings)
+    return known | variables(import_module("footnote_providers.settings").DefaultSettings)
