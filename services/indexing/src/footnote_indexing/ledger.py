@@ -1,6 +1,6 @@
 """Which revisions of which documents are being written, searched, or going: the truth that the store is kept to."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -8,6 +8,7 @@ from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.database import Database, now_ms
+from footnote_indexing.moving import check_unmoved
 from footnote_indexing.tables import revisions
 
 WRITING, CURRENT, RETIRED = "WRITING", "CURRENT", "RETIRED"
@@ -193,12 +194,16 @@ class Ledger:
         characters: int,
         expire_at: int | None,
         grace_ms: int,
+        written: Collection[int] = (),
     ) -> None:
         """Make a revision the one that is searched, and retire the one before, at one moment.
 
-        Raises Aborted when the document or its collection was deleted, or overtaken, while it was written.
+        Raises Aborted when the document or its collection was deleted, or overtaken, while it was written, and
+        Unavailable when the collection began to move to another model meanwhile, so that the document would be missing
+        there; `written` are the generations that it goes into besides the key's.
         """
         async with self._database.write() as connection:
+            await check_unmoved(connection, key.collection_id, key.generation, {key.generation, *written})
             await self.publish_on(
                 connection, key, strategy=strategy, language=language, chunks=chunks, characters=characters,
                 expire_at=expire_at, grace_ms=grace_ms,

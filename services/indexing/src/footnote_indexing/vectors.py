@@ -19,6 +19,7 @@ from footnote_indexing.database import Database
 from footnote_indexing.index_document import dated
 from footnote_indexing.indexing import Indexing
 from footnote_indexing.ledger import Ledger, RevisionKey
+from footnote_indexing.moving import check_unmoved
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter
 from footnote_indexing.vectorizers import Vectorizers
@@ -157,6 +158,7 @@ class VectorTexts:
             for start in range(0, len(rows), size):
                 await self._writer.write(space, rows[start : start + size])
             async with self._database.write() as connection:
+                await check_unmoved(connection, found.collection.id, found.generation.number, None)
                 for key, row in zip(keys, rows, strict=True):
                     await self._ledger.publish_on(
                         connection, key, strategy="", language=row.chunk.language, chunks=1,
