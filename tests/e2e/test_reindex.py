@@ -38,37 +38,10 @@ SIZES, LENGTHS = (1000, 500), (384, 256)
 SEARCHERS = 3
 MARK = re.compile(r"m\d{2}x\d{2}x\d")
 WORDS = [
-    "amber",
-    "basin",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "grove",
-    "heron",
-    "islet",
-    "jetty",
-    "kayak",
-    "ledge",
-    "maple",
-    "north",
-    "ocean",
-    "pearl",
-    "quill",
-    "ridge",
-    "spruce",
-    "thorn",
-    "umber",
-    "vapor",
-    "wharf",
-    "yacht",
-    "zephyr",
-    "anchor",
-    "beacon",
-    "canyon",
-    "dune",
-    "estuary",
-]
+    "amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "heron", "islet", "jetty", "kayak", "ledge",
+    "maple", "north", "ocean", "pearl", "quill", "ridge", "spruce", "thorn", "umber", "vapor", "wharf", "yacht",
+    "zephyr", "anchor", "beacon", "canyon", "dune", "estuary",
+]  # fmt: skip
 
 
 @dataclass(slots=True)

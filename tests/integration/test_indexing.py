@@ -10,7 +10,7 @@ import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, provider_pb2, scope_pb2
 from footnote_indexing.app import build
-from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
+from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from footnote_providers.builtin import embed
 from footnote_store.filters import scope_expr
@@ -376,6 +376,25 @@ async def test_own_vectors_are_stored_and_overwritten(client: Client, store: Vec
     assert len(await visible(client, store, "own")) == 2
 
 
+@on_every_database
+async def test_the_first_own_vectors_set_the_length_of_an_empty_collection(client: Client, store: VectorStore) -> None:
+    made = await client.create("fits", retrieval={"limit": 9})
+    await asyncio.gather(
+        *(add(client, "fits", pb.VectorDocument(id=f"f{n}", text=f"Text {n}", embedding=[1, n])) for n in range(3))
+    )
+    after = await client.get("fits")
+    assert (after.id, after.settings.embedding.dimensions, after.settings.retrieval.limit) == (made.id, 2, 9)
+    assert (after.settings.embedding.provider, after.document_count) == ("builtin", 3)
+    assert sorted(await visible(client, store, "fits")) == ["Text 0", "Text 1", "Text 2"]
+    with pytest.raises(InvalidArgument, match="'fits' holds vectors of 2 dimensions, these have 3"):
+        await add(client, "fits", pb.VectorDocument(text="longer", embedding=[1, 2, 3]))
+    full = await client.create("full")
+    await client.index(full.id, "full-1", article())
+    with pytest.raises(InvalidArgument, match="'full' holds vectors of 384 dimensions, these have 2"):
+        await add(client, "full", pb.VectorDocument(text="shorter", embedding=[1, 2]))
+    assert (await client.get("full")).settings.embedding.dimensions == 384
+
+
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
@@ -551,6 +570,52 @@ async def test_a_change_of_model_moves_the_collection_at_the_end_and_can_be_take
     [again] = (await client.resolve("model")).collections
     assert (again.space, again.collection_key) == (before.space, before.collection_key)
     assert len(await visible(client, store, "model")) == total
+
+
+@on_every_database
+@pytest.mark.parametrize("others_first", [True, False])
+async def test_a_document_that_a_change_of_model_overtakes_is_sent_back_and_not_lost(
+    client: Client, store: VectorStore, others_first: bool
+) -> None:
+    collection = await client.create("overtaken")
+    await client.index(collection.id, "other", article(seed="Other"))
+    begun, moved = asyncio.Event(), asyncio.Event()
+
+    async def slowly() -> AsyncIterator[pb.IndexDocumentRequest]:
+        sent = [r async for r in requests(client.scope, document("slow", collection.id), article(seed="Slow"))]
+        yield sent[0]
+        begun.set()
+        await moved.wait()
+        for request in sent[1:]:
+            yield request
+
+    async def index() -> None:
+        async for _ in client.stub.IndexDocument(slowly(), timeout=60):
+            pass
+
+    async def hidden() -> list[str]:
+        return list((await client.resolve("overtaken")).collections[0].hidden_revisions)
+
+    indexing = asyncio.create_task(index())
+    await begun.wait()
+    while await hidden() != ["slow:1"]:
+        pass  # until the service has taken it up
+    changed = collection_pb2.Collection(id=collection.id, settings={"embedding": {"dimensions": 256}})
+    await update(client, changed, "settings.embedding.dimensions")
+    if others_first:
+        await client.index(collection.id, "other", article(seed="Other"), revision=2)
+        assert (await client.resolve("overtaken")).collections[0].space == "chunks_256"
+    moved.set()
+    with pytest.raises(Unavailable, match="move to another model"):
+        await indexing
+    again = await client.index(collection.id, "slow", article(seed="Slow"))
+    assert again.chunks_stored == again.chunks_expected
+    if not others_first:
+        assert (await client.resolve("overtaken")).collections[0].space == "chunks_384"
+        await client.index(collection.id, "other", article(seed="Other"), revision=2)
+    assert (await client.resolve("overtaken")).collections[0].space == "chunks_256"
+    texts = await visible(client, store, "overtaken")
+    assert len(texts) == len(set(texts)) == 2 * again.chunks_stored
 
 
 @on_every_database

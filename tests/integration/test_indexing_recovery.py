@@ -6,13 +6,16 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from footnote.indexing.v1 import indexing_service_pb2 as pb
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_indexing.app import build
 from footnote_indexing.database import Database
 from footnote_indexing.generations import Generations
-from footnote_indexing.ledger import Ledger
+from footnote_indexing.inventory import Inventory
 from footnote_indexing.recovery import Findings, Recovery
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter
+from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import serve_app
 from footnote_store.rows import Row
 from footnote_store.store import VectorStore
@@ -35,25 +38,56 @@ async def store(uri: str) -> AsyncIterator[VectorStore]:
     await store.close()
 
 
-async def test_rows_without_an_entry_go_and_documents_with_missing_rows_are_named(
+async def damaged(client: Client, **more: object) -> list[tuple[str, int, int, int]]:
+    """What the service says is damaged: document, revision, chunks written, chunks there."""
+    request = pb.ListDamagedDocumentsRequest(scope=client.scope, **more)
+    response = await client.stub.ListDamagedDocuments(request)
+    assert all(document.tenant_id == "t" and document.collection_id for document in response.documents)
+    return [(d.document_id, d.revision, d.chunks_expected, d.chunks_stored) for d in response.documents]
+
+
+async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed_until_a_new_revision(
     uri: str, store: VectorStore, tmp_path: Path
 ) -> None:
+    database = Database("", tmp_path / "indexing")
+    recovery = Recovery(Inventory(database), Generations(database), StoreWriter(store, Settings()))
     async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
         client = Client(served.channel)
         collection = await client.create("recovery")
-        for number in range(3):
-            await client.index(collection.id, f"recovery-{number}", article(seed=f"R{number}"))
+        for number in range(4):
+            result = await client.index(collection.id, f"recovery-{number}", article(seed=f"R{number}"))
+        chunks = result.chunks_stored
         [item] = (await client.resolve("recovery")).collections
-    database = Database("", tmp_path / "indexing")
-    recovery = Recovery(Ledger(database), Generations(database), StoreWriter(store, Settings()))
-    try:
-        assert await recovery.check_all() == [Findings()]
-        orphan = make_chunk("Nobody knows me.", document_id="orphan", collection_id=collection.id)
-        await store.upsert(item.space, [Row(orphan, item.collection_key, [1.0] * 384, "nobody")])
-        assert await recovery.check_all() == [Findings(rows_removed=1)]
-        assert await recovery.check_all() == [Findings()]
         key = f'collection_key == "{item.collection_key}"'
+        assert await recovery.check_all() == [Findings()]
+
+        orphan = make_chunk("Nobody knows me.", document_id="orphan", collection_id=collection.id)
+        tail = make_chunk("After the end.", document_id="recovery-3", collection_id=collection.id, ordinal=900)
+        for chunk in (orphan, tail):
+            await store.upsert(item.space, [Row(chunk, item.collection_key, [1.0] * 384, "nobody")])
+        assert await recovery.check_all() == [Findings(rows_removed=2)]
+        assert await recovery.check_all() == [Findings()]
+        assert await damaged(client) == []
+
         assert await store.delete(item.space, f'{key} and document_id == "recovery-1" and ordinal == 2') == 1
         assert await recovery.check_all() == [Findings(damaged=("recovery-1",))]
-    finally:
-        await database.close()
+        twin = (await store.query(item.space, f'{key} and document_id == "recovery-2"', 1))[0]
+        await store.insert(item.space, [Row(twin, item.collection_key, [1.0] * 384, "twin")])
+        assert await recovery.check_all() == [Findings(damaged=("recovery-2",))]
+        assert await recovery.check_all() == [Findings()], "said once"
+        expected = [("recovery-1", 1, chunks, chunks - 1), ("recovery-2", 1, chunks, chunks + 1)]
+        assert sorted(await damaged(client)) == expected
+        stranger = Client(served.channel, Scope(tenant_id="t2", user_id="u", roles=[ROLE_ADMIN]))
+        assert await damaged(stranger) == []
+        assert sorted(await damaged(stranger, all_tenants=True)) == expected
+        assert len(await damaged(client, limit=1)) == 1
+        with pytest.raises(InvalidArgument, match="limit"):
+            await damaged(client, limit=1001)
+
+        for number in (1, 2):
+            blocks = article(seed=f"R{number}")
+            renewed = await client.index(collection.id, f"recovery-{number}", blocks, revision=2)
+            assert (renewed.chunks_stored, renewed.embedded) == (chunks, 0)
+        assert await damaged(client) == []
+        assert (await client.get("recovery")).chunk_count == 4 * chunks
+    await database.close()

@@ -13,6 +13,7 @@ from footnote_indexing.collections import Collections
 from footnote_indexing.database import Database
 from footnote_indexing.generations import Generations
 from footnote_indexing.indexing import Indexing
+from footnote_indexing.inventory import Inventory
 from footnote_indexing.ledger import Ledger
 from footnote_indexing.messages import Messages
 from footnote_indexing.ports import EmbeddingCache
@@ -42,18 +43,20 @@ async def build(runtime: Runtime) -> App:
     writer = StoreWriter(store, settings)
     ledger = Ledger(database)
     generations = Generations(database)
+    inventory = Inventory(database)
     vectorizers = Vectorizers(cache, DefaultSettings())
     collections = Collections(database, ledger, generations, vectorizers)
     switching = Switching(database, generations, settings.rollback_window)
     indexing = Indexing(collections, generations, ledger, vectorizers, writer, switching, settings, database)
-    sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(ledger, generations, writer), settings)
+    sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(inventory, generations, writer), settings)
     servicer = IndexingServicer(
         indexing,
         collections,
-        VectorTexts(database, collections, ledger, writer, settings),
+        VectorTexts(database, collections, indexing, vectorizers, ledger, writer, settings),
         Messages(store, vectorizers),
         Providers(store),
         vectorizers,
+        inventory,
     )
 
     async def ready() -> str | None:

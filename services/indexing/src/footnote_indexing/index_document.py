@@ -135,8 +135,9 @@ class DocumentIndexing:
             characters=drafter.characters,
             expire_at=self._document.expire_time.ToMilliseconds() if self._document.HasField("expire_time") else None,
         )
+        written = {writer.key.generation for writer in self._writers}
         for writer in writers:
-            await writer.publish(outcome)
+            await writer.publish(outcome, written)
         return outcome
 
     async def _read(self, parts: AsyncIterator[Part], drafter: Drafter) -> None:

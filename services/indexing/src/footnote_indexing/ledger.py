@@ -1,6 +1,6 @@
 """Which revisions of which documents are being written, searched, or going: the truth that the store is kept to."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -8,6 +8,7 @@ from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.database import Database, now_ms
+from footnote_indexing.moving import check_unmoved
 from footnote_indexing.tables import revisions
 
 WRITING, CURRENT, RETIRED = "WRITING", "CURRENT", "RETIRED"
@@ -157,6 +158,14 @@ class Ledger:
             state = await connection.execute(sa.select(revisions.c.state).where(_is(key)))
             return state.scalar_one_or_none() in (WRITING, CURRENT)
 
+    async def is_empty(self, collection_id: str) -> bool:
+        """Tell whether nothing of a collection is searched or being written."""
+        held = sa.select(revisions.c.revision).where(
+            revisions.c.collection_id == collection_id, revisions.c.state != RETIRED
+        )
+        async with self._database.read() as connection:
+            return (await connection.execute(held.limit(1))).first() is None
+
     async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
         keys = []
@@ -185,12 +194,16 @@ class Ledger:
         characters: int,
         expire_at: int | None,
         grace_ms: int,
+        written: Collection[int] = (),
     ) -> None:
         """Make a revision the one that is searched, and retire the one before, at one moment.
 
-        Raises Aborted when the document or its collection was deleted, or overtaken, while it was written.
+        Raises Aborted when the document or its collection was deleted, or overtaken, while it was written, and
+        Unavailable when the collection began to move to another model meanwhile, so that the document would be missing
+        there; `written` are the generations that it goes into besides the key's.
         """
         async with self._database.write() as connection:
+            await check_unmoved(connection, key.collection_id, key.generation, {key.generation, *written})
             await self.publish_on(
                 connection, key, strategy=strategy, language=language, chunks=chunks, characters=characters,
                 expire_at=expire_at, grace_ms=grace_ms,
@@ -341,16 +354,6 @@ class Ledger:
             for collection_id, documents, chunks, characters in await connection.execute(query):
                 result[collection_id] = Totals(int(documents), int(chunks), int(characters))
         return result
-
-    async def expected_rows(self, collection_id: str, generation: int, every_state: bool = False) -> dict[str, int]:
-        """Return the chunks recorded by revision key, of what is searched or of all."""
-        query = sa.select(revisions.c.document_id, revisions.c.revision, revisions.c.chunks_stored).where(
-            revisions.c.collection_id == collection_id, revisions.c.generation == generation
-        )
-        if not every_state:
-            query = query.where(revisions.c.state == CURRENT)
-        async with self._database.read() as connection:
-            return {f"{document}:{number}": int(chunks) for document, number, chunks in await connection.execute(query)}
 
     async def due(self, limit: int) -> list[Entry]:
         """Return retired revisions whose time to be purged has come."""

@@ -1,4 +1,7 @@
-"""Compares ledger and store: rows that nobody answers for are removed, documents with missing rows are named."""
+"""Compares ledger and store: rows that nobody answers for are removed, documents with missing rows are marked.
+
+A marked document is searched on with what is left of it until a new revision replaces it; see `Inventory.damaged`.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +11,7 @@ from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
 
 from footnote_indexing.generations import Generation, Generations
-from footnote_indexing.ledger import Ledger
+from footnote_indexing.inventory import Inventory
 from footnote_indexing.store_writer import StoreWriter
 
 _log = get_logger("footnote.indexing.recovery")
@@ -18,7 +21,7 @@ _MOST_NAMED = 100
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was wrong with a generation: rows removed, and ids of documents that have fewer chunks than recorded."""
+    """What was wrong with a generation: rows removed, and ids of documents newly found with rows missing or doubled."""
 
     rows_removed: int = 0
     damaged: Sequence[str] = ()
@@ -27,8 +30,8 @@ class Findings:
 class Recovery:
     """Looks closely only where the totals differ, so that a healthy store costs one count a collection."""
 
-    def __init__(self, ledger: Ledger, generations: Generations, writer: StoreWriter) -> None:
-        self._ledger = ledger
+    def __init__(self, inventory: Inventory, generations: Generations, writer: StoreWriter) -> None:
+        self._inventory = inventory
         self._generations = generations
         self._writer = writer
 
@@ -40,18 +43,29 @@ class Recovery:
         """Compare one generation with its rows. Documents being written or purged just now are left out."""
         space = await self._writer.ensure(generation)
         rows = f"collection_key == {quote(generation.collection_key)}"
-        expected = await self._ledger.expected_rows(generation.collection_id, generation.number)
-        if await self._writer.store.count(space, rows) == sum(expected.values()):
+        searched = await self._inventory.searched(generation.collection_id, generation.number)
+        total = await self._writer.store.count(space, rows)
+        if total == sum(holding.counted for holding in searched):
             return Findings()
         present = await self._rows_by_revision(space, rows)
+        # Two rows of one id are counted twice but read once.
+        doubled = total > present.total()
         # Asked again: what was begun or finished while the rows were read is no finding.
-        known = await self._ledger.expected_rows(generation.collection_id, generation.number, every_state=True)
+        known = await self._inventory.known(generation.collection_id, generation.number)
+        known |= {holding.key.revision_key for holding in searched}
         removed = 0
-        for revision_key in present.keys() - known.keys() - expected.keys():
+        for revision_key in present.keys() - known:
             removed += await self._writer.store.delete(space, f"{rows} and revision_key == {quote(revision_key)}")
-        damaged = sorted(
-            key.rpartition(":")[0] for key, chunks in expected.items() if key in known and present[key] < chunks
-        )
+        damaged = []
+        for holding in searched:
+            counted = present[holding.key.revision_key]
+            if counted > holding.written:
+                removed += await self._writer.trim(space, holding.key, holding.written)
+            if doubled or counted > holding.written:
+                counted = await self._writer.count(space, holding.key)
+            if counted != holding.counted and await self._inventory.record(holding.key, counted):
+                damaged += [holding.key.document_id] if counted != holding.written else []
+        damaged.sort()
         if removed or damaged:
             _log.error(
                 "store_differs_from_ledger",

@@ -1,7 +1,7 @@
 """One revision of one document into one generation: embed, store, check, publish."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from time import monotonic
@@ -136,8 +136,11 @@ class RevisionWriter:
         key = self._generation.collection_key
         return [Row(draft.chunk, key, by_id.get(draft.chunk.id), draft.lexical_text) for draft in drafts]
 
-    async def publish(self, outcome: Outcome) -> None:
-        """Check that the store holds exactly what was cut, then let searches see it."""
+    async def publish(self, outcome: Outcome, written: Collection[int]) -> None:
+        """Check that the store holds exactly what was cut, then let searches see it.
+
+        `written` are all the generations that the document goes into.
+        """
         if self.store_failures:
             raise self.store_failures[0]
         space = self._generation.space
@@ -162,6 +165,7 @@ class RevisionWriter:
             characters=outcome.characters,
             expire_at=outcome.expire_at,
             grace_ms=int(self._settings.purge_grace * 1000),
+            written=written,
         )
 
     async def clean_up(self) -> None:

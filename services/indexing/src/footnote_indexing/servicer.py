@@ -12,10 +12,13 @@ from google.protobuf import json_format
 from footnote_indexing.collections import Collections
 from footnote_indexing.index_document import Part, Result
 from footnote_indexing.indexing import Indexing
+from footnote_indexing.inventory import Inventory
 from footnote_indexing.messages import Messages
 from footnote_indexing.providers import Providers
 from footnote_indexing.vectorizers import Vectorizers
 from footnote_indexing.vectors import VectorText, VectorTexts
+
+_DAMAGED, _MOST_DAMAGED = 100, 1000
 
 
 class IndexingServicer(pb_grpc.IndexingServiceServicer):
@@ -29,6 +32,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         messages: Messages,
         providers: Providers,
         vectorizers: Vectorizers,
+        inventory: Inventory,
     ) -> None:
         self._indexing = indexing
         self._collections = collections
@@ -36,6 +40,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self._messages = messages
         self._providers = providers
         self._vectorizers = vectorizers
+        self._inventory = inventory
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
         """Create a collection."""
@@ -147,6 +152,28 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             cache_hits=counters.cache_hits,
             cache_misses=counters.cache_misses,
             embedding_calls=counters.calls,
+        )
+
+    async def ListDamagedDocuments(
+        self, request: pb.ListDamagedDocumentsRequest, context: Any
+    ) -> pb.ListDamagedDocumentsResponse:
+        """Return documents with chunks missing or doubled."""
+        if not 0 <= request.limit <= _MOST_DAMAGED:
+            raise InvalidArgument.field("limit", f"must be between 1 and {_MOST_DAMAGED}, or 0 for {_DAMAGED}")
+        tenant_id = "" if request.all_tenants else request.scope.tenant_id
+        damaged = await self._inventory.damaged(tenant_id, request.limit or _DAMAGED)
+        return pb.ListDamagedDocumentsResponse(
+            documents=[
+                pb.DamagedDocument(
+                    tenant_id=damage.tenant_id,
+                    collection_id=damage.holding.key.collection_id,
+                    document_id=damage.holding.key.document_id,
+                    revision=damage.holding.key.revision,
+                    chunks_expected=damage.holding.written,
+                    chunks_stored=damage.holding.counted,
+                )
+                for damage in damaged
+            ]
         )
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Any) -> pb.ListProvidersResponse:

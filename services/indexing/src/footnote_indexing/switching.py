@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
 from footnote_kit.logs import get_logger
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.collections import Found
 from footnote_indexing.database import Database, now_ms
@@ -34,15 +35,21 @@ class Switching:
         wanted = found.collection.settings.embedding
         if wanted == found.generation.embedding:
             return [found.generation]
-        return [found.generation, await self._building(found, wanted)]
+        building = await self._building(found, wanted)
+        return [building] if building.state == CURRENT else [found.generation, building]
 
     async def _building(self, found: Found, wanted: collection_pb2.EmbeddingSettings) -> Generation:
-        """Return the generation being built for a model, beginning one if there is none."""
+        """Return the generation being built for a model, beginning one if there is none.
+
+        It may be searched by now: somebody else moved the collection after it was read.
+        """
         async with self._database.write() as connection:
+            await _take_turn(connection, found.collection.id)
             query = sa.select(generations).where(generations.c.collection_id == found.collection.id)
-            rows = list(await connection.execute(query.order_by(generations.c.number).with_for_update()))
+            rows = list(await connection.execute(query.order_by(generations.c.number)))
             for row in rows:
-                if row.state == BUILDING and row.embedding == wanted.SerializeToString(deterministic=True):
+                same = row.embedding == wanted.SerializeToString(deterministic=True)
+                if same and row.state in (BUILDING, CURRENT):
                     return read(row)
             await self._generations.mark(connection, found.collection.id, DELETED, only=BUILDING)
             for row in rows:
@@ -60,8 +67,9 @@ class Switching:
     async def settle(self, collection_id: str) -> bool:
         """Move searches to the generation being built if it holds all that is searched; return whether it did."""
         async with self._database.write() as connection:
+            await _take_turn(connection, collection_id)
             query = sa.select(generations).where(generations.c.collection_id == collection_id)
-            rows = {row.state: row for row in await connection.execute(query.with_for_update())}
+            rows = {row.state: row for row in await connection.execute(query)}
             if BUILDING not in rows or CURRENT not in rows:
                 return False
             old, new = rows[CURRENT], rows[BUILDING]
@@ -93,3 +101,11 @@ class Switching:
             )
         _log.info("collection_switched", collection_id=collection_id, generation=new.number, space=read(new).space)
         return True
+
+
+async def _take_turn(connection: AsyncConnection, collection_id: str) -> None:
+    """Wait for others who are changing a collection's generations, until the transaction ends.
+
+    The collection's row is what is locked: locks on its generations would not show those that were added meanwhile.
+    """
+    await connection.execute(sa.select(collections.c.id).where(collections.c.id == collection_id).with_for_update())

@@ -1,12 +1,13 @@
 """Texts with vectors that the caller made: all or nothing."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
 import numpy as np
-from footnote.types.v1 import chunk_pb2, document_pb2, scope_pb2
-from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, scope_pb2
+from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument
 from footnote_providers.base import Vectors
 from footnote_store.rows import Row, chunk_id
 from footnote_text import language, tokens
@@ -16,13 +17,17 @@ from google.protobuf import struct_pb2
 from footnote_indexing.collections import Collections, Found
 from footnote_indexing.database import Database
 from footnote_indexing.index_document import dated
+from footnote_indexing.indexing import Indexing
 from footnote_indexing.ledger import Ledger, RevisionKey
+from footnote_indexing.moving import check_unmoved
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter
+from footnote_indexing.vectorizers import Vectorizers
 
 _MOST = 1000
 _ID_LENGTH = 150
 _TEXT_LENGTH = 16_000
+_FIT_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +115,30 @@ class VectorTexts:
     """Adds texts with their vectors to a collection; each counts as a document of one chunk."""
 
     def __init__(
-        self, database: Database, collections: Collections, ledger: Ledger, writer: StoreWriter, settings: Settings
+        self,
+        database: Database,
+        collections: Collections,
+        indexing: Indexing,
+        vectorizers: Vectorizers,
+        ledger: Ledger,
+        writer: StoreWriter,
+        settings: Settings,
     ) -> None:
         self._database = database
         self._collections = collections
+        self._indexing = indexing
+        self._vectorizers = vectorizers
         self._ledger = ledger
         self._writer = writer
         self._settings = settings
 
     async def add(self, scope: scope_pb2.Scope, name: str, documents: Sequence[VectorText]) -> list[str]:
-        """Store texts with vectors; return their ids in order. Nothing becomes visible unless all of it does."""
+        """Store texts with vectors; return their ids in order. Nothing becomes visible unless all of it does.
+
+        The first vectors of an empty collection set its dimension, unless it was given one when it was made.
+        """
         vectors = parse(documents)
-        found = await self._collections.find(scope, name)
+        found = await self._fitting(scope, name, len(vectors[0]))
         expected = found.generation.embedding.dimensions
         if len(vectors[0]) != expected:
             raise _mismatch(
@@ -141,6 +158,7 @@ class VectorTexts:
             for start in range(0, len(rows), size):
                 await self._writer.write(space, rows[start : start + size])
             async with self._database.write() as connection:
+                await check_unmoved(connection, found.collection.id, found.generation.number, None)
                 for key, row in zip(keys, rows, strict=True):
                     await self._ledger.publish_on(
                         connection, key, strategy="", language=row.chunk.language, chunks=1,
@@ -152,6 +170,34 @@ class VectorTexts:
                 await self._ledger.abandon(key)
             raise
         return ids
+
+    async def _fitting(self, scope: scope_pb2.Scope, name: str, dimensions: int) -> Found:
+        """Return the collection, having given it this dimension if it may be."""
+        found = await self._collections.find(scope, name)
+        for _ in range(_FIT_ATTEMPTS):
+            if found.generation.embedding.dimensions == dimensions:
+                break
+            under_way = found.collection.settings.embedding.dimensions == dimensions
+            if not under_way and not await self._may_fit(found):
+                break
+            wanted = collection_pb2.Collection(id=found.collection.id, etag=found.collection.etag)
+            wanted.settings.embedding.dimensions = dimensions
+            # Aborted: somebody else changed it, perhaps to this very dimension.
+            with suppress(Aborted):
+                await self._indexing.update(scope, wanted, ["settings.embedding.dimensions"])
+            found = await self._collections.find(scope, name)
+        return found
+
+    async def _may_fit(self, found: Found) -> bool:
+        """Tell whether a collection is empty and has the dimension that it gets when nobody names one."""
+        now = found.generation.embedding
+        if found.collection.settings.embedding != now or not await self._ledger.is_empty(found.collection.id):
+            return False
+        unsaid = collection_pb2.EmbeddingSettings(provider=now.provider, model=now.model, settings=now.settings)
+        return now in (
+            await self._vectorizers.resolve(unsaid),
+            await self._vectorizers.resolve(collection_pb2.EmbeddingSettings()),
+        )
 
 
 def _row(

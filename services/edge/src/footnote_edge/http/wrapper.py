@@ -101,12 +101,7 @@ class Wrapper:
         asked = pb.AddVectorsRequest(collection=request.path_params["name"])
         for document in documents:
             asked.documents.append(_document(document))
-        try:
-            added = await self._caller.unary("AddVectors", asked, request)
-        except InvalidArgument as error:
-            if error.reason != "DIMENSION_MISMATCH" or not await self._fit(asked, request):
-                raise
-            added = await self._caller.unary("AddVectors", asked, request)
+        added = await self._caller.unary("AddVectors", asked, request)
         return JSONResponse({"success": True, "count": added.count, "ids": list(added.ids)})
 
     async def query(self, request: Request) -> Response:
@@ -121,30 +116,6 @@ class Wrapper:
         found = await self._caller.unary("QueryChunks", asked, request)
         documents = [_chunk(chunk) for chunk in found.chunks]
         return JSONResponse({"documents": documents, "count": found.count, "total": found.total})
-
-    async def _fit(self, asked: pb.AddVectorsRequest, request: Request) -> bool:
-        """Give an empty collection the dimensions of its first vectors, and return whether that was done.
-
-        Here nobody says at creation how long the vectors will be, and a collection's length is fixed; so one that holds
-        nothing is made again, the same in all else.
-        """
-        lengths = {len(document.embedding.list_value.values) for document in asked.documents}
-        collection = await self._get(request)
-        listed = pb.ListDocumentsRequest(collection=collection.id, page_size=1)
-        held = (await self._caller.unary("ListDocuments", listed, request)).total_size + collection.chunk_count
-        if len(lengths) != 1 or held or lengths == {collection.settings.embedding.dimensions}:
-            return False
-        renewed = Collection(
-            name=collection.name,
-            description=collection.description,
-            metadata=collection.metadata,
-            visibility=collection.visibility,
-            settings=collection.settings,
-        )
-        renewed.settings.embedding.dimensions = lengths.pop()
-        await self._caller.unary("DeleteCollection", pb.DeleteCollectionRequest(collection=collection.id), request)
-        await self._caller.unary("CreateCollection", pb.CreateCollectionRequest(collection=renewed), request)
-        return True
 
     async def _get(self, request: Request) -> Collection:
         asked = pb.GetCollectionRequest(collection=request.path_params["name"])
