@@ -13,6 +13,7 @@ from support.deployment import Deployment, deployment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
+PHASES = os.environ.get("FOOTNOTE_TEST_SCHEMATHESIS_PHASES", "examples,coverage,fuzzing,stateful")
 EXAMPLES = os.environ.get("FOOTNOTE_TEST_SCHEMATHESIS_EXAMPLES", "5")
 # All checks but two: by protobuf's rules for JSON a null, a number in quotes and an enum's number are accepted, and
 # some rules (a filter's syntax, what may be combined) are told in words that no schema holds.
@@ -65,7 +66,7 @@ def test_no_request_breaks_the_service_or_its_contract(
             "--header", f"x-api-key: {new_key(guarded)}",
             "--header", f"x-footnote-timeout: {seconds}",
             "--exclude-checks", UNCHECKED,
-            "--max-examples", EXAMPLES, "--seed", "7", "--generation-database", "none",
+            "--phases", PHASES, "--max-examples", EXAMPLES, "--seed", "7", "--generation-database", "none",
             "--request-timeout", "30", "--continue-on-failure", "--suppress-health-check", "all",
         ],
         cwd=tmp_path, capture_output=True, text=True, timeout=580, check=False,

@@ -203,6 +203,18 @@ async def test_looking_at_traces_makes_none() -> None:
         assert len(telemetry.ring._traces) == before
 
 
+async def test_a_call_that_is_not_to_be_traced_leaves_no_span() -> None:
+    async def fine(request: Ask, _: Any) -> Answer:
+        return Answer(name=telemetry.current_trace_id())
+
+    async with serve_app(Guinea(unary=fine).app()) as served:
+        stub = GuineaStub(served.channel)
+        seen = await stub.unary(ASK)
+        unseen = await stub.unary(ASK, metadata=telemetry.untraced())
+    assert telemetry.ring.spans(int(seen.name, 16), SCOPE.tenant_id)
+    assert not telemetry.ring.spans(int(unseen.name, 16), SCOPE.tenant_id)
+
+
 def test_a_span_carries_the_reason_of_our_errors() -> None:
     context.bind_scope(SCOPE)
     seen: list[str] = []

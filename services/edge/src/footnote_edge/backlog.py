@@ -9,7 +9,7 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_S
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
-from footnote_kit.telemetry import observe
+from footnote_kit.telemetry import observe, untraced
 
 from footnote_edge.jobs import Jobs
 from footnote_edge.reconcile import SYSTEM
@@ -52,7 +52,8 @@ class Backlog:
             all_tenants=True,
         )
         self._oldest = await self._jobs.oldest()
-        self._waiting = (await self._ingestion.ListDocuments(request, timeout=self._timeout)).total_size
+        listed = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
+        self._waiting = listed.total_size
 
     def age(self) -> float:
         """Return the seconds since the oldest unfinished job was taken on; 0 when there is none."""

@@ -3,12 +3,14 @@
 import asyncio
 import random
 from datetime import UTC, datetime
+from functools import partial
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.context import detached
 from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import untraced
 
 from footnote_edge.jobs import Jobs
 from footnote_edge.settings import Settings
@@ -58,7 +60,7 @@ class Reconciler:
                 all_tenants=True,
             )
             page = await until_available(
-                lambda r=request: self._ingestion.ListDocuments(r, timeout=self._timeout),  # type: ignore[misc]
+                partial(self._ingestion.ListDocuments, request, timeout=self._timeout, metadata=untraced()),
                 self._ceiling,
             )
             now = datetime.now(UTC).timestamp()

@@ -7,6 +7,7 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
@@ -140,7 +141,7 @@ async def reindex_collection(tenant: str, user: str, collection_id: str, failed_
     with work.running(), detached("edge", scope), span("reindex collection", {names.COLLECTION_ID: collection_id}):
         while token or first:
             first = False
-            page = await _step("page", lambda t=token: _renew(work, scope, collection_id, t, failed_only))  # type: ignore[misc]
+            page = await _step("page", partial(_renew, work, scope, collection_id, token, failed_only))
             for document_id, owner, revision in page["renewed"]:
                 await enqueue_document(tenant, owner, document_id, revision, f"{document_id}:{revision}")
                 noted["begun"] += 1
