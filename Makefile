@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint format protos protos-lint bench clean
+.PHONY: setup demo test lint format protos protos-image protos-lint bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -31,8 +31,10 @@ format: setup
 protos: setup
 	$(BIN)/python libs/contracts/generate.py
 
-protos-lint: setup
+protos-image: setup
 	$(BIN)/python libs/contracts/generate.py --image footnote.binpb
+
+protos-lint: protos-image
 	$(BIN)/buf lint footnote.binpb --config buf.yaml --path footnote
 	BIN=$(BIN) libs/contracts/breaking.sh
 

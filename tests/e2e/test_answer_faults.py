@@ -135,7 +135,7 @@ async def test_slow_first_token_is_a_deadline_error_that_says_which_stage(model:
 async def test_a_callers_own_deadline_ends_the_models_call(model: ModelServer, edge: EdgeClient) -> None:
     model.script([Say(["Employees "]), Hold()])
     with pytest.raises((DeadlineExceeded, grpc.aio.AioRpcError)):
-        await read_on(edge.stub.Ask(pb.AskRequest(question=QUESTION), timeout=3), [])
+        await read_on(edge.stub.Ask(pb.AskRequest(question=QUESTION), timeout=5), [])
     async with asyncio.timeout(GUARD_SECONDS):
         await model.seen[-1].closed.wait()
 

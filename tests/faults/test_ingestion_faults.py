@@ -154,7 +154,7 @@ async def test_files_of_a_crash_are_swept(tmp_path: Path, monkeypatch: pytest.Mo
     """A file stored by a process that died before its row was written is deleted later."""
     from footnote_ingestion import catalog
 
-    monkeypatch.setattr(catalog, "_GRACE_MICROS", 0)
+    monkeypatch.setattr(catalog, "GRACE_MICROS", 0)
     monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "3600")
     async with serve_app(build, data_dir=tmp_path) as served:
         client = Client(served)

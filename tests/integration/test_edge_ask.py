@@ -10,12 +10,7 @@ from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote_edge.app import build
-from footnote_kit.errors import (
-    FootnoteError,
-    InvalidArgument,
-    NotFound,
-    Unavailable,
-)
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
 
@@ -127,6 +122,16 @@ async def test_without_memory_the_answer_says_so(edge: EdgeServiceStub, world: W
     world.failures["SearchMemory"] = DOWN
     done = (await ask(edge, use_memory=True))[-1].completed
     assert reasons(done) == ["MEMORY_UNAVAILABLE"]
+
+
+@pytest.mark.parametrize("failure", [DOWN, DeadlineExceeded("too slow"), Internal("broken")])
+async def test_memory_that_fails_is_empty_and_says_so(
+    edge: EdgeServiceStub, world: World, failure: FootnoteError
+) -> None:
+    world.failures["SearchMemory"] = failure
+    found = await edge.SearchMemory(pb.SearchMemoryRequest(query="tea"))
+    assert (found.context, list(found.source_messages), found.enabled) == ("", [], False)
+    assert [one.reason for one in found.degradations] == ["MEMORY_UNAVAILABLE"]
 
 
 async def test_without_indexing_the_deployments_settings_are_used(edge: EdgeServiceStub, world: World) -> None:

@@ -10,6 +10,7 @@ from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote_edge.app import build
+from footnote_edge.chores import RENEW_BATCH
 from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
@@ -149,6 +150,35 @@ async def test_replace_and_reindex_make_new_revisions(edge: EdgeServiceStub, wor
     assert world.chunks[document_id][0].text == "new"
     none = await edge.ReindexDocuments(pb.ReindexDocumentsRequest(collection="default", failed_only=True))
     assert not none.documents
+
+
+async def test_a_large_collection_is_begun_page_by_page_in_the_background(edge: EdgeServiceStub, world: World) -> None:
+    accepted = await edge.UploadDocument(upload(b"one"))
+    await settle(edge, accepted.document.id)
+    for number in range(RENEW_BATCH + 20):
+        copy = world.documents[f"copy-{number}"] = doc.Document()
+        copy.CopyFrom(world.documents[accepted.document.id])
+        copy.id = f"copy-{number}"
+        world.blobs[copy.id] = b"one"
+    world.documents["copy-7"].state = doc.DOCUMENT_STATE_PROCESSING
+    begun = await edge.ReindexDocuments(pb.ReindexDocumentsRequest(collection="default"))
+    assert (begun.begun, begun.skipped, begun.unfinished) == (RENEW_BATCH + 20, 1, False)
+    assert len(begun.documents) == begun.begun
+    del world.documents["copy-7"]
+    async for _ in edge.WatchDocuments(pb.WatchDocumentsRequest(collection="default", until_idle=True), timeout=60):
+        pass
+    assert {one.indexed_revision for one in world.documents.values()} == {2}
+
+
+async def test_who_cannot_wait_is_told_that_more_is_being_begun(edge: EdgeServiceStub, world: World) -> None:
+    accepted = await edge.UploadDocument(upload(b"one"))
+    await settle(edge, accepted.document.id)
+    world.failures["UpdateDocumentState"] = Unavailable("ingestion is down")
+    reached = await edge.ReindexDocuments(pb.ReindexDocumentsRequest(collection="default"), timeout=1)
+    assert reached.unfinished
+    assert not reached.documents
+    world.failures.clear()
+    await world.until(lambda: world.documents[accepted.document.id].indexed_revision == 2)
 
 
 async def test_download_returns_the_bytes(edge: EdgeServiceStub) -> None:

@@ -127,7 +127,10 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
             and (not request.collection_ids or document.collection_id in request.collection_ids)
             and (not request.states or document.state in request.states)
         ]
-        return ing.ListDocumentsResponse(documents=found, total_size=len(found))
+        begin = int(request.page_token or 0)
+        end = begin + (request.page_size or len(found))
+        token = str(end) if end < len(found) else ""
+        return ing.ListDocumentsResponse(documents=found[begin:end], next_page_token=token, total_size=len(found))
 
     async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[ing.DownloadDocumentResponse]:
         document = self._find(request.scope, request.document_id)

@@ -72,6 +72,7 @@ async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once
     class Down:
         enough = 0.9
         most_passages = 4
+        sees_contradictions = True
         timeout = 5.0
         asked = 0
 
@@ -90,6 +91,26 @@ async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once
     assert [item.claim.support for item in checked] == [types.SUPPORT_SUPPORTED] * 2
     assert down.asked == 1
     assert checker.failure == "the provider does not answer"
+
+
+async def test_likeness_alone_does_not_raise_a_statement_in_another_language() -> None:
+    class Alike:
+        enough = 0.9
+        most_passages = 4
+        timeout = 5.0
+
+        def __init__(self, sees_contradictions: bool) -> None:
+            self.sees_contradictions = sees_contradictions
+
+        async def ask(self, statement: str, passages: Sequence[str]) -> list[Opinion]:
+            return [Opinion(0.95) for _ in passages]
+
+        async def close(self) -> None:
+            return None
+
+    statement = "Les visiteurs ont le droit de fumer dans tous les bureaux."
+    assert (await support_of(Alike(False), statement))[0] == "UNSUPPORTED"
+    assert (await support_of(Alike(True), statement))[0] == "SUPPORTED"
 
 
 async def test_probabilities_follow_the_folders_labels(nli: NliOpinion) -> None:

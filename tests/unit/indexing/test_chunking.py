@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -295,3 +296,17 @@ def test_semantic_cuts_where_the_subject_changes() -> None:
     made = cut(blocks, S.CHUNKING_STRATEGY_SEMANTIC, settings(size=2000, breakpoint_percentile=93))
     assert len(made) == 2
     assert made[0].passage.text == cats
+
+
+@pytest.mark.parametrize("overlap", [0, 50])
+@pytest.mark.parametrize("strategy", PLAIN)
+def test_numbers_far_apart_keep_to_a_size_in_tokens(strategy: S.ValueType, overlap: int) -> None:
+    """White space before a number is a token of its own, unlike the space before a word."""
+    draw = random.Random(5)
+    words = ["12", "3.5", "crane.", "Alpha", "1,200.", "(5)", "x2", "7.", "0.001", "kg", "12.5%"]
+    gaps = [" ", " ", "  ", "\n", "\n ", "\t", "   "]
+    chunking = settings(strategy=strategy, size=100, overlap_percent=overlap, unit=TOKENS)
+    for _ in range(8):
+        texts = ["".join(draw.choice(words) + draw.choice(gaps) for _ in range(200)).strip() for _ in range(3)]
+        blocks = placed([block(PARAGRAPH, text, page=1) for text in texts])
+        check(blocks, cut(blocks, strategy, chunking, batch=3), chunking)

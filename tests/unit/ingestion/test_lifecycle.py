@@ -95,9 +95,12 @@ def test_stale_callers_are_told(stale: dict[str, object]) -> None:
 def test_what_parsing_found_replaces_what_was_known() -> None:
     subject = document(PROCESSING)
     subject.authors.append("Old")
-    parsed = ParsedMetadata(title="T", authors=["A", "B"], language="fr", keywords=["k"], page_count=2, word_count=5)
+    parsed = ParsedMetadata(
+        title="T", authors=["A", "B"], language="fr", keywords=["k"], page_count=2, word_count=5, warnings=["w"]
+    )
     apply(subject, Move(parsed=parsed, waiting_reason="store down"))
     assert (subject.title, list(subject.authors), subject.language, subject.page_count) == ("T", ["A", "B"], "fr", 2)
+    assert list(subject.warnings) == ["w"]
     assert subject.waiting_reason == "store down"
     apply(subject, Move(state=UNSPECIFIED))
     assert subject.waiting_reason == ""

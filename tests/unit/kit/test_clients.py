@@ -158,3 +158,29 @@ async def test_runtime_knows_addresses_and_ports() -> None:
         assert [runtime.port(7100), runtime.port(7119), runtime.port(0)] == [9000, 9019, 0]
         runtime.port_base = 0
         assert runtime.port(7119) == 0
+
+
+async def test_a_peer_that_takes_its_time_to_accept_is_waited_for() -> None:
+    """A connection may take longer than the pause between two attempts: on a busy machine, or across an ocean."""
+
+    async def fine(_: Any, __: Any) -> Answer:
+        return Answer(name="fine")
+
+    async with serve_app(Guinea(unary=fine).app()) as served:
+        host, _, port = served.address.rpartition(":")
+
+        async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await asyncio.sleep(1)
+            peer_reader, peer_writer = await asyncio.open_connection(host, int(port))
+
+            async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+                while data := await source.read(65536):
+                    sink.write(data)
+                sink.close()
+
+            await asyncio.gather(pump(reader, peer_writer), pump(peer_reader, writer))
+
+        async with await asyncio.start_server(slowly, "127.0.0.1", 0) as server:
+            address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            async with clients.open_channel(address, "guinea", KitSettings()) as channel:
+                assert (await GuineaStub(channel).unary(Ask(scope=SCOPE))).name == "fine"

@@ -72,7 +72,8 @@ def open_channel(address: str, peer: str = "", settings: KitSettings | None = No
         # Also through a stream that says nothing for long: a peer that vanished is not waited for until its deadline.
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.initial_reconnect_backoff_ms", 100),
-        ("grpc.min_reconnect_backoff_ms", 100),
+        # In spite of its name the time that one attempt may take: a busy peer needs more than the pause between two.
+        ("grpc.min_reconnect_backoff_ms", 10_000),
         ("grpc.max_reconnect_backoff_ms", 2_000),
         ("grpc.dns_min_time_between_resolutions_ms", 5_000),
         # A company's proxy for the web must not stand between two processes of one machine.

@@ -31,6 +31,7 @@ class KitSettings(BaseSettings):
         description="Listen beyond loopback without knowing callers: in networks that you trust",
     )
 
+    # Where the others are, host:port or any name that gRPC resolves; in one process they tell each other.
     edge_address: str = "127.0.0.1:7100"
     ingestion_address: str = "127.0.0.1:7101"
     indexing_address: str = "127.0.0.1:7102"
@@ -41,7 +42,9 @@ class KitSettings(BaseSettings):
     vector_store_uri: str = Field(default="", description="Milvus by address; empty means the embedded engine")
     vector_store_token: str = Field(default="", description="Its credentials, user:password or a key", repr=False)
 
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least severity that is logged; of libraries warnings at least, unless debug"
+    )
     log_format: Literal["auto", "json", "human"] = Field(
         default="auto", description="auto: human on a terminal, else json"
     )

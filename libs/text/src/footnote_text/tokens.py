@@ -89,8 +89,9 @@ def _cost(stretch: str) -> int:
         elif kind == "space":
             total += 0 if length == 1 else _UNITS * math.ceil(length / 8)
             # A word takes the white space before it into its token, a sign only a space, a number none.
+            # At the end anything may follow: a text never costs more than the parts that it is cut into.
             after = stretch[match.end() : match.end() + 1]
-            if after.isdigit() or (stretch[match.end() - 1] == "\t" and not after.isalpha()):
+            if not after or after.isdigit() or (stretch[match.end() - 1] == "\t" and not after.isalpha()):
                 total += _UNITS
         elif kind == "ascii":
             total += _UNITS

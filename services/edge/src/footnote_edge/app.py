@@ -42,11 +42,12 @@ async def build(runtime: Runtime) -> App:
     await database.migrate()
     conversations = Conversations(database)
     bus = ProgressBus()
-    jobs = Jobs(settings, folder, Processor(stages, bus, settings), Chores(stages, conversations, settings))
+    chores = Chores(stages, conversations, settings)
+    jobs = Jobs(settings, folder, Processor(stages, bus, settings), chores)
     await jobs.launch()
     limits = Limits(settings)
     catalog = Catalog(stages, database, settings.call_timeout_seconds)
-    documents = Documents(stages, catalog, jobs, limits, settings)
+    documents = Documents(stages, catalog, jobs, chores, limits, settings)
     parts = Parts(
         settings=settings,
         stages=stages,

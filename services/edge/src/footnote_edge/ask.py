@@ -5,6 +5,7 @@ Up to generation every failure degrades the answer and is reported in it (EDG-5)
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
@@ -28,7 +29,7 @@ from footnote.types.v1.answer_pb2 import (
     FinishReason,
     Stage,
 )
-from footnote.types.v1.collection_pb2 import CollectionSettings
+from footnote.types.v1.collection_pb2 import CollectionSettings, GenerationSettings
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument
@@ -123,6 +124,7 @@ class _Run:
         self._ledger = Ledger()
         self._steps = Steps(asker.stages, scope, self._ledger, deadline)
         self._tasks: list[asyncio.Task[Any]] = []
+        self._answered: generation.GenerateCompleted | None = None
         self._conversation: Conversation | None = None
         self._history: list[ChatMessage] = list(request.history)
         self._collections: list[str] = list(request.collections)
@@ -171,21 +173,32 @@ class _Run:
         yield AskResponse(sources=SourcesEvent(sources=built.sources))
         await recorded
 
-        yield _began(STAGE_GENERATION)
-        done: generation.GenerateCompleted | None = None
-        call = self._stages.generation.Generate(
-            generation.GenerateRequest(
-                scope=self._scope,
-                prompt=built.prompt,
-                sources=built.sources,
-                question=self._question,
-                settings=model,
-                locale=built.prompt.locale,
-                without_sources=without_sources,
-                documents_unavailable=without_sources and plan.should_retrieve,
-            ),
-            timeout=self._left(),
+        request = generation.GenerateRequest(
+            scope=self._scope,
+            prompt=built.prompt,
+            sources=built.sources,
+            question=self._question,
+            settings=model,
+            locale=built.prompt.locale,
+            without_sources=without_sources,
+            documents_unavailable=without_sources and plan.should_retrieve,
         )
+        yield _began(STAGE_GENERATION)
+        async with aclosing(self._generated(request)) as words:
+            async for event in words:
+                yield event
+        yield self._ended(STAGE_GENERATION)
+        yield AskResponse(completed=await self._completed(plan, built, model))
+
+    async def close(self) -> None:
+        """End what still runs beside."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _generated(self, request: generation.GenerateRequest) -> AsyncGenerator[AskResponse]:
+        """Yield words and citations as the model gives them, and keep the end; leaving it ends the model's call."""
+        call = self._stages.generation.Generate(request, timeout=self._left())
         try:
             with self._ledger.timed(STAGE_GENERATION):
                 async for event in call:
@@ -195,15 +208,24 @@ class _Run:
                     elif event.HasField("citation"):
                         yield AskResponse(citation=event.citation)
                     elif event.HasField("completed"):
-                        done = event.completed
+                        self._answered = event.completed
         finally:
             call.cancel()
-        if done is None:
+        if self._answered is None:
             raise Internal("The answer ended without its end")
-        self._ledger.report(done.degradations)
-        yield self._ended(STAGE_GENERATION)
+        self._ledger.report(self._answered.degradations)
+
+    async def _completed(
+        self,
+        plan: augmentation.PlanQueryResponse,
+        built: augmentation.BuildPromptResponse,
+        settings: GenerationSettings,
+    ) -> AskCompleted:
+        """Return the last event, after keeping the answer in its conversation."""
+        assert self._answered is not None
+        answer = self._answered.answer
         completed = AskCompleted(
-            answer=done.answer,
+            answer=answer,
             sources=built.sources,
             token_plan=built.token_plan,
             manifest=manifest(
@@ -212,9 +234,9 @@ class _Run:
                 strategy=plan.strategy,
                 collections=self._collections,
                 prompt=built.prompt,
-                settings=model,
+                settings=settings,
                 sources=built.sources,
-                answer=done.answer,
+                answer=answer,
             ),
             trace_id=current_trace_id(),
         )
@@ -223,14 +245,8 @@ class _Run:
         await self._record_answer(completed, plan.topic)
         completed.degradations.extend(self._ledger.degradations)
         completed.timings.extend(self._ledger.timings)
-        self._count(done.answer)
-        yield AskResponse(completed=completed)
-
-    async def close(self) -> None:
-        """End what still runs beside."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._count(answer)
+        return completed
 
     def _beside(self, work: Awaitable[T]) -> "asyncio.Task[T]":
         task = asyncio.ensure_future(work)

@@ -1,14 +1,21 @@
-"""The small jobs behind the scenes: titles, memory, and the removal of collections. Each is safe to repeat."""
+"""The small jobs behind the scenes: titles, memory, reindexing and removal of collections. Each is safe to repeat."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_ERROR,
+    DOCUMENT_STATE_PROCESSING,
+    DOCUMENT_STATE_UPLOADED,
+    Document,
+)
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 
 from footnote_edge.conversations import Conversations
@@ -19,9 +26,19 @@ from footnote_edge.waiting import until_available
 T = TypeVar("T")
 
 EMBED_BATCH = 100
+RENEW_BATCH = 50
 TITLE_LENGTH = 60
 
 _log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """What was begun on a page, how many were in work already, and where the next page begins; "" after the last."""
+
+    documents: list[Document]
+    skipped: int
+    next_token: str
 
 
 class Chores:
@@ -100,6 +117,38 @@ class Chores:
         except NotFound:
             return 0
         return int(response.chunks_deleted)
+
+    async def renew_page(self, scope: Scope, collection_id: str, token: str, failed_only: bool) -> Renewed:
+        """Begin a new revision of each document on one page of a collection; repeated, it leaves out those begun."""
+        request = ingestion.ListDocumentsRequest(
+            scope=scope, collection_ids=[collection_id], page_size=RENEW_BATCH, page_token=token
+        )
+        page = await self._patiently(lambda: self._stages.ingestion.ListDocuments(request, timeout=self._timeout))
+        renewed: list[Document] = []
+        skipped = 0
+        for document in page.documents:
+            if failed_only and document.state != DOCUMENT_STATE_ERROR:
+                continue
+            again = await self._patiently(partial(self.renew, scope, document))
+            if again is None:
+                skipped += 1
+            else:
+                renewed.append(again)
+        return Renewed(renewed, skipped, page.next_page_token)
+
+    async def renew(self, scope: Scope, document: Document) -> Document | None:
+        """Begin a new revision of a document's bytes and return it; None when it is in work already, or gone."""
+        if document.state in (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING):
+            return None
+        move = ingestion.UpdateDocumentStateRequest(
+            scope=scope, document_id=document.id, state=DOCUMENT_STATE_PROCESSING, new_revision=True
+        )
+        try:
+            response = await self._stages.ingestion.UpdateDocumentState(move, timeout=self._timeout)
+        except (FailedPrecondition, NotFound):
+            return None  # somebody else began or deleted it in between
+        again: Document = response.document
+        return again
 
     async def _patiently(self, operation: Callable[[], Awaitable[T]]) -> T:
         return await until_available(operation, self._ceiling)

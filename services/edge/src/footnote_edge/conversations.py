@@ -11,7 +11,7 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument, NotFound
 from sqlalchemy import ColumnElement, delete, func, select, update
 
-from footnote_edge.database import Database
+from footnote_edge.database import Database, utc
 from footnote_edge.paging import Page
 from footnote_edge.tables import ConversationRow, MessageRow
 
@@ -232,8 +232,8 @@ def _conversation(row: ConversationRow, messages: int) -> Conversation:
         topic=row.topic,
         message_count=messages,
     )
-    conversation.create_time.FromDatetime(_aware(row.create_time))
-    conversation.update_time.FromDatetime(_aware(row.update_time))
+    conversation.create_time.FromDatetime(utc(row.create_time))
+    conversation.update_time.FromDatetime(utc(row.update_time))
     return conversation
 
 
@@ -248,10 +248,5 @@ def _memory(row: MessageRow) -> MemoryMessage:
         role=row.role,  # type: ignore[arg-type]
         text=row.text,
     )
-    message.create_time.FromDatetime(_aware(row.create_time))
+    message.create_time.FromDatetime(utc(row.create_time))
     return message
-
-
-def _aware(moment: datetime) -> datetime:
-    # SQLite hands times back without their zone; they were written in UTC.
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

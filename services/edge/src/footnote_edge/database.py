@@ -1,6 +1,7 @@
 """The edge's database: one engine, migrated to the newest schema before first use."""
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 
 from alembic import command
@@ -53,6 +54,11 @@ class Database:
     async def close(self) -> None:
         """Close all connections."""
         await self.engine.dispose()
+
+
+def utc(moment: datetime) -> datetime:
+    """Return a time from the database with its zone: all are written in UTC, and SQLite hands them back bare."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _upgrade(connection: Connection) -> None:

@@ -8,16 +8,16 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_ERROR,
     DOCUMENT_STATE_INDEXED,
-    DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UPLOADED,
     Document,
     DocumentState,
 )
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound
+from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
 
 from footnote_edge.catalog import Catalog, expiry
+from footnote_edge.chores import Chores
 from footnote_edge.jobs import Jobs
 from footnote_edge.limits import Limits
 from footnote_edge.settings import Settings
@@ -25,6 +25,8 @@ from footnote_edge.stages import Stages
 
 PART_BYTES = 256 * 1024
 LIST_PAGE = 500
+REINDEX_SECONDS = 20.0
+"""How long a caller waits for a collection's documents to be begun."""
 
 _log = get_logger(__name__)
 
@@ -32,11 +34,14 @@ _log = get_logger(__name__)
 class Documents:
     """What callers do with documents, and the jobs that follow from it."""
 
-    def __init__(self, stages: Stages, catalog: Catalog, jobs: Jobs, limits: Limits, settings: Settings) -> None:
+    def __init__(
+        self, stages: Stages, catalog: Catalog, jobs: Jobs, chores: Chores, limits: Limits, settings: Settings
+    ) -> None:
         self._ingestion = stages.ingestion
         self._indexing = stages.indexing
         self._catalog = catalog
         self._jobs = jobs
+        self._chores = chores
         self._limits = limits
         self._timeout = settings.call_timeout_seconds
         self._transfer_timeout = settings.job_timeout_seconds
@@ -151,30 +156,54 @@ class Documents:
         await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)
         return int(removed)
 
-    async def reindex(self, scope: Scope, request: edge.ReindexDocumentsRequest) -> tuple[list[Document], int]:
-        """Begin new revisions of the same bytes; return the documents begun and how many are in work already."""
+    async def reindex(
+        self, scope: Scope, request: edge.ReindexDocumentsRequest, seconds: float
+    ) -> edge.ReindexDocumentsResponse:
+        """Begin new revisions of the same bytes; a large collection's are still being begun after `seconds`."""
         if request.document_ids:
-            chosen = [await self.get(scope, document_id) for document_id in dict.fromkeys(request.document_ids)]
-        elif request.collection:
-            collection = await self._catalog.get(scope, request.collection)
-            chosen = await self.in_states(scope, collection.id)
-        else:
+            return await self._reindex_named(scope, list(dict.fromkeys(request.document_ids)), request.failed_only)
+        if not request.collection:
             raise InvalidArgument.field("document_ids", "or collection must be given")
-        if request.failed_only:
-            chosen = [document for document in chosen if document.state == DOCUMENT_STATE_ERROR]
-        begun, skipped = [], 0
-        for document in chosen:
-            if document.state in (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING):
-                skipped += 1
+        collection = await self._catalog.get(scope, request.collection)
+        reached = await self._jobs.reindex_collection(
+            scope, collection.id, request.failed_only, min(seconds * 0.8, REINDEX_SECONDS)
+        )
+        return edge.ReindexDocumentsResponse(
+            documents=await self._of_collection(scope, collection.id, set(reached.documents)),
+            skipped=reached.skipped,
+            begun=reached.begun,
+            unfinished=not reached.finished,
+        )
+
+    async def _reindex_named(self, scope: Scope, ids: list[str], failed_only: bool) -> edge.ReindexDocumentsResponse:
+        if len(ids) > LIST_PAGE:
+            raise InvalidArgument.field(
+                "document_ids", f"must name at most {LIST_PAGE} documents, or none of a collection"
+            )
+        result = edge.ReindexDocumentsResponse()
+        for document in [await self.get(scope, document_id) for document_id in ids]:
+            if failed_only and document.state != DOCUMENT_STATE_ERROR:
                 continue
-            try:
-                again = await self._renew(scope, document)
-            except FailedPrecondition:
-                skipped += 1  # somebody else began it in between
+            again = await self._chores.renew(scope, document)
+            if again is None:
+                result.skipped += 1
                 continue
             await self._jobs.process(again)
-            begun.append(again)
-        return begun, skipped
+            result.documents.append(again)
+        result.begun = len(result.documents)
+        return result
+
+    async def _of_collection(self, scope: Scope, collection_id: str, ids: set[str]) -> list[Document]:
+        """Return the documents of a collection that have these ids and still exist."""
+        found: list[Document] = []
+        token = ""
+        while len(found) < len(ids):
+            page = await self._list(scope, [collection_id], [], page_size=LIST_PAGE, page_token=token)
+            found.extend(document for document in page.documents if document.id in ids)
+            token = page.next_page_token
+            if not token:
+                break
+        return found
 
     async def _received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Pass a file on and charge its bytes."""
@@ -183,13 +212,6 @@ class Documents:
             # Callers are held to 256 KiB by the contract; those who are not are cut to it rather than refused.
             for start in range(0, len(part), PART_BYTES):
                 yield part[start : start + PART_BYTES]
-
-    async def _renew(self, scope: Scope, document: Document) -> Document:
-        move = ingestion.UpdateDocumentStateRequest(
-            scope=scope, document_id=document.id, state=DOCUMENT_STATE_PROCESSING, new_revision=True
-        )
-        renewed: Document = (await self._ingestion.UpdateDocumentState(move, timeout=self._timeout)).document
-        return renewed
 
     async def _list(
         self, scope: Scope, collections: list[str], states: list[DocumentState.ValueType], **more: object

@@ -12,7 +12,7 @@ from footnote_kit.telemetry import counter
 from sqlalchemy import delete, func, select
 
 from footnote_edge.conversations import Conversations
-from footnote_edge.database import Database
+from footnote_edge.database import Database, utc
 from footnote_edge.paging import Page
 from footnote_edge.tables import FeedbackRow
 
@@ -91,6 +91,5 @@ def _feedback(row: FeedbackRow) -> Feedback:
         comment=row.comment,
         user_id=row.user_id,
     )
-    moment = row.create_time if row.create_time.tzinfo else row.create_time.replace(tzinfo=UTC)
-    feedback.create_time.FromDatetime(moment)
+    feedback.create_time.FromDatetime(utc(row.create_time))
     return feedback

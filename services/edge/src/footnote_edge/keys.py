@@ -13,7 +13,7 @@ from footnote.types.v1.scope_pb2 import Role, Scope
 from footnote_kit.errors import InvalidArgument, NotFound, Unauthenticated
 from sqlalchemy import select, update
 
-from footnote_edge.database import Database
+from footnote_edge.database import Database, utc
 from footnote_edge.names import checked_name
 from footnote_edge.settings import Settings
 from footnote_edge.tables import ApiKeyRow
@@ -130,7 +130,7 @@ def _digest(secret: str) -> str:
 
 
 def _ended(row: ApiKeyRow) -> bool:
-    return row.revoke_time is not None or (row.expire_time is not None and _utc(row.expire_time) <= datetime.now(UTC))
+    return row.revoke_time is not None or (row.expire_time is not None and utc(row.expire_time) <= datetime.now(UTC))
 
 
 def _key(row: ApiKeyRow) -> ApiKey:
@@ -140,11 +140,7 @@ def _key(row: ApiKeyRow) -> ApiKey:
         tenant_id=row.tenant_id,
         user_id=row.user_id,
         role=row.role,  # type: ignore[arg-type]
-        create_time=_utc(row.create_time),
-        expire_time=row.expire_time and _utc(row.expire_time),
-        revoke_time=row.revoke_time and _utc(row.revoke_time),
+        create_time=utc(row.create_time),
+        expire_time=row.expire_time and utc(row.expire_time),
+        revoke_time=row.revoke_time and utc(row.revoke_time),
     )
-
-
-def _utc(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -26,7 +26,7 @@ from footnote_generation.claims import PlacedMarker, Sentence, states_something
 from footnote_generation.contradictions import quantity_match
 from footnote_generation.opinion import reconsider, stretches
 from footnote_generation.ports import SecondOpinion
-from footnote_generation.support import Evidence, Verdict, judge, prepare
+from footnote_generation.support import Evidence, Verdict, is_foreign, judge, prepare
 from footnote_generation.words import analyse
 
 _log = get_logger(__name__)
@@ -86,9 +86,10 @@ class Checker:
 
     async def _ask(self, opinion: SecondOpinion, statement: str, number: int) -> None:
         """Let the second opinion change a verdict; one that fails or dawdles is not asked again for this answer."""
-        if self.failure:
-            return
         evidence, verdict = self._evidence(number), self._verdicts[statement, number]
+        # The rules know no negations across languages, so that likeness alone would raise a denial too.
+        if self.failure or (not opinion.sees_contradictions and is_foreign(statement, evidence)):
+            return
         places = await asyncio.to_thread(stretches, statement, evidence, opinion.most_passages)
         if not places:
             return

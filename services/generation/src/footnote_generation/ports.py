@@ -114,10 +114,11 @@ class SecondOpinion(Protocol):
     """A model that is asked about statements beside the rules. Calls may run side by side.
 
     `enough` is the support from which it counts, `most_passages` how many passages it should be given at once,
-    `timeout` the seconds that one answer may take.
+    `timeout` the seconds that one answer may take, `sees_contradictions` whether it tells a contrary from a likeness.
     """
 
     enough: float
+    sees_contradictions: bool
     most_passages: int
     timeout: float
 

@@ -138,15 +138,14 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
     whole = _verbatim(claim_text, evidence)
     if whole is not None:
         return Verdict(SUPPORT_SUPPORTED, 1.0, *whole)
-    claim_language = languages.detect(claim_text, (evidence.language or "en",))
-    foreign = bool(claim_language and evidence.language and claim_language != evidence.language)
     claim = analyse(claim_text, evidence.language)
     if not claim.content and not claim.quantities:
         return Verdict(SUPPORT_WEAK, 0.0, 0, 0, "says nothing that can be checked")
     windows = find_windows(claim, evidence)
     if not windows:
-        return Verdict(SUPPORT_UNSUPPORTED, 0.0, 0, 0, "the source is empty")
-    if foreign:
+        reason = _absent(claim, evidence) if evidence.spans else "the source is empty"
+        return Verdict(SUPPORT_UNSUPPORTED, 0.0, 0, 0, reason)
+    if is_foreign(claim_text, evidence):
         return _judge_foreign(claim, evidence, windows)
     best = windows[0]
     first_reason = ""
@@ -171,6 +170,12 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
         return weakest
     reason = first_reason or _absent(claim, evidence)
     return Verdict(SUPPORT_UNSUPPORTED, min(best.score, WEAK_AT), best.start, best.end, reason)
+
+
+def is_foreign(statement: str, evidence: Evidence) -> bool:
+    """Whether a statement is in another language than its source."""
+    language = languages.detect(statement, (evidence.language or "en",))
+    return bool(language and evidence.language and language != evidence.language)
 
 
 def find_windows(claim: Analysed, evidence: Evidence) -> list[Window]:

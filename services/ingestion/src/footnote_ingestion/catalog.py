@@ -20,15 +20,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_ingestion import lifecycle, spool
 from footnote_ingestion.failures import INTERNAL, ParseError
-from footnote_ingestion.model import ListQuery, Stored, new_key, now_micros
+from footnote_ingestion.model import GRACE_MICROS, ListQuery, Stored, new_key, now_micros
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.ports import Documents, Files, Readers
 from footnote_ingestion.sniff import FileType
 from footnote_ingestion.worker.wire import Job
 
 _log = get_logger("footnote.ingestion")
-# A file that is written but not yet referred to may be deleted after this time: by then its upload has ended or died.
-_GRACE_MICROS = 3600 * 1_000_000
 
 # FailureReason -> ErrorReason of the call that finds it out.
 _ERROR_REASONS = {
@@ -145,7 +143,7 @@ class Catalog:
         return [stored.document for stored in found], token, total
 
     async def download(self, scope: Scope, document_id: str) -> tuple[Document, AsyncGenerator[bytes, None]]:
-        """Yield a document and its file in parts of at most 256 KiB."""
+        """Return a document, and its file in parts of at most 256 KiB."""
         stored = await self._documents.get(scope.tenant_id, document_id)
         return stored.document, self._parts(stored)
 
@@ -199,7 +197,7 @@ class Catalog:
     async def _stored(self, scope: Scope, path: Path) -> AsyncIterator[str]:
         """Yield the key of the stored copy of a file; the copy is deleted when the block fails."""
         key = new_key(scope.tenant_id, scope.user_id)
-        await self._documents.doom([key], now_micros() + _GRACE_MICROS)
+        await self._documents.doom([key], now_micros() + GRACE_MICROS)
         try:
             with span("ingestion.store"):
                 await self._files.put(key, path)

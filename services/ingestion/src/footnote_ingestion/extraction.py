@@ -21,7 +21,7 @@ from footnote_kit.telemetry import histogram, span
 
 from footnote_ingestion.catalog import file_error
 from footnote_ingestion.failures import ParseError
-from footnote_ingestion.model import Stored, now_micros
+from footnote_ingestion.model import GRACE_MICROS, Stored, now_micros
 from footnote_ingestion.parsers import VERSION
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.ports import Documents, Files, Readers
@@ -29,7 +29,6 @@ from footnote_ingestion.spool import temporary
 from footnote_ingestion.worker import wire
 
 _log = get_logger("footnote.ingestion")
-_GRACE_MICROS = 3600 * 1_000_000
 
 
 class FrameFile:
@@ -161,7 +160,7 @@ class Extraction:
         """Store the frames beside the file; when that fails the next reading does the work again."""
         key = parsed_key(stored)
         try:
-            await self._documents.doom([key], now_micros() + _GRACE_MICROS)
+            await self._documents.doom([key], now_micros() + GRACE_MICROS)
             await self._files.put(key, path)
             if not await self._documents.set_parsed_key(stored.document.id, stored.blob_key, key):
                 await self._files.delete(key)

@@ -133,6 +133,8 @@ def _record_parsed(document: Document, parsed: ParsedMetadata) -> None:
     document.authors.extend(parsed.authors)
     del document.keywords[:]
     document.keywords.extend(parsed.keywords)
+    del document.warnings[:]
+    document.warnings.extend(parsed.warnings)
     document.ClearField("file_time")
     if parsed.HasField("file_time"):
         document.file_time.CopyFrom(parsed.file_time)

@@ -10,6 +10,9 @@ from uuid import uuid4
 
 from footnote.types.v1.document_pb2 import Document, DocumentState
 
+# A file that is written but not yet referred to may be deleted after this time: by then its upload has ended or died.
+GRACE_MICROS = 3600 * 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:

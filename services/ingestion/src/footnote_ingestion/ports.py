@@ -73,4 +73,4 @@ class Readers(Protocol):
         """Yield the frames of a job."""
 
     async def last(self, job: Job) -> bytes:
-        """Yield the payload of a job's last frame."""
+        """Return the payload of a job's last frame."""

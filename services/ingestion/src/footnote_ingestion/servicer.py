@@ -143,7 +143,7 @@ _Request = TypeVar("_Request", pb.UploadDocumentRequest, pb.ReplaceDocumentReque
 
 
 async def _first(requests: AsyncIterator[_Request], empty: _Request) -> _Request:
-    """Yield the first message, which must hold the metadata."""
+    """Return the first message, which must hold the metadata."""
     first = await anext(aiter(requests), empty)
     if first.WhichOneof("payload") != "metadata":
         raise InvalidArgument.field("metadata", "is required on the first message")

@@ -1,7 +1,7 @@
 """Two channels' scores made into one.
 
 Raw scores are normalised over the union of both channels' candidates; a cosine that the dense channel did not bring is
-fetched before (floors in its place cost 0.005 to 0.01 nDCG@10 where the embedder does not know the language). The
+computed before (floors in its place cost 0.005 to 0.01 nDCG@10 where the embedder does not know the language). The
 weight starts from what the embedding provider recommends for the question, leans to the channel whose best candidate
 stands out more, and falls where the dense channel's best have little in common with the question's words: that takes
 no labels.

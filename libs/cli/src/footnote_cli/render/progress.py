@@ -57,7 +57,8 @@ def outcome_line(outcome: Outcome, name: str) -> Text:
         parts.insert(0, plural(document.page_count, "page"))
     if outcome.duplicate:
         parts.append("was there already")
-    return Text.assemble(("✓ ", "green"), name, (f"  {', '.join(parts)}", "dim"))
+    noticed = f"  {'; '.join(document.warnings)}" if document.warnings else ""
+    return Text.assemble(("✓ ", "green"), name, (f"  {', '.join(parts)}", "dim"), (noticed, "yellow"))
 
 
 class PlainReport(Observer):

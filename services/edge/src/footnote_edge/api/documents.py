@@ -6,7 +6,7 @@ from typing import Any
 
 from footnote.edge.v1 import edge_service_pb2 as pb
 
-from footnote_edge.api.common import bytes_of, caller, first_of
+from footnote_edge.api.common import bytes_of, caller, first_of, seconds
 from footnote_edge.parts import Parts
 
 
@@ -77,5 +77,5 @@ class DocumentsApi:
 
     async def ReindexDocuments(self, request: pb.ReindexDocumentsRequest, context: Any) -> pb.ReindexDocumentsResponse:
         """Index documents again: named ones, a whole collection, or its failed ones."""
-        begun, skipped = await self.parts.documents.reindex(caller(), request)
-        return pb.ReindexDocumentsResponse(documents=begun, skipped=skipped)
+        limit = seconds(self.parts.settings.call_timeout_seconds)
+        return await self.parts.documents.reindex(caller(), request, limit)

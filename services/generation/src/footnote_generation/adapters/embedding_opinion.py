@@ -19,6 +19,7 @@ class EmbeddingOpinion:
     """Cosine of embeddings, with any registered embedding provider."""
 
     most_passages = 24
+    sees_contradictions = False
 
     def __init__(self, provider: str, model: str, enough: float, timeout: float) -> None:
         problems = registry.validate(provider, {})

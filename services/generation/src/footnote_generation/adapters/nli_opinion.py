@@ -22,6 +22,7 @@ class NliOpinion:
     """Reads passage and statement together; the classes' names come from the folder's config.json."""
 
     most_passages = 6
+    sees_contradictions = True
 
     def __init__(self, folder: Path, enough: float, timeout: float) -> None:
         model = next((path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
@@ -105,7 +106,9 @@ class Sizes:
         if not pieces:
             return 0
         if self.in_tokens:
-            return sum(piece.cost for piece in pieces) + len(pieces) - 1
+            # No white space costs more tokens than it has characters; pieces that touch may cost one more together.
+            gaps = sum(max(1, right.start - left.end) for left, right in pairwise(pieces))
+            return sum(piece.cost for piece in pieces) + gaps
         return pieces[-1].end - pieces[0].start
 
     def without_overlap(self) -> Sizes:

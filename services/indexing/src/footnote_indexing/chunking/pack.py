@@ -77,7 +77,7 @@ class Packer:
         cuts = [self._cut(done)]
         self._clear()
         room = self._sizes.limit - self._sizes.total([*carried, following]) - 1
-        self._repeat(done, min(self._sizes.overlap, room))
+        self._repeat(done, min(self._sizes.overlap, room), [*carried, following][0].start)
         self._pieces += carried
         while self._repeated and self._size_with(following) > self._sizes.limit:
             self._pieces.pop(0)
@@ -100,8 +100,11 @@ class Packer:
             index -= 1
         return self._pieces[index:] if index > self._repeated else []
 
-    def _repeat(self, done: Sequence[Piece], budget: int) -> None:
-        """Begin the next chunk with the end of the last: whole pieces that fit, else the last sentences or words."""
+    def _repeat(self, done: Sequence[Piece], budget: int, until: int) -> None:
+        """Begin the next chunk with the end of the last: whole pieces that fit, else the last sentences or words.
+
+        What is new in it begins at `until`.
+        """
         if budget <= 0:
             return
         first = len(done)
@@ -113,4 +116,5 @@ class Packer:
         if not self._pieces:
             start = divide.tail(done[-1], budget, self._sizes)
             if start is not None:
-                self._lead = (start, self._sizes.of(done[-1].text[start - done[-1].start :]) + 1)
+                repeated = done[-1].text[start - done[-1].start :]
+                self._lead = (start, self._sizes.of(repeated) + max(1, until - done[-1].end))

@@ -19,7 +19,7 @@ _PLAIN = (
     *("size_bytes", "checksum", "waiting_reason", "revision", "indexed_revision", "attempts", "title", "language"),
     *("page_count", "word_count", "char_count", "processing_strategy", "chunks_expected", "chunks_stored"),
 )
-_LISTS = ("authors", "keywords", "tags")
+_LISTS = ("authors", "keywords", "tags", "warnings")
 _TIMES = ("create_time", "update_time", "index_time", "file_time", "expire_time")
 
 

@@ -49,6 +49,7 @@ documents = Table(
     Column("version", BigInteger, nullable=False),
     Column("blob_key", Text, nullable=False),
     Column("parsed_key", Text, nullable=False, default=""),
+    Column("warnings", JSON, nullable=False, server_default="[]"),
     Index("documents_by_time", "tenant_id", "create_time", "id"),
     Index("documents_by_collection", "tenant_id", "collection_id", "create_time", "id"),
     Index("documents_by_checksum", "tenant_id", "collection_id", "checksum"),

@@ -17,8 +17,8 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.encoding import decode
 from footnote_ingestion.parsers.grid import GridWriter
-from footnote_ingestion.parsers.number_formats import NumberFormat, NumberFormats
 from footnote_ingestion.parsers.office import check_package, core_properties
+from footnote_ingestion.parsers.shown_numbers import Shown, shown_numbers
 
 _MAX_CELL = 32_767
 
@@ -35,7 +35,7 @@ class WorkbookParser:
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write each sheet's rows; a sheet's name becomes a heading when there are several."""
         properties = core_properties(path) if zipfile.is_zipfile(path) else Properties()
-        formats = NumberFormats(path)
+        numbers = shown_numbers(path)
         with _open(path) as book:
             names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
             properties.page_count = len(names)
@@ -49,7 +49,7 @@ class WorkbookParser:
                 if len(names) > 1:
                     out.heading(inline(name), 1, SheetLocator(sheet=name))
                 top, left = sheet.start
-                shown = formats.of_sheet(name)
+                shown = numbers.of_sheet(name)
                 rows = (
                     [_formatted(value, shown.get((number, column))) for column, value in enumerate(row, left)]
                     for number, row in enumerate(sheet.to_python(skip_empty_area=True), top)
@@ -112,8 +112,8 @@ def _open(path: Path) -> calamine.CalamineWorkbook:
         raise ParseError(CORRUPT, "The workbook is damaged and cannot be opened.") from error
 
 
-def _formatted(value: object, style: NumberFormat | None) -> str:
-    """Return a cell's value as the sheet shows it, by its number format if it has one."""
+def _formatted(value: object, style: Shown | None) -> str:
+    """Return a cell's value as the sheet shows it, where it says how."""
     if style is not None and isinstance(value, int | float) and not isinstance(value, bool):
         return style.show(value) or _shown(value)
     return _shown(value)

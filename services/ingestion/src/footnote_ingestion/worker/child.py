@@ -109,7 +109,7 @@ def _die_with_parent() -> None:
 
 
 def _limit_memory(allowed: int) -> None:
-    """Return a hard stop somewhat above the watched limit, counted from what the process maps already."""
+    """Set a hard stop somewhat above the watched limit, counted from what the process maps already."""
     if sys.platform != "linux":
         return
     import resource

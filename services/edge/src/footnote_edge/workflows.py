@@ -1,0 +1,187 @@
+"""The durable workflows themselves: module functions, as dbos wants them, which find the service's parts in `_active`.
+
+Each is a chain of steps that are safe to repeat; what a step returned is kept, and not done again after a crash.
+"""
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
+from footnote.ingestion.v1.ingestion_service_pb2 import UpdateDocumentStateRequest
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote_kit import names
+from footnote_kit.context import detached
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import remote_context, span
+
+from footnote_edge.chores import Chores
+from footnote_edge.processing import Processor
+
+R = TypeVar("R")
+
+DOCUMENTS, BACKGROUND = "documents", "background"
+PROGRESS = "progress"
+MOST_NAMED = 1000
+"""Documents that a reindexing of a collection names in its progress."""
+
+_log = get_logger(__name__)
+
+
+class Work:
+    """What workflows do their steps with, and the tasks that they run in."""
+
+    def __init__(self, processor: Processor, chores: Chores) -> None:
+        self.processor = processor
+        self.chores = chores
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self._closing = False
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count the current task among those to end at close."""
+        task = asyncio.current_task()
+        if self._closing or task is None:
+            raise asyncio.CancelledError
+        self.tasks.add(task)
+        try:
+            yield
+        finally:
+            self.tasks.discard(task)
+
+    async def end(self) -> None:
+        """Cancel what runs, and let nothing begin."""
+        self._closing = True
+        for task in list(self.tasks):
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+_active: Work | None = None
+
+
+def activate(work: Work | None) -> None:
+    """Let workflows find `work`, or nothing any more; RuntimeError when another's is in place."""
+    global _active
+    if work is not None and _active is not None:
+        raise RuntimeError("another edge service keeps jobs in this process")
+    _active = work
+
+
+def _active_work() -> Work:
+    if _active is None:
+        raise asyncio.CancelledError  # a job claimed in the moment of closing: it is recovered at the next launch
+    return _active
+
+
+@DBOS.workflow(name="process_document", max_recovery_attempts=None)
+async def process_document(tenant: str, owner: str, document_id: str, revision: int, traceparent: str) -> str:
+    """Parse and index one revision of a document; its span is linked to the upload's trace."""
+    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=owner, roles=[ROLE_ADMIN])
+    origin = remote_context(traceparent) if traceparent else None
+    attributes: dict[str, str | int] = {
+        names.TENANT_ID: tenant,
+        names.DOCUMENT_ID: document_id,
+        names.REVISION: revision,
+    }
+    with (
+        work.running(),
+        detached("edge", scope),
+        span("process document", attributes, links=(origin,) if origin else ()),
+    ):
+        begun = await _step("begin", lambda: _begin(work, scope, document_id, revision))
+        if not begun:
+            return "SKIPPED"
+        document = Document.FromString(base64.b64decode(begun))
+        ended = await _step("index", lambda: _index(work, scope, document))
+        move = UpdateDocumentStateRequest.FromString(base64.b64decode(ended)) if ended else None
+        outcome = await _step("finish", lambda: work.processor.finish(scope, document, move))
+        _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
+        return outcome
+
+
+@DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
+async def remember_messages(tenant: str, user: str, conversation_id: str) -> None:
+    """Give a conversation its title and make its messages searchable."""
+    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+    with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
+        await _step("title", lambda: work.chores.title(scope, conversation_id))
+        await _step("embed", lambda: work.chores.embed(scope, conversation_id))
+
+
+@DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
+async def forget_messages(tenant: str, user: str, conversation_id: str) -> None:
+    """Take a deleted conversation out of memory search."""
+    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+    with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
+        await _step("forget", lambda: work.chores.forget(scope, conversation_id))
+
+
+@DBOS.workflow(name="delete_collection", max_recovery_attempts=None)
+async def delete_collection(tenant: str, user: str, collection_id: str) -> list[int]:
+    """Delete a collection's files, then the collection with its chunks, then what was uploaded in between."""
+    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+    with work.running(), detached("edge", scope), span("delete collection", {names.COLLECTION_ID: collection_id}):
+        documents = await _step("files", lambda: work.chores.delete_files(scope, collection_id))
+        chunks = await _step("chunks", lambda: work.chores.delete_collection(scope, collection_id))
+        documents += await _step("latecomers", lambda: work.chores.delete_files(scope, collection_id))
+        return [documents, chunks]
+
+
+@DBOS.workflow(name="reindex_collection", max_recovery_attempts=None)
+async def reindex_collection(tenant: str, user: str, collection_id: str, failed_only: bool) -> dict[str, Any]:
+    """Begin new revisions page by page and take on their jobs; what it has done is noted after each page."""
+    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+    noted: dict[str, Any] = {"documents": [], "begun": 0, "skipped": 0}
+    token, first = "", True
+    with work.running(), detached("edge", scope), span("reindex collection", {names.COLLECTION_ID: collection_id}):
+        while token or first:
+            first = False
+            page = await _step("page", lambda t=token: _renew(work, scope, collection_id, t, failed_only))  # type: ignore[misc]
+            for document_id, owner, revision in page["renewed"]:
+                await enqueue_document(tenant, owner, document_id, revision, f"{document_id}:{revision}")
+                noted["begun"] += 1
+                if len(noted["documents"]) < MOST_NAMED:
+                    noted["documents"].append(document_id)
+            noted["skipped"] += page["skipped"]
+            token = page["next"]
+            await DBOS.set_event_async(PROGRESS, noted)
+            _log.info("collection_reindexing", collection_id=collection_id, begun=noted["begun"], more=bool(token))
+    return noted
+
+
+async def _renew(work: Work, scope: Scope, collection_id: str, token: str, failed_only: bool) -> dict[str, Any]:
+    page = await work.chores.renew_page(scope, collection_id, token, failed_only)
+    renewed = [[one.id, one.owner_id, one.revision] for one in page.documents]
+    return {"renewed": renewed, "skipped": page.skipped, "next": page.next_token}
+
+
+async def enqueue_document(
+    tenant: str, owner: str, document_id: str, revision: int, job: str, traceparent: str = ""
+) -> None:
+    """Note the job of one revision of a document; noted twice under one name it is one job."""
+    with SetWorkflowID(job), SetEnqueueOptions(queue_partition_key=tenant):
+        await DBOS.enqueue_workflow_async(
+            DOCUMENTS, process_document, tenant, owner, document_id, revision, traceparent
+        )
+
+
+async def _step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
+    async def run() -> R:
+        return await operation()
+
+    result: R = await DBOS.run_step_async({"name": name}, run)
+    return result
+
+
+async def _begin(work: Work, scope: Scope, document_id: str, revision: int) -> str:
+    document = await work.processor.begin(scope, document_id, revision)
+    return base64.b64encode(document.SerializeToString()).decode() if document else ""
+
+
+async def _index(work: Work, scope: Scope, document: Document) -> str:
+    move = await work.processor.index(scope, document)
+    return base64.b64encode(move.SerializeToString()).decode() if move else ""

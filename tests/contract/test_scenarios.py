@@ -1,0 +1,114 @@
+"""Every scenario of the product's origins that ends at an API has a test of its name; this is the list of them."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.shared import shared_dir
+
+TESTS = Path(__file__).resolve().parents[1]
+WRAPPER, ANSWERS = "e2e/test_scenarios_wrapper.py", "e2e/test_scenarios_answers.py"
+
+# Scenario -> the test that plays it through the public API.
+SCENARIOS = {
+    # Answers with footnotes
+    "Index chunks after document processing": f"{ANSWERS}::test_index_chunks_after_document_processing",
+    "TypeSense indexing fails": (
+        "integration/test_edge_documents.py::test_work_waits_for_indexing_and_goes_on_by_itself"
+    ),
+    "User query triggers hybrid search": f"{ANSWERS}::test_user_query_triggers_hybrid_search",
+    "Search filtered by user_id for security": (
+        "e2e/test_scenarios_users.py::test_search_filtered_by_user_id_for_security"
+    ),
+    "Search with no relevant results": f"{ANSWERS}::test_search_with_no_relevant_results",
+    "LLM generates response with citations": f"{ANSWERS}::test_llm_generates_response_with_citations",
+    "RAG-enhanced chat response starts streaming quickly": "bench/test_bench_load.py::test_two_hundred_streams",
+    "Query references data from two files": f"{ANSWERS}::test_query_references_data_from_two_files",
+    "File-specific query": f"{ANSWERS}::test_file_specific_query",
+    "User feedback on citation accuracy": f"{ANSWERS}::test_user_feedback_on_citation_accuracy",
+    # Registry of providers
+    "RAG Provider Discovery": "integration/test_edge_ask.py::test_providers_of_all_stages_are_one_list",
+    "Health Check with Details": f"{ANSWERS}::test_health_check_with_details",
+    "Provider Capabilities Declaration": f"{ANSWERS}::test_provider_capabilities_declaration",
+    "Provider Initialization with Schema": f"{ANSWERS}::test_provider_initialization_with_schema",
+    # What is searched for
+    "First Message Query Strategy": "e2e/test_path.py::test_a_conversation_remembers_its_subject_and_gets_a_title",
+    "Follow-up Message Query Strategy": "e2e/test_path.py::test_a_conversation_remembers_its_subject_and_gets_a_title",
+    "Pronoun Resolution via Topic Context": (
+        "e2e/test_path.py::test_a_conversation_remembers_its_subject_and_gets_a_title"
+    ),
+    # Vectors that the caller made
+    "Add Documents with Pre-computed Embeddings": f"{WRAPPER}::test_add_documents_with_precomputed_embeddings",
+    "Add Documents Without Embeddings": f"{WRAPPER}::test_add_documents_without_embeddings",
+    "Add Documents with Invalid Embedding Format": f"{WRAPPER}::test_add_documents_with_invalid_embedding_format",
+    "Add Documents with Mismatched Embedding Dimensions": (
+        f"{WRAPPER}::test_add_documents_with_mismatched_embedding_dimensions"
+    ),
+    "Empty Documents Array": f"{WRAPPER}::test_empty_documents_array",
+    "Create Collection with Metadata": f"{WRAPPER}::test_create_collection_with_metadata",
+    "Retrieve Collection with Metadata": f"{WRAPPER}::test_retrieve_collection_with_metadata",
+    "Update Collection Metadata": f"{WRAPPER}::test_update_collection_metadata",
+    "Retrieve All Collections with Metadata": f"{WRAPPER}::test_retrieve_all_collections_with_metadata",
+    "Simple equality filter": f"{WRAPPER}::test_simple_equality_filter",
+    "Multiple field filter (implicit AND)": f"{WRAPPER}::test_multiple_field_filter",
+    "Complex filter with operators": f"{WRAPPER}::test_complex_filter_with_operators",
+    "Logical OR operator": f"{WRAPPER}::test_logical_or_operator",
+    "No filter provided": f"{WRAPPER}::test_no_filter_pagination_and_limit_enforcement",
+    "Pagination with limit and offset": f"{WRAPPER}::test_no_filter_pagination_and_limit_enforcement",
+    "Empty results": f"{WRAPPER}::test_empty_results",
+    "Collection not found": f"{WRAPPER}::test_collection_not_found",
+    "Invalid JSON filter": f"{WRAPPER}::test_invalid_json_filter",
+    "Limit enforcement": f"{WRAPPER}::test_no_filter_pagination_and_limit_enforcement",
+    "Sibling gathering use case": f"{WRAPPER}::test_sibling_gathering_use_case",
+}
+
+# Those that end inside a stage, at a screen or in a log are played by the tests of that stage.
+INSIDE = {
+    "TypeSense collection created on startup", "TypeSense TTL automatically purges expired chunks",
+    "TypeSense connection failure", "Generate embedding for single chunk", "Batch embedding generation",
+    "Embedding API rate limit exceeded", "Embedding caching based on content hash",
+    "Index large file with 1000+ chunks",
+    "Search prioritizes recent documents", "Relevant chunks included in LLM prompt",
+    "LLM temperature set for anti-hallucination", "No relevant chunks found", "Parse citations from LLM response",
+    "Display Excel citation in UI", "Display PDF citation in UI", "Multiple citations in one message",
+    "TypeSense search completes quickly", "Large context does not degrade performance", "Log citation accuracy",
+    'Log "no information found" responses', "RAG Provider Registration", "RAG Provider Selection",
+    "Query Text Selection Logic", "Embedding Cache Efficiency",
+}  # fmt: skip
+
+# The table of how chat memory degrades, by its rows.
+MEMORY = {
+    "No embeddings exist for user": f"{ANSWERS}::test_memory_without_embeddings_is_empty_and_enabled",
+    "LanceDB unavailable": "integration/test_edge_ask.py::test_memory_that_fails_is_empty_and_says_so",
+    "Embedding generation fails": "integration/test_retrieval_degrades.py::test_memory_never_fails",
+    "Vector search timeout": "integration/test_edge_ask.py::test_memory_that_fails_is_empty_and_says_so",
+    "All similar messages have null embeddings": (
+        "integration/test_retrieval_degrades.py::test_memory_without_embeddings"
+    ),
+}
+
+
+def functions(file: Path) -> Iterator[str]:
+    """Yield the names of the functions at the top of a file."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+
+
+@pytest.mark.parametrize("test", sorted({*SCENARIOS.values(), *MEMORY.values()}))
+def test_there_is_such_a_test(test: str) -> None:
+    file, _, name = test.partition("::")
+    assert name in set(functions(TESTS / file))
+
+
+def test_no_scenario_is_forgotten() -> None:
+    shared = shared_dir()
+    if shared is None:
+        pytest.skip("the folder with the scenarios is not beside the checkout")
+    texts = [file.read_text(encoding="utf-8", errors="replace") for file in sorted((shared / "seeds").glob("*.txt"))]
+    titles = {title.strip() for text in texts for title in re.findall(r"^#### Scenario: (.+)$", text, re.MULTILINE)}
+    assert titles == SCENARIOS.keys() | INSIDE
+    rows = {row for text in texts for row in MEMORY if f"| {row} |" in text}
+    assert rows == MEMORY.keys()

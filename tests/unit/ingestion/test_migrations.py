@@ -1,0 +1,51 @@
+"""The migrations make the tables that the code works with, and take older documents along."""
+
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from footnote_ingestion.adapters import database, records, schema
+from footnote_ingestion.adapters.database import Database
+from sqlalchemy import Connection, create_engine, insert, select
+
+MIGRATIONS = Path(database.__file__).parent / "migrations"
+EMPTY: dict[type, object] = {object: [], int: 1, str: ""}
+"""What a column of a type holds in the row of an old document."""
+
+
+async def test_they_make_the_tables_that_the_code_knows(tmp_path: Path) -> None:
+    opened = await Database.open("", tmp_path)
+    try:
+
+        def compare(connection: Connection) -> list[Any]:
+            return compare_metadata(MigrationContext.configure(connection), schema.metadata)
+
+        async with opened.read() as connection:
+            assert await connection.run_sync(compare) == []
+    finally:
+        await opened.close()
+
+
+async def test_a_document_of_an_older_version_is_read(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path / 'documents.db'}")
+    with engine.begin() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        columns = [one for one in schema.documents.columns if one.name != "warnings" and not one.nullable]
+        row = {one.name: EMPTY[one.type.python_type] for one in columns} | {"id": "old", "state": "UPLOADED"}
+        connection.execute(insert(schema.documents).values(row))
+    engine.dispose()
+    opened = await Database.open("", tmp_path)
+    try:
+        async with opened.read() as reading:
+            row = (await reading.execute(select(schema.documents))).mappings().one()
+        stored = records.from_row(row)
+        assert stored.document.id == "old"
+        assert list(stored.document.warnings) == []
+    finally:
+        await opened.close()

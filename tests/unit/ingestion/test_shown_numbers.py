@@ -1,0 +1,97 @@
+"""Numbers read as the sheet shows them, in the formats that are not Office Open XML."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.document_pb2 import Block
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.sheets import WorkbookParser
+from footnote_ingestion.parsers.shown_numbers import shown_numbers
+from support.ingestion_client import assert_spans_exact
+
+# Made with xlwt: cells B4 to F6, with the formats 0%, 0.0%, "$"#,##0.00, 0.00 "EUR", #,##0 and General.
+XLS = Path(__file__).parent / "files" / "numbers.xls"
+SPREADSHEET = "application/vnd.oasis.opendocument.spreadsheet"
+NAMES = " ".join(
+    f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for short, name in (("office", "office"), ("table", "table"), ("text", "text"))
+)
+ODS = f"""<?xml version="1.0" encoding="UTF-8"?>
+<office:document-content {NAMES} office:version="1.3"><office:body><office:spreadsheet>
+<table:table table:name="Prices">
+ <table:table-row table:number-rows-repeated="2"><table:table-cell table:number-columns-repeated="4"/></table:table-row>
+ <table:table-row><table:table-cell/>{{header}}</table:table-row>
+ <table:table-row-group>
+  <table:table-row><table:table-cell/>{{laser}}</table:table-row>
+  <table:table-row table:number-rows-repeated="2"><table:table-cell/>{{mirror}}</table:table-row>
+ </table:table-row-group>
+ <table:table-row table:number-rows-repeated="1048570"><table:table-cell/></table:table-row>
+</table:table>
+</office:spreadsheet></office:body></office:document-content>"""
+
+
+def string(text: str) -> str:
+    return f'<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
+
+
+def number(kind: str, value: float, text: str, repeated: int = 1) -> str:
+    return (
+        f'<table:table-cell office:value-type="{kind}" office:value="{value}" '
+        f'table:number-columns-repeated="{repeated}"><text:p>{text}</text:p></table:table-cell>'
+    )
+
+
+def ods(path: Path) -> Path:
+    euros = number("currency", 1234.5, "1 234,50 €", repeated=2)
+    share, none, three = number("percentage", 0.125, "12,5 %"), number("float", 7, ""), number("float", 3, "3")
+    content = ODS.format(
+        header=string("Item") + string("Share") + string("Price") + string("Was"),
+        laser=string("Laser") + number("percentage", 0.25, "25 %") + euros,
+        mirror=string("Mirror") + share + none + three,
+    )
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr("mimetype", SPREADSHEET)
+        entries = "".join(
+            f'<manifest:file-entry manifest:full-path="{name}" manifest:media-type="{kind}"/>'
+            for name, kind in (("/", SPREADSHEET), ("content.xml", "text/xml"))
+        )
+        space = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
+        manifest = f'<manifest:manifest xmlns:manifest="{space}" manifest:version="1.3">{entries}</manifest:manifest>'
+        package.writestr("META-INF/manifest.xml", manifest)
+        package.writestr("content.xml", content)
+    return path
+
+
+def texts(path: Path) -> list[str]:
+    blocks: list[Block] = []
+    limits = Limits()
+    WorkbookParser().inspect(path, limits)
+    WorkbookParser().parse(path, BlockWriter(blocks.append, limits), limits)
+    assert_spans_exact(blocks)
+    return [block.text for block in blocks]
+
+
+def test_xls() -> None:
+    assert texts(XLS) == [
+        "Item: Laser; Share: 25%; Price: $1,234.50; Stock: 9,335; Plain: 1.5",
+        "Item: Mirror; Share: 12.5%; Price: 3.00 EUR; Stock: 12; Plain: 7",
+    ]
+
+
+def test_ods(tmp_path: Path) -> None:
+    mirror = "Item: Mirror; Share: 12,5 %; Price: 7; Was: 3"
+    assert texts(ods(tmp_path / "a.ods")) == [
+        "Item: Laser; Share: 25 %; Price: 1 234,50 €; Was: 1 234,50 €", mirror, mirror,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("cut", [600, 2000, 4000])
+def test_a_damaged_workbook_has_its_plain_values_at_least(tmp_path: Path, cut: int) -> None:
+    data = XLS.read_bytes()
+    damaged = tmp_path / "a.xls"
+    damaged.write_bytes(data[:cut] + bytes(64) + data[cut + 64 :])
+    assert shown_numbers(damaged).of_sheet("Prices") is not None
+    assert shown_numbers(damaged).of_sheet("no such sheet") == {}
