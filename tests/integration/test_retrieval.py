@@ -169,6 +169,15 @@ async def test_private_collections_are_their_owners(library: Library) -> None:
     assert texts(await retrieve(library, "alpha", scope=Scope(tenant_id="t2", user_id="owner"))) == []
 
 
+async def test_of_two_revisions_that_nobody_hides_the_one_that_was_there_first_is_found(library: Library) -> None:
+    shelf = await library.add_collection("handbook")
+    await library.add(shelf, chunks_of(HANDBOOK, revision=2))
+    await library.add(shelf, chunks_of([f"{text} As amended." for text in HANDBOOK], revision=3))
+    await library.add(shelf, chunks_of(["Another document about bolts."], document_id="d2", revision=7))
+    found = await retrieve(library, "Which bolts are counted every Friday?", settings=RetrievalSettings(limit=20))
+    assert {(s.chunk.document_id, s.chunk.revision) for s in found.chunks} == {("d1", 2), ("d2", 7)}
+
+
 async def test_expired_and_hidden_are_never_returned(library: Library) -> None:
     shelf = await library.add_collection("c")
     await library.add(shelf, chunks_of(["alpha expired"], "d1", expires=NOW - 1))

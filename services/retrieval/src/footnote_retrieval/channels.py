@@ -82,6 +82,7 @@ class Channels:
         if findings.lexical_failed and (findings.dense_failed or not plan.dense):
             detail = findings.degradations[-1].detail
             findings.degradations = [degradation("STORE_UNAVAILABLE", "No documents could be searched.", detail)]
+        _keep_one_revision(findings.candidates)
         return findings
 
     async def _dense(self, plan: Plan, findings: Findings, clock: Clock) -> None:
@@ -211,6 +212,28 @@ class Channels:
         for candidate in findings.candidates.values():
             candidate.dense = lowest_cosine if candidate.dense is None else candidate.dense
             candidate.lexical = lowest_share if candidate.lexical is None else candidate.lexical
+
+
+def _keep_one_revision(candidates: dict[str, Candidate]) -> None:
+    """Leave out the chunks of a revision whose writing began after the search had been told what to hide.
+
+    Revisions are announced a moment before their first row is written, so only a search that takes longer sees two of
+    a document: the lower is the one that was current.
+    """
+    current: dict[tuple[str, str], int] = {}
+    for candidate in candidates.values():
+        document, number = _revision(candidate)
+        current[document] = min(number, current.get(document, number))
+    for chunk_id, candidate in list(candidates.items()):
+        document, number = _revision(candidate)
+        if number > current[document]:
+            del candidates[chunk_id]
+
+
+def _revision(candidate: Candidate) -> tuple[tuple[str, str], int]:
+    """Return what tells a document's rows in one collection from others, and the number of their revision."""
+    hit = candidate.hit
+    return (hit.collection_key, hit.chunk.document_id), hit.chunk.revision
 
 
 def _fits(candidate: Candidate, query: NDArray[np.float32]) -> bool:
