@@ -76,6 +76,13 @@ async def test_both_channels_find_their_best_first(store: VectorStore) -> None:
     assert await store.search_lexical(space, "nothingofthekind", scope(), 3) == []
 
 
+async def test_a_space_that_never_held_a_row_finds_nothing(store: VectorStore) -> None:
+    space = await store.ensure_space(24)
+    assert await store.search_lexical(space, "bolt", scope(), 5, vectors=True) == []
+    assert await store.search_dense(space, np.ones(24, dtype=np.float32), scope(), 5) == []
+    assert await store.query(space, scope(), 5) == []
+
+
 async def test_lexical_hits_bring_their_vectors_where_wanted(store: VectorStore) -> None:
     space = await store.ensure_space(DIMENSIONS)
     chunks = [make_chunk(f"bolt number{i}", ordinal=i, expires=NOW + 60) for i in range(5)]

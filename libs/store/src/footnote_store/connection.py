@@ -130,6 +130,9 @@ class Connection:
             # Made again by whoever writes next; a reader sees an empty store.
             self._spaces.clear()
             return SpaceMissing("the vector store does not have this collection")
+        if operation == "search" and "invalid sparse row" in lowered:
+            # The embedded engine has no statistics for BM25 before the first row.
+            return SpaceMissing("the vector store holds no text yet")
         return _unavailable(
             f"the vector store failed at {operation}: {text.splitlines()[0][:200] if text else error.code}"
         )
