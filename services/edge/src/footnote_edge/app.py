@@ -63,7 +63,7 @@ async def build(runtime: Runtime) -> App:
         traces=Traces(stages, TelemetryServicer()),
         version=_version(),
     )
-    reconciler = Reconciler(stages, jobs, settings)
+    reconciler = Reconciler(stages, jobs, chores, settings)
     backlog = Backlog(stages, jobs, settings)
     web = Web(runtime, settings, parts.version)
     return App(
