@@ -180,10 +180,22 @@ async def reindex(
     request = ReindexDocumentsRequest(document_ids=document_ids or (), collection=collection, failed_only=failed)
     response: ReindexDocumentsResponse = await session.call(session.stub.ReindexDocuments, request)
     documents = list(response.documents)
+    if response.unfinished and not session.as_json:
+        session.out.print(f"{plural(response.begun, 'document')} begun, the others follow in the background.")
+        if wait:
+            await follow_collection(session, collection, until_idle=True)
+        return
     if wait:
         documents = await asyncio.gather(*(follow_document(session, document.id) for document in documents))
     if session.as_json:
-        print_json({"documents": [as_dict(document) for document in documents], "skipped": response.skipped})
+        print_json(
+            {
+                "documents": [as_dict(document) for document in documents],
+                "skipped": response.skipped,
+                "begun": response.begun,
+                "unfinished": response.unfinished,
+            }
+        )
     elif documents:
         session.out.print(tables.documents(documents, await collection_names(session)))
     else:
