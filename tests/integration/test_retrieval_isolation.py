@@ -43,7 +43,7 @@ async def library(uri: str) -> AsyncIterator[Library]:
                     make_chunk(
                         " ".join(rng.choices(WORDS, k=8)), document_id=f"t{tenant}c{number}d{i // 2}", ordinal=i % 2,
                         tenant_id=f"t{tenant}", owner_id=shelf.collection.owner_id, filename=f"{rng.choice(WORDS)}.md",
-                        metadata={"k": rng.randrange(3), "tenant_id": "t0"}, revision=1 + i % 2,
+                        metadata={"k": rng.randrange(3), "tenant_id": "t0"}, revision=1 + i // 2 % 2,
                     )
                     for i in range(CHUNKS)
                 ]))  # fmt: skip
