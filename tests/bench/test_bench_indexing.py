@@ -7,6 +7,7 @@ gRPC, cutting, terms, tokens, cache, rows, ledger. The bare engine gets the very
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import time
 from collections import deque
@@ -214,6 +215,8 @@ async def test_against_the_bare_engine(tmp_path: Path, zero_cost: None) -> None:
         share = CHUNKS // ROUNDS
         # In turns, so that whatever else this machine does weighs on both alike.
         async with service(uri, "zero") as zero:
+            gc.collect()
+            gc.freeze()  # as the launcher does when the services stand
             for turn in range(ROUNDS):
                 await zero.index(turn * share, share)
                 for bare in (inserted, upserted):

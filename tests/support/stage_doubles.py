@@ -282,6 +282,9 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         self.world.changed.set()
         return idx.DeleteMessagesResponse(count=gone)
 
+    async def ListDamagedDocuments(self, request: Any, context: Any) -> idx.ListDamagedDocumentsResponse:
+        return idx.ListDamagedDocumentsResponse()
+
     async def ListProviders(self, request: Any, context: Any) -> idx.ListProvidersResponse:
         return idx.ListProvidersResponse(
             providers=[

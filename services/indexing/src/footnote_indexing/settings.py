@@ -17,7 +17,6 @@ class Settings(BaseSettings):
     store_batch: int = Field(default=100, ge=1, le=1000)
     store_in_flight: int = Field(default=4, ge=1, le=32)
     store_attempts: int = Field(default=3, ge=1, le=10)
-    max_message_batch: int = Field(default=100, ge=1)
     purge_grace: float = Field(default=10.0, ge=0)
     """How long a replaced revision stays in the store, for searches that began before the switch."""
     headstart: float = Field(default=0.25, ge=0)
