@@ -98,15 +98,6 @@ async def at_work(running: Deployment) -> "collections.Counter[bool]":
                 return count
 
 
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    """A PostgreSQL server of this module's own."""
-    if (reason := postgres.why_not()) is not None:
-        pytest.skip(reason)
-    with postgres.server() as url:
-        yield url
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 async def running(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Deployment]:
     """All in one process, with its engine; every ledger in SQLite or in PostgreSQL."""

@@ -21,14 +21,6 @@ from support.edge_client import EdgeClient
 from support.stage_doubles import World, serve_doubles
 
 
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    if (reason := postgres.why_not()) is not None:
-        pytest.skip(reason)
-    with postgres.server() as url:
-        yield url
-
-
 @pytest.fixture(params=["sqlite", "postgres"], autouse=True)
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")

@@ -28,14 +28,6 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    if (reason := postgres.why_not()) is not None:
-        pytest.skip(reason)
-    with postgres.server() as url:
-        yield url
-
-
 @pytest.fixture
 async def database(request: pytest.FixtureRequest) -> str:
     """URL of an empty database; of SQLite in the data folder unless a test asks for another."""

@@ -39,14 +39,6 @@ TEXT = b"Handbook\n========\n\nHolidays are 30 days a year.\n\nThe office opens 
 
 
 @pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    if (reason := postgres.why_not()) is not None:
-        pytest.skip(reason)
-    with postgres.server() as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
 def s3_endpoint() -> Iterator[str]:
     if object_store.program() is None:
         pytest.skip("moto's S3 server is not installed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +12,6 @@ from footnote_kit.errors import Aborted, FailedPrecondition
 from support import postgres
 
 PAIR = [("c", 1)]
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    if (reason := postgres.why_not()) is not None:
-        pytest.skip(reason)
-    with postgres.server() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
