@@ -83,8 +83,11 @@ async def test_add_documents_with_invalid_embedding_format(door: Door, kb: str, 
     assert "Invalid embedding format" in await refusal(door, kb, [{"text": "a", "embedding": embedding}])
 
 
-async def test_add_documents_with_mismatched_embedding_dimensions(door: Door, kb: str) -> None:
-    documents = [{"text": "a", "embedding": [1, 2, 3]}, {"text": "b", "embedding": [1, 2]}]
+@pytest.mark.parametrize("lengths", [(3, 2), (2,)], ids=["with one another", "with the collection's"])
+async def test_add_documents_with_mismatched_embedding_dimensions(
+    door: Door, kb: str, lengths: tuple[int, ...]
+) -> None:
+    documents = [{"text": "a", "embedding": [1.0] * length} for length in lengths]
     assert "dimension mismatch" in await refusal(door, kb, documents)
 
 
