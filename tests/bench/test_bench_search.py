@@ -21,7 +21,7 @@ from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
 from footnote_kit.testing import SCOPE
 from footnote_providers.registry import acreate
-from footnote_store.filters import scope_expr
+from footnote_store.filters import RowScope
 from footnote_store.rows import MessageRow, Row
 from footnote_text.lexical import lexical_text
 from rich.console import Console
@@ -104,18 +104,18 @@ async def test_search_latency_by_size(uri: str) -> None:
         for size in SIZES:
             await fill(library, shelf, loaded, size)
             loaded = size
-            expr = scope_expr("t", [shelf.key], [], time.time())
+            scope = RowScope("t", (shelf.key,), (), time.time())
 
-            async def bare_dense(index: int, expr: str = expr) -> float:
-                await library.store.search_dense(shelf.space, vectors[index % ROUNDS], expr, 10)
+            async def bare_dense(index: int, scope: RowScope = scope) -> float:
+                await library.store.search_dense(shelf.space, vectors[index % ROUNDS], scope, 10)
                 return 0.0
 
-            async def bare_lexical(index: int, expr: str = expr) -> float:
-                await library.store.search_lexical(shelf.space, lexical_text(queries[index % ROUNDS], "en"), expr, 10)
+            async def bare_lexical(index: int, scope: RowScope = scope) -> float:
+                await library.store.search_lexical(shelf.space, lexical_text(queries[index % ROUNDS], "en"), scope, 10)
                 return 0.0
 
-            async def bare_both(index: int, expr: str = expr) -> float:
-                await asyncio.gather(bare_dense(index, expr), bare_lexical(index, expr))
+            async def bare_both(index: int, scope: RowScope = scope) -> float:
+                await asyncio.gather(bare_dense(index, scope), bare_lexical(index, scope))
                 return 0.0
 
             async def through(index: int, strategy: SearchStrategy.ValueType) -> float:

@@ -12,7 +12,7 @@ from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.types.v1 import document_pb2
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError
-from footnote_store.filters import scope_expr
+from footnote_store.filters import RowScope
 from footnote_store.store import VectorStore
 from google.protobuf import timestamp_pb2
 from support.blocks import article, text_of
@@ -72,7 +72,7 @@ async def test_nothing_is_missing_and_nothing_doubled_after_kill_and_restart(uri
         async with open_channel(process.address, peer="indexing") as channel:
             client = Client(channel)
             [item] = (await client.resolve("killed")).collections
-            expr = scope_expr("t", [item.collection_key], item.hidden_revisions, time.time())
+            expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
             assert await store.count(item.space, expr) == 0, "a half-written revision can be seen"
             assert await store.count(item.space, f'collection_key == "{item.collection_key}"') > 0
             results = await asyncio.gather(
@@ -84,7 +84,7 @@ async def test_nothing_is_missing_and_nothing_doubled_after_kill_and_restart(uri
             assert all(r.chunks_stored == r.chunks_expected > 0 for r in results)
             assert sum(r.embedded + r.cache_hits for r in results) < sum(r.chunks_stored for r in results)
             [item] = (await client.resolve("killed")).collections
-            expr = scope_expr("t", [item.collection_key], item.hidden_revisions, time.time())
+            expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
             chunks = await store.query(item.space, expr, 10_000)
             assert len(chunks) == sum(r.chunks_stored for r in results)
             assert len({chunk.id for chunk in chunks}) == len(chunks)

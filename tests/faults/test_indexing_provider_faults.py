@@ -10,7 +10,7 @@ import pytest
 from footnote_indexing.app import build
 from footnote_kit.errors import Unavailable
 from footnote_kit.testing import serve_app
-from footnote_store.filters import scope_expr
+from footnote_store.filters import RowScope
 from footnote_store.store import VectorStore
 from support import model_server as ms
 from support.blocks import article
@@ -46,7 +46,7 @@ async def stored(client: Client, uri: str, name: str) -> dict[str, list[float]]:
     """Vector by text of all that a search would see."""
     [item] = (await client.resolve(name)).collections
     store = VectorStore(uri)
-    expr = scope_expr("t", [item.collection_key], item.hidden_revisions, time.time())
+    expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
     chunks = await store.query(item.space, expr, 10_000)
     vectors = await store.vectors(item.space, [chunk.id for chunk in chunks])
     await store.close()

@@ -13,7 +13,7 @@ from footnote_indexing.app import build
 from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from footnote_providers.builtin import embed
-from footnote_store.filters import scope_expr
+from footnote_store.filters import RowScope
 from footnote_store.store import VectorStore
 from google.protobuf import duration_pb2, json_format, struct_pb2, timestamp_pb2
 from support import postgres
@@ -58,7 +58,7 @@ async def store(uri: str) -> AsyncIterator[VectorStore]:
 async def visible(client: Client, store: VectorStore, name: str) -> list[str]:
     """Texts that a search would see, in reading order."""
     [item] = (await client.resolve(name)).collections
-    expr = scope_expr("t", [item.collection_key], item.hidden_revisions, time.time())
+    expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
     return [chunk.text for chunk in await store.query(item.space, expr, 10_000)]
 
 
@@ -71,7 +71,7 @@ async def test_a_document_becomes_searchable_with_exact_places(client: Client, s
     assert result.processing_strategy == "HEADING_SECTION: 5 headings"
     [item] = (await client.resolve("exact")).collections
     assert list(item.languages) == ["en"]
-    expr = scope_expr("t", [item.collection_key], item.hidden_revisions, time.time())
+    expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
     chunks = await store.query(item.space, expr, 1000)
     text = text_of(blocks)
     assert len(chunks) == result.chunks_stored
@@ -215,7 +215,7 @@ async def test_deleting_a_collection_removes_everything(client: Client, store: V
     assert (response.collection_id, response.chunks_deleted) == (collection.id, result.chunks_stored)
     with pytest.raises(NotFound, match="Collection 'doomed' not found"):
         await client.get("doomed")
-    assert await store.count("chunks_384", f'collection_key == "{collection.id}:1"') == 0
+    assert await store.count("chunks_l2_384", f'collection_key == "{collection.id}:1"') == 0
     await client.create("doomed")
 
 
@@ -471,7 +471,9 @@ async def test_expired_chunks_are_never_returned_and_go_by_themselves(
     seen_before = seen_after = 0
     while time.time() < expires + 1.0:
         asked = time.time()
-        texts = await store.query(item.space, scope_expr("t", [item.collection_key], item.hidden_revisions, asked), 100)
+        texts = await store.query(
+            item.space, RowScope("t", [item.collection_key], item.hidden_revisions, asked).rows(), 100
+        )
         if asked < expires:
             seen_before += len(texts)
         else:
@@ -507,7 +509,7 @@ async def test_searches_during_a_reindex_see_every_text_once(client: Client, sto
         nonlocal rounds
         while not done.is_set():
             [item] = (await client.resolve("reindex")).collections
-            expr = scope_expr("t", [item.collection_key], item.hidden_revisions, time.time())
+            expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
             chunks = await store.query(item.space, expr, 10_000)
             spans: dict[str, set[int]] = {}
             for chunk in chunks:
@@ -554,7 +556,7 @@ async def test_a_change_of_model_moves_the_collection_at_the_end_and_can_be_take
         await client.index(collection.id, document_id, blocks, revision=2)
         assert len({text.split(" ")[0] for text in await visible(client, store, "model")}) >= 3
     [moved] = (await client.resolve("model")).collections
-    assert (moved.space, moved.collection_key) == ("chunks_256", f"{collection.id}:2")
+    assert (moved.space, moved.collection_key) == ("chunks_l2_256", f"{collection.id}:2")
     assert (await client.get("model")).document_count == 3
     total = len(await visible(client, store, "model"))
     back = collection_pb2.Collection(id=collection.id, settings={"embedding": {"dimensions": 384}})
@@ -596,16 +598,16 @@ async def test_a_document_that_a_change_of_model_overtakes_is_sent_back_and_not_
     await update(client, changed, "settings.embedding.dimensions")
     if others_first:
         await client.index(collection.id, "other", article(seed="Other"), revision=2)
-        assert (await client.resolve("overtaken")).collections[0].space == "chunks_256"
+        assert (await client.resolve("overtaken")).collections[0].space == "chunks_l2_256"
     moved.set()
     with pytest.raises(Unavailable, match="move to another model"):
         await indexing
     again = await client.index(collection.id, "slow", article(seed="Slow"))
     assert again.chunks_stored == again.chunks_expected
     if not others_first:
-        assert (await client.resolve("overtaken")).collections[0].space == "chunks_384"
+        assert (await client.resolve("overtaken")).collections[0].space == "chunks_l2_384"
         await client.index(collection.id, "other", article(seed="Other"), revision=2)
-    assert (await client.resolve("overtaken")).collections[0].space == "chunks_256"
+    assert (await client.resolve("overtaken")).collections[0].space == "chunks_l2_256"
     texts = await visible(client, store, "overtaken")
     assert len(texts) == len(set(texts)) == 2 * again.chunks_stored
 
@@ -639,7 +641,7 @@ async def test_a_document_deleted_while_it_is_indexed_stays_deleted(client: Clie
     with pytest.raises(Aborted, match="deleted or replaced"):
         await indexing
     assert await visible(client, store, "race") == []
-    assert await store.count("chunks_384", f'collection_key == "{collection.id}:1"') == 0
+    assert await store.count("chunks_l2_384", f'collection_key == "{collection.id}:1"') == 0
 
 
 @on_every_database

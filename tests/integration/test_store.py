@@ -18,7 +18,7 @@ from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole
 from footnote.types.v1.chunk_pb2 import ChunkLevel
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, Unavailable
 from footnote_store.engine import EmbeddedEngine
-from footnote_store.filters import scope_expr
+from footnote_store.filters import RowScope
 from footnote_store.rows import MessageRow
 from footnote_store.store import VectorStore
 from footnote_text.lexical import lexical_text
@@ -43,13 +43,13 @@ async def store(uri: str) -> AsyncIterator[VectorStore]:
     await store.close()
 
 
-def scope(tenant: str = "t", keys: tuple[str, ...] = ("c1:1",), hidden: tuple[str, ...] = ()) -> str:
-    return scope_expr(tenant, keys, hidden, NOW)
+def scope(tenant: str = "t", keys: tuple[str, ...] = ("c1:1",), hidden: tuple[str, ...] = ()) -> RowScope:
+    return RowScope(tenant, keys, hidden, NOW)
 
 
 async def test_a_chunk_comes_back_as_it_was_written(store: VectorStore) -> None:
     space = await store.ensure_space(DIMENSIONS)
-    assert space == f"chunks_{DIMENSIONS}"
+    assert space == f"chunks_l2_{DIMENSIONS}"
     chunk = make_chunk(
         'He said "50 % off"\nback\\slash 中文 🙂',
         tags=["a b"],
@@ -59,7 +59,7 @@ async def test_a_chunk_comes_back_as_it_was_written(store: VectorStore) -> None:
     chunk.locator.page.page = 3
     chunk.anchors.add().span.end = 4
     assert await store.upsert(space, [make_row(chunk)]) == 1
-    assert await store.query(space, scope(), 10) == [chunk]
+    assert await store.query(space, scope().rows(), 10) == [chunk]
 
 
 async def test_both_channels_find_their_best_first(store: VectorStore) -> None:
@@ -80,7 +80,7 @@ async def test_a_space_that_never_held_a_row_finds_nothing(store: VectorStore) -
     space = await store.ensure_space(24)
     assert await store.search_lexical(space, "bolt", scope(), 5, vectors=True) == []
     assert await store.search_dense(space, np.ones(24, dtype=np.float32), scope(), 5) == []
-    assert await store.query(space, scope(), 5) == []
+    assert await store.query(space, scope().rows(), 5) == []
 
 
 async def test_lexical_hits_bring_their_vectors_where_wanted(store: VectorStore) -> None:
@@ -100,7 +100,7 @@ async def test_writing_again_replaces(store: VectorStore) -> None:
     rows = [make_row(make_chunk(f"text {i}", ordinal=i)) for i in range(20)]
     await store.upsert(space, rows)
     await store.upsert(space, rows)
-    assert await store.count(space, scope()) == 20
+    assert await store.count(space, scope().rows()) == 20
 
 
 async def test_scope_hides_tenants_collections_revisions_and_the_expired(store: VectorStore) -> None:
@@ -114,13 +114,16 @@ async def test_scope_hides_tenants_collections_revisions_and_the_expired(store: 
         make_row(make_chunk("expires later alpha", document_id="f", expires=NOW + 0.001)),
     ]
     await store.upsert(space, rows)
-    expr = scope(hidden=("d:2",))
+    hidden = scope(hidden=("d:2",))
     expected = {"mine alpha", "expires later alpha"}
-    assert {chunk.text for chunk in await store.query(space, expr, 10)} == expected
-    assert {hit.chunk.text for hit in await store.search_lexical(space, "alpha", expr, 10)} == expected
-    assert {hit.chunk.text for hit in await store.search_dense(space, vector_of("x"), expr, 10)} == expected
-    assert await store.count(space, scope_expr("", ["c1:1"], [], NOW)) == 0
-    assert await store.count(space, scope_expr("t", [], [], NOW)) == 0
+    assert {chunk.text for chunk in await store.query(space, hidden.rows(), 10)} == expected
+    assert {hit.chunk.text for hit in await store.search_lexical(space, "alpha", hidden, 10)} == expected
+    assert {hit.chunk.text for hit in await store.search_dense(space, vector_of("x"), hidden, 10)} == expected
+    assert await store.count(space, scope(tenant="").rows()) == 0
+    assert await store.count(space, scope(keys=()).rows()) == 0
+    for nobody in (scope(tenant=""), scope(keys=()), scope(tenant="c1:1", keys=("t",))):
+        assert await store.search_lexical(space, "alpha", nobody, 10) == []
+        assert await store.search_dense(space, vector_of("x"), nobody, 10) == []
 
 
 async def test_parents_are_stored_and_never_found(store: VectorStore) -> None:
@@ -130,7 +133,7 @@ async def test_parents_are_stored_and_never_found(store: VectorStore) -> None:
     await store.upsert(space, [make_row(parent), make_row(child)])
     assert [hit.chunk.id for hit in await store.search_lexical(space, "alpha", scope(), 9)] == [child.id]
     assert [hit.chunk.id for hit in await store.search_dense(space, vector_of("x"), scope(), 9)] == [child.id]
-    assert len(await store.query(space, scope(), 9)) == 2
+    assert len(await store.query(space, scope().rows(), 9)) == 2
 
 
 async def test_query_pages_in_reading_order(store: VectorStore) -> None:
@@ -138,7 +141,7 @@ async def test_query_pages_in_reading_order(store: VectorStore) -> None:
     order = [7, 3, 11, 0, 5, 1, 9, 2, 4, 6, 8, 10]
     for ordinal in order:
         await store.upsert(space, [make_row(make_chunk(f"part {ordinal}", ordinal=ordinal))])
-    pages = [await store.query(space, scope(), 5, offset) for offset in (0, 5, 10, 15)]
+    pages = [await store.query(space, scope().rows(), 5, offset) for offset in (0, 5, 10, 15)]
     assert [[chunk.ordinal for chunk in page] for page in pages] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11], []]
 
 
@@ -148,7 +151,7 @@ async def test_delete_by_filter_counts(store: VectorStore) -> None:
     await store.upsert(space, rows)
     assert await store.delete(space, 'document_id == "a"') == 5
     assert await store.delete(space, 'document_id == "a"') == 0
-    assert await store.count(space, scope()) == 5
+    assert await store.count(space, scope().rows()) == 5
 
 
 async def test_wrong_dimension_and_oversized_text_are_clear_errors(store: VectorStore) -> None:
@@ -184,13 +187,13 @@ async def test_messages_are_found_only_by_their_user(store: VectorStore) -> None
 
 
 async def test_a_space_never_written_to_is_empty(store: VectorStore) -> None:
-    assert await store.query("chunks_77", scope(), 5) == []
-    assert await store.search_dense("chunks_77", [0.5] * 77, scope(), 5) == []
-    assert await store.search_lexical("chunks_77", "x", scope(), 5) == []
+    assert await store.query("chunks_l2_77", scope().rows(), 5) == []
+    assert await store.search_dense("chunks_l2_77", [0.5] * 77, scope(), 5) == []
+    assert await store.search_lexical("chunks_l2_77", "x", scope(), 5) == []
     assert await store.search_messages("messages_77", [0.5] * 77, "t", "u", 5) == []
-    assert await store.filenames("chunks_77", scope(), 5) == {}
-    assert await store.count("chunks_77", scope()) == 0
-    assert await store.delete("chunks_77", scope()) == 0
+    assert await store.filenames("chunks_l2_77", scope().rows(), 5) == {}
+    assert await store.count("chunks_l2_77", scope().rows()) == 0
+    assert await store.delete("chunks_l2_77", scope().rows()) == 0
 
 
 async def test_health(store: VectorStore) -> None:
@@ -198,7 +201,7 @@ async def test_health(store: VectorStore) -> None:
     health = await store.health()
     assert health["healthy"]
     assert health["engine"] == "embedded"
-    assert f"chunks_{DIMENSIONS}" in health["rows"]
+    assert f"chunks_l2_{DIMENSIONS}" in health["rows"]
 
 
 async def test_absent_store_is_unavailable_before_pymilvus_would_give_up() -> None:
@@ -224,7 +227,7 @@ async def test_crash_is_survived_at_the_same_address_without_loss(tmp_path: Path
         async with asyncio.timeout(90):
             while True:
                 try:
-                    count = await store.count(space, scope(), timeout=5.0)
+                    count = await store.count(space, scope().rows(), timeout=5.0)
                     break
                 except Unavailable:
                     await asyncio.sleep(0.05)

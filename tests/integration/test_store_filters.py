@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from footnote_store.filters import compile_expr, conjunction, evaluate, parse_where, scope_expr
+from footnote_store.filters import RowScope, compile_expr, conjunction, evaluate, parse_where
 from footnote_store.store import VectorStore
 from support.chunks import DIMENSIONS, make_chunk, make_row
 from support.engine import running_engine
@@ -122,7 +122,7 @@ async def test_compiled_filters_mean_what_python_says(store: VectorStore, seed: 
         chunks.append(chunk)
     foreign = [make_chunk("not yours", document_id=f"d{i}", ordinal=900 + i, tenant_id="other") for i in range(40)]
     await store.upsert(space, [make_row(chunk) for chunk in chunks + foreign])
-    scope = scope_expr(tenant, ["c1:1"], [], NOW)
+    scope = RowScope(tenant, ["c1:1"], [], NOW).rows()
     matched = 0
     for _ in range(250):
         where = json.dumps(_where(rng))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel
-from footnote_store.rows import Row, chunk_id
+from footnote_store.rows import Hit, Row, chunk_id, encode_chunk
 from footnote_text.lexical import lexical_text
 
 DIMENSIONS = 8
@@ -64,3 +64,14 @@ def make_row(chunk: Chunk, *, key: str = "", vector: Sequence[float] | None = No
         vector=None if parent else (vector if vector is not None else vector_of(chunk.text)),
         lexical_text=lexical_text(chunk.text, chunk.language),
     )
+
+
+def make_hit(chunk: Chunk, score: float = 0.0, *, key: str = "") -> Hit:
+    """The hit that a search would bring of a chunk."""
+    row = make_row(chunk, key=key)
+    stored = encode_chunk(row, DIMENSIONS)
+    return Hit(
+        id=chunk.id, text=chunk.text, extra=stored["extra"], tenant_id=chunk.tenant_id,
+        collection_key=row.collection_key, revision_key=stored["revision_key"], created_at=stored["created_at"],
+        expires_at=stored["expires_at"], lexical_text=row.lexical_text, score=score,
+    )  # fmt: skip

@@ -3,10 +3,9 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_retrieval import adjust
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate, Group
-from footnote_retrieval.proximity import MOST, STRENGTH, proximity
-from footnote_store.rows import Hit
+from footnote_retrieval.proximity import MOST, STRENGTH, Proximity
 from footnote_text.lexical import lexical_text, terms
-from support.chunks import make_chunk
+from support.chunks import make_chunk, make_hit
 
 GROUP = Group("chunks_8", EmbeddingSettings(), (), "t")
 NOW = 1_800_000_000.0
@@ -15,7 +14,7 @@ DAY = 86_400
 
 def candidate(text: str, score: float, document_id: str = "d", age_days: float = 0.0, ordinal: int = 0) -> Candidate:
     chunk = make_chunk(text, document_id=document_id, ordinal=ordinal, created=int(NOW - age_days * DAY))
-    return Candidate(Hit(chunk, 0.0, "c1:1", f"{document_id}:1", lexical_text(text, "en")), GROUP, score=score)
+    return Candidate(make_hit(chunk), GROUP, score=score)
 
 
 def test_newer_passes_older_of_nearly_equal_score_only() -> None:
@@ -77,10 +76,10 @@ def test_both_named_files_are_among_the_first() -> None:
 
 
 def test_words_together_count_more_than_words_apart() -> None:
-    query = terms("safety stock of bolts", "en")
-    together = proximity(query, terms("the safety stock of bolts is 150", "en"))
-    apart = proximity(query, terms("bolts are kept for safety in a shed far from the other and older stock", "en"))
-    assert MOST >= together > apart > proximity(query, terms("parental leave", "en")) == 0.0
+    proximity = Proximity(terms("safety stock of bolts", "en"))
+    together = proximity(lexical_text("the safety stock of bolts is 150", "en"))
+    apart = proximity(lexical_text("bolts are kept for safety in a shed far from the other and older stock", "en"))
+    assert MOST >= together > apart > proximity(lexical_text("parental leave", "en")) == 0.0
 
 
 def test_proximity_keeps_scores_in_range_and_says_so() -> None:

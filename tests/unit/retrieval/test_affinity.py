@@ -1,9 +1,9 @@
 import pytest
-from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_retrieval.affinity import affinities, apply_affinity
 from footnote_retrieval.files import FileNames
 from footnote_retrieval.model import Candidate, Group
-from footnote_store.rows import Hit
+from support.chunks import make_chunk, make_hit
 
 FILINGS = {
     "b18": "BOEING_2018_10K.pdf",
@@ -61,9 +61,9 @@ def test_accents_and_case_do_not_matter() -> None:
 
 
 def test_scores_lean_to_the_document_and_stay_within_bounds() -> None:
-    group = Group(space="s", embedding=None, members=(), tenant_id="t")  # type: ignore[arg-type]
+    group = Group(space="s", embedding=EmbeddingSettings(), members=(), tenant_id="t")
     near, far = (
-        Candidate(hit=Hit(Chunk(id=name, document_id=name), score, "k", "r"), group=group, score=score)
+        Candidate(hit=make_hit(make_chunk("x", document_id=name), score), group=group, score=score)
         for name, score in (("a", 0.9), ("b", 1.0))
     )
     apply_affinity([near, far], {"a": 1.0}, 0.3)

@@ -3,7 +3,9 @@ from typing import Any
 
 import pytest
 from footnote_kit.errors import InvalidArgument
-from footnote_store.filters import ALL, any_of, both, compile_expr, evaluate, parse_where, scope_expr
+from footnote_store.compiler import FALSE
+from footnote_store.filters import ALL, RowScope, any_of, both, compile_expr, evaluate, parse_where
+from footnote_store.scope import search_key
 from support.chunks import make_chunk
 
 CHUNK = make_chunk(
@@ -112,8 +114,25 @@ def test_any_of_and_both() -> None:
 
 
 def test_scope_names_everything_and_escapes() -> None:
-    expr = scope_expr('t"x', ["c:1", "c:2"], ["d:1"], 2.0)
-    assert expr == (
+    scope = RowScope('t"x', ("c:1", "c:2"), ("d:1",), 2.0)
+    assert scope.rows() == (
         'tenant_id == "t\\"x" and collection_key in ["c:1", "c:2"] and revision_key not in ["d:1"] '
         "and expires_at > 2000"
     )
+    keys = [search_key('t"x', "c:1"), search_key('t"x', "c:2")]
+    found = f'search_key in {keys} and revision_key not in ["d:1"] and expires_at > 2000'
+    assert scope.searched(by_tenant=False) == found
+    assert scope.searched(by_tenant=True) == 'tenant_id == "t\\"x" and ' + found
+
+
+def test_nothing_is_in_reach_without_tenant_or_collection() -> None:
+    for scope in (RowScope("", ("c:1",), (), 2.0), RowScope("t", (), (), 2.0)):
+        assert scope.rows() == scope.searched(by_tenant=False) == scope.searched(by_tenant=True) == FALSE
+
+
+def test_search_keys_tell_collections_and_tenants_apart() -> None:
+    names = [("t", "c:1"), ("tc", ":1"), ("t2", "c:1"), ("t", "c:2"), ("", "tc:1"), ("1", "0:tc:1")]
+    keys = {search_key(*name) for name in names}
+    assert len(keys) == len(names)
+    assert all(0 < key < 2**63 for key in keys)
+    assert search_key("t", "c:1") == search_key("t", "c:1")

@@ -14,22 +14,24 @@ from numpy.typing import NDArray
 from pymilvus import AsyncMilvusClient
 from pymilvus.client.prepare import Prepare
 from pymilvus.client.utils import check_status
-from pymilvus.grpc_gen.milvus_pb2 import QueryResults, SearchResults
+from pymilvus.grpc_gen.common_pb2 import DslType, PlaceholderGroup, PlaceholderType
+from pymilvus.grpc_gen.milvus_pb2 import QueryResults, SearchRequest, SearchResults
 from pymilvus.grpc_gen.schema_pb2 import FieldData
 
-from footnote_store.rows import Hit, Vector, decode_chunk
+from footnote_store.rows import Hit
 
 Columns = Mapping[str, Sequence[Any]]
+_HIT_COLUMNS = (
+    "id", "text", "extra", "tenant_id", "collection_key", "revision_key", "created_at", "expires_at", "lexical_text",
+)  # fmt: skip
 
 
 async def search(
-    client: AsyncMilvusClient, space: str, field: str, query: Vector | str, expr: str, limit: int,
+    client: AsyncMilvusClient, space: str, field: str, query: NDArray[np.float32] | str, expr: str, limit: int,
     output: Sequence[str], timeout: float,
 ) -> tuple[Columns, Sequence[float]]:  # fmt: skip
     """Search one vector column; returns the columns, the ids among them, and the engine's scores, best first."""
-    request = Prepare.search_requests_with_expr(
-        space, field, {}, limit, data=[query], expr=expr, output_fields=list(output)
-    )
+    request = search_request(space, field, query, expr, limit, output)
     handler = await client._get_connection()
     # A connection that is being made again is waited for, within the timeout.
     response: SearchResults = await handler._async_stub.Search(request, timeout=timeout, wait_for_ready=True)
@@ -53,21 +55,28 @@ async def query(
 def hits(columns: Columns, scores: Sequence[float]) -> list[Hit]:
     """Return rows that were read with CHUNK_OUTPUT as hits; with the column "dense" they carry their vectors."""
     vectors: Sequence[NDArray[np.float32] | None] = columns.get("dense") or [None] * len(scores)
-    rows = zip(
-        columns["id"], columns["text"], columns["extra"], columns["collection_key"], columns["revision_key"],
-        columns["lexical_text"], scores, vectors, strict=True,
+    return list(map(Hit, *(columns[name] for name in _HIT_COLUMNS), scores, vectors))
+
+
+def search_request(
+    space: str, field: str, query: NDArray[np.float32] | str, expr: str, limit: int, output: Sequence[str]
+) -> SearchRequest:
+    """Return the request that searches one vector column, a dense one by a vector or a sparse one by search terms.
+
+    As pymilvus would make it, which packs a vector number by number.
+    """
+    group = PlaceholderGroup()
+    if isinstance(query, str):
+        group.placeholders.add(tag="$0", type=PlaceholderType.VarChar, values=[query.encode()])
+    else:
+        group.placeholders.add(tag="$0", type=PlaceholderType.FloatVector, values=[query.astype("<f4").tobytes()])
+    request = SearchRequest(
+        collection_name=space, dsl=expr, dsl_type=DslType.BoolExprV1, placeholder_group=group.SerializeToString(),
+        output_fields=output, nq=1, use_default_consistency=True,
     )  # fmt: skip
-    return [
-        Hit(
-            decode_chunk({"id": id_, "text": text, "extra": extra}),
-            score,
-            collection_key,
-            revision_key,
-            lexical,
-            vector,
-        )
-        for id_, text, extra, collection_key, revision_key, lexical, score, vector in rows
-    ]
+    for key, value in (("anns_field", field), ("topk", str(limit)), ("params", "{}"), ("round_decimal", "-1")):
+        request.search_params.add(key=key, value=value)
+    return request
 
 
 def _columns(fields: Sequence[FieldData]) -> dict[str, Sequence[Any]]:

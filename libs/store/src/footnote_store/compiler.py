@@ -147,21 +147,3 @@ def _membership(field: str, values: Sequence[Scalar], negated: bool) -> str:
     if not parts:
         return _constant(negated)
     return conjunction(parts) if negated else _disjunction(parts)
-
-
-def scope_expr(tenant_id: str, collection_keys: Sequence[str], hidden_revisions: Sequence[str], now: float) -> str:
-    """Write the part of every chunk search that no caller can change: tenant, collections, revisions, expiry.
-
-    `now` is Unix seconds. Without tenant or collection nothing passes.
-    """
-    if not tenant_id or not collection_keys:
-        return FALSE
-    parts = [f"tenant_id == {quote(tenant_id)}", _one_of("collection_key", collection_keys, "in")]
-    if hidden_revisions:
-        parts.append(_one_of("revision_key", hidden_revisions, "not in"))
-    parts.append(f"expires_at > {int(now * 1000)}")
-    return " and ".join(parts)
-
-
-def _one_of(column: str, values: Sequence[str], word: str) -> str:
-    return f"{column} {word} [{', '.join(quote(value) for value in values)}]"

@@ -1,11 +1,13 @@
 """The filter language in one import: parse, compile for Milvus, evaluate in plain Python, and the scope of a search."""
 
-from footnote_store.compiler import compile_expr, conjunction, quote, scope_expr
+from footnote_store.compiler import TRUE, compile_expr, conjunction, quote
 from footnote_store.evaluator import evaluate
 from footnote_store.expr import ALL, And, Compare, Exists, Expr, In, Not, Or, any_of, both, parse_where
+from footnote_store.scope import RowScope
 
 __all__ = [
     "ALL",
+    "TRUE",
     "And",
     "Compare",
     "Exists",
@@ -13,6 +15,7 @@ __all__ = [
     "In",
     "Not",
     "Or",
+    "RowScope",
     "any_of",
     "both",
     "compile_expr",
@@ -20,5 +23,4 @@ __all__ = [
     "evaluate",
     "parse_where",
     "quote",
-    "scope_expr",
 ]

@@ -17,7 +17,7 @@ from pymilvus.grpc_gen.milvus_pb2 import InsertRequest, UpsertRequest
 
 from footnote_store import answers
 from footnote_store.columns import write_request
-from footnote_store.compiler import conjunction, quote
+from footnote_store.compiler import TRUE, conjunction, quote
 from footnote_store.connection import Connection
 from footnote_store.rows import (
     CHUNK_OUTPUT,
@@ -31,8 +31,10 @@ from footnote_store.rows import (
     encode_chunk,
     encode_message,
     message_schema,
-    parent_level,
+    space_name,
+    unit,
 )
+from footnote_store.scope import RowScope
 
 _BATCH = 500
 _PAGE = 10_000  # the engine returns at most 16 384 rows at once
@@ -58,7 +60,7 @@ class VectorStore(Connection):
 
         Variants hold the same ids under different models of one dimension, while a collection moves between them.
         """
-        name = f"chunks_v{variant + 1}_{dimensions}" if variant else f"chunks_{dimensions}"
+        name = space_name(dimensions, variant)
         await self._ensure(name, dimensions, timeout, chunk_schema, lexical=True)
         return name
 
@@ -85,7 +87,7 @@ class VectorStore(Connection):
                     return
                 index = MilvusClient.prepare_index_params()
                 kind = "FLAT" if self._embedded else "AUTOINDEX"
-                index.add_index("dense", index_type=kind, metric_type="COSINE")
+                index.add_index("dense", index_type=kind, metric_type="IP")  # of vectors at length 1: cosines
                 if lexical:
                     index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
                 # A partition key together with a BM25 function breaks filters in the embedded engine.
@@ -142,27 +144,32 @@ class VectorStore(Connection):
         operation = "upsert" if isinstance(request, UpsertRequest) else "insert"
         return int(await self._call(operation, space, timeout, write))
 
-    async def search_dense(self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0) -> list[Hit]:
+    async def search_dense(
+        self, space: str, vector: Vector, scope: RowScope, limit: int, timeout: float = 10.0, *, where: str = TRUE
+    ) -> list[Hit]:
         """Find the chunks nearest to a vector by cosine, best first; parents are never found."""
-        return await self._search(space, "dense", vector, expr, limit, timeout, CHUNK_OUTPUT)
+        query = np.asarray(unit(vector, len(vector)), dtype=np.float32)
+        return await self._search(space, "dense", query, scope, where, limit, timeout, CHUNK_OUTPUT)
 
     async def search_lexical(
-        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0, *, vectors: bool = False
-    ) -> list[Hit]:
+        self, space: str, lexical_query: str, scope: RowScope, limit: int, timeout: float = 10.0, *,
+        where: str = TRUE, vectors: bool = False,
+    ) -> list[Hit]:  # fmt: skip
         """Find the chunks that match search terms best by BM25; without terms, none. `vectors` come if wanted."""
         if not lexical_query.strip():
             return []
         output = [*CHUNK_OUTPUT, "dense"] if vectors else CHUNK_OUTPUT
-        return await self._search(space, "sparse", lexical_query, expr, limit, timeout, output)
+        return await self._search(space, "sparse", lexical_query, scope, where, limit, timeout, output)
 
     async def _search(
-        self, space: str, field: str, query: Vector | str, expr: str, limit: int, timeout: float, output: list[str]
-    ) -> list[Hit]:
-        limited = conjunction([expr, f"level != {parent_level()}"])
+        self, space: str, field: str, query: NDArray[np.float32] | str, scope: RowScope, where: str, limit: int,
+        timeout: float, output: list[str],
+    ) -> list[Hit]:  # fmt: skip
         limit = max(1, min(limit, _MAX_WINDOW))
 
         async def search(client: AsyncMilvusClient) -> list[Hit]:
-            columns, scores = await answers.search(client, space, field, query, limited, limit, output, timeout)
+            expr = conjunction([scope.searched(by_tenant=not self._embedded), where])
+            columns, scores = await answers.search(client, space, field, query, expr, limit, output, timeout)
             return answers.hits(columns, scores) if scores else []
 
         found: list[Hit] = await self._read("search", space, timeout, search, channel=field, empty=[])
@@ -197,10 +204,10 @@ class VectorStore(Connection):
                 return answers.hits(columns, [0.0] * len(columns["id"])) if columns else []
 
             found: list[Hit] = await self._read("query", space, timeout, query)
-            hits.extend(sorted(found, key=lambda hit: hit.chunk.id))
+            hits.extend(sorted(found, key=lambda hit: hit.id))
             if len(found) < size:
                 break
-            last_id, limit, offset = hits[-1].chunk.id, limit - size, 0
+            last_id, limit, offset = hits[-1].id, limit - size, 0
         return hits
 
     async def ids(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
+from footnote_store.rows import space_name
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.database import Database, now_ms
@@ -38,11 +39,6 @@ class Generation:
     def collection_key(self) -> str:
         """Value of the store's column of the same name."""
         return collection_key(self.collection_id, self.number)
-
-
-def space_name(dimensions: int, variant: int = 0) -> str:
-    """Return the physical collection for vectors of a length; variants keep generations of one collection apart."""
-    return f"chunks_v{variant + 1}_{dimensions}" if variant else f"chunks_{dimensions}"
 
 
 def read(row: sa.Row[tuple[object, ...]]) -> Generation:

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
 from footnote_kit.logs import get_logger
+from footnote_store.rows import space_name
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.collections import Found
 from footnote_indexing.database import Database, now_ms
-from footnote_indexing.generations import BUILDING, CURRENT, DELETED, RETIRED, Generation, Generations, read, space_name
+from footnote_indexing.generations import BUILDING, CURRENT, DELETED, RETIRED, Generation, Generations, read
 from footnote_indexing.ledger import CURRENT as SEARCHED
 from footnote_indexing.tables import collections, generations, revisions
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate
-from footnote_retrieval.proximity import MOST, STRENGTH, TOP, proximity
+from footnote_retrieval.proximity import MOST, STRENGTH, TOP, Proximity
 
 _SHINGLE = 3
 _SHORT = 8  # terms; shorter passages count as repetitions only when they are equal
@@ -16,7 +16,7 @@ _SHORT = 8  # terms; shorter passages count as repetitions only when they are eq
 def order(candidates: list[Candidate]) -> None:
     """Sort best first; equal scores by newer document, then by reading order."""
     candidates.sort(
-        key=lambda c: (-round(c.score, 9), -c.hit.chunk.create_time.seconds, c.hit.chunk.id),
+        key=lambda c: (-round(c.score, 9), -c.hit.created_at, c.hit.id),
     )
 
 
@@ -27,10 +27,11 @@ def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str]) -> No
     """
     if len(set(query)) < 2:
         return  # one word stands with nothing
+    proximity = Proximity(query)
     for position, candidate in enumerate(candidates):
-        close = proximity(query, candidate.hit.lexical_text.split()) if position < TOP else 0.0
+        close = proximity(candidate.hit.lexical_text) if position < TOP else 0.0
         lifted = (candidate.score + STRENGTH * (1 - candidate.dense_weight) * close) / (1 + STRENGTH * MOST)
-        candidate.adjust("proximity", lifted - candidate.score, f"words of the query together: {close / MOST:.0%}")
+        candidate.adjust("proximity", lifted - candidate.score, "words of the query together: {:.0%}", close / MOST)
 
 
 def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: float, now: float) -> None:
@@ -41,10 +42,9 @@ def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: flo
     if weight <= 0:
         return
     for candidate in candidates:
-        age = max(0.0, now - candidate.hit.chunk.create_time.ToMilliseconds() / 1000)
+        age = max(0.0, now - candidate.hit.created_at / 1000)
         boosted = (candidate.score + weight * math.pow(2.0, -age / half_life)) / (1 + weight)
-        days = age / 86_400
-        candidate.adjust("recency", boosted - candidate.score, f"{days:.1f} days old")
+        candidate.adjust("recency", boosted - candidate.score, "{:.1f} days old", age / 86_400)
 
 
 def _shingles(lexical_text: str) -> frozenset[tuple[str, ...]]:
@@ -83,12 +83,12 @@ def without_repetitions(candidates: Sequence[Candidate], wanted: int, threshold:
     for candidate in candidates:
         if len(kept) >= wanted:
             break
-        original = repetitions.original(candidate.hit.chunk.id, candidate.hit.lexical_text)
+        original = repetitions.original(candidate.hit.id, candidate.hit.lexical_text)
         if original:
-            by_id[original].adjust("near_duplicate", 0.0, f"stands also for {candidate.hit.chunk.id}")
+            by_id[original].adjust("near_duplicate", 0.0, "stands also for {}", candidate.hit.id)
             continue
         kept.append(candidate)
-        by_id[candidate.hit.chunk.id] = candidate
+        by_id[candidate.hit.id] = candidate
     return kept
 
 
@@ -99,7 +99,7 @@ def guarantee_files(ranked: list[Candidate], files: Sequence[NamedFile], wanted:
     owner = {document_id: index for index, file in enumerate(files) for document_id in file.document_ids}
     best: dict[int, Candidate] = {}
     for candidate in ranked:
-        index = owner.get(candidate.hit.chunk.document_id)
+        index = owner.get(candidate.hit.document_id)
         if index is not None:
             best.setdefault(index, candidate)
     guaranteed = list(best.values())[:wanted]
@@ -111,7 +111,7 @@ def guarantee_files(ranked: list[Candidate], files: Sequence[NamedFile], wanted:
             if not any(head[index] is g for g in guaranteed):
                 del head[index]
                 break
-        candidate.adjust("file_named", 0.0, f"the question names {candidate.hit.chunk.filename}")
+        candidate.adjust("file_named", 0.0, "the question names {}", candidate.hit.chunk.filename)
         head.append(candidate)
     order(head)
     chosen = {id(candidate) for candidate in head}

@@ -61,6 +61,6 @@ def apply_affinity(candidates: Sequence[Candidate], affinity: Mapping[str, float
     if weight <= 0 or not affinity:
         return
     for candidate in candidates:
-        share = affinity.get(candidate.hit.chunk.document_id, 0.0)
+        share = affinity.get(candidate.hit.document_id, 0.0)
         boosted = (candidate.score + weight * share) / (1 + weight)
-        candidate.adjust("file_spoken_of", boosted - candidate.score, f"{share:.2f} of its name is in the question")
+        candidate.adjust("file_spoken_of", boosted - candidate.score, "{:.2f} of its name is in the question", share)

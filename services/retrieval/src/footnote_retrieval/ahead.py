@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
+_HEAD_START = 3  # turns of the event loop: what the work sends out itself shall be on its way before the question
+
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
@@ -34,6 +36,8 @@ class Ahead(Generic[Answer]):
         known = self._answers[question]
         begun = asyncio.ensure_future(work(known))
         try:
+            for _ in range(_HEAD_START):
+                await asyncio.sleep(0)
             answer = await ask()
             if answer == known:
                 self._answers.move_to_end(question)

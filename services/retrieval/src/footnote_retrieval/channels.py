@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
@@ -14,7 +15,6 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
-from footnote_store.filters import conjunction
 from footnote_store.rows import Hit
 from numpy.typing import NDArray
 
@@ -24,6 +24,7 @@ from footnote_retrieval.ports import ChunkStore, Embedder, QueryVector
 from footnote_retrieval.settings import Settings
 
 _log = get_logger("footnote.retrieval.channels")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,14 @@ class Channels:
         """Run the channels that the plan asks for; if dense was to go alone and cannot, lexical steps in."""
         findings = Findings()
         jobs = []
-        if plan.dense:
-            jobs.append(self._dense(plan, findings, clock))
+        # Full text first: while the store is at it the query's vector is made, and while the store compares vectors,
+        # which takes longer, the hits of full text are taken in.
         if plan.lexical:
             jobs.append(self._lexical(plan, findings, clock))
+        if plan.dense:
+            jobs.append(self._dense(plan, findings, clock))
         await asyncio.gather(*jobs)
+        findings.runs.sort(key=lambda run: run.channel)
         if findings.dense_failed and not plan.lexical:
             await self._lexical(plan, findings, clock)
         if findings.lexical_failed and (findings.dense_failed or not plan.dense):
@@ -142,7 +146,7 @@ class Channels:
                 findings.vectors[key] = QueryVector(vector, await self._embedder.dense_weight(embedding))
             return
         with clock.step("embed"), span("embed query"):
-            made = await asyncio.gather(*(self._embed_one(embedding, plan.text) for embedding in wanted.values()))
+            made = await _each([self._embed_one(embedding, plan.text) for embedding in wanted.values()])
         findings.vectors.update(zip(wanted, made, strict=True))
         if len(plan.groups) > len(wanted):
             _log.debug("query_vector_reused", times=len(plan.groups) - len(wanted))
@@ -152,23 +156,24 @@ class Channels:
         return await breaker.call(lambda: self._embedder.embed_query(embedding, text), self._settings.embed_timeout)
 
     async def _all_groups(self, plan: Plan, channel: Channel.ValueType, findings: Findings) -> list[list[Hit]]:
-        return list(await asyncio.gather(*(self._one(group, plan, channel, findings) for group in plan.groups)))
+        return await _each([self._one(group, plan, channel, findings) for group in plan.groups])
 
     async def _one(self, group: Group, plan: Plan, channel: Channel.ValueType, findings: Findings) -> list[Hit]:
         """Search one group. Passages and vectors come along: asking for them later took longer than the search."""
-        expr = conjunction([group.scope(plan.now), plan.filter])
+        scope = group.scope(plan.now)
         if channel == Channel.CHANNEL_DENSE:
             vector = findings.vectors[group.embedding_key].vector
             timeout = self._settings.dense_timeout
             if len(vector) != int(group.space.rsplit("_", 1)[-1]):
                 return []  # a vector of the caller's for another collection
             return await self.breaker("dense search").call(
-                lambda: self._store.search_dense(group.space, vector, expr, plan.limit, timeout), timeout
+                lambda: self._store.search_dense(group.space, vector, scope, plan.limit, timeout, where=plan.filter),
+                timeout,
             )
         timeout = self._settings.lexical_timeout
         return await self.breaker("full text search").call(
             lambda: self._store.search_lexical(
-                group.space, plan.lexical_query, expr, plan.limit, timeout, vectors=plan.dense
+                group.space, plan.lexical_query, scope, plan.limit, timeout, where=plan.filter, vectors=plan.dense
             ),
             timeout,
         )
@@ -180,9 +185,11 @@ class Channels:
         for rank, hit in enumerate(hits, 1):
             if not group.allows(hit, now):
                 # Never expected; whoever sees this has found a fault in the filter or in the store.
-                _log.error("hit_outside_scope", chunk_id=hit.chunk.id, space=group.space)
+                _log.error("hit_outside_scope", chunk_id=hit.id, space=group.space)
                 continue
-            candidate = findings.candidates.setdefault(hit.chunk.id, Candidate(hit, group))
+            candidate = findings.candidates.get(hit.id)
+            if candidate is None:
+                candidate = findings.candidates[hit.id] = Candidate(hit, group)
             if channel == Channel.CHANNEL_DENSE:
                 candidate.dense, candidate.dense_rank = hit.score, rank
             else:
@@ -220,29 +227,32 @@ def _keep_one_revision(candidates: dict[str, Candidate]) -> None:
     Revisions are announced a moment before their first row is written, so only a search that takes longer sees two of
     a document: the lower is the one that was current.
     """
-    current: dict[tuple[str, str], int] = {}
-    for candidate in candidates.values():
-        document, number = _revision(candidate)
-        current[document] = min(number, current.get(document, number))
+    current: dict[tuple[str, str], Hit] = {}
+    revisions = {(c.hit.collection_key, c.hit.revision_key): c.hit for c in candidates.values()}
+    for hit in revisions.values():
+        document = (hit.collection_key, hit.document_id)
+        lowest = current.setdefault(document, hit)
+        if hit.revision < lowest.revision:
+            current[document] = hit
+    if len(current) == len(revisions):
+        return
     for chunk_id, candidate in list(candidates.items()):
-        document, number = _revision(candidate)
-        if number > current[document]:
+        hit = candidate.hit
+        if hit.revision > current[hit.collection_key, hit.document_id].revision:
             del candidates[chunk_id]
-
-
-def _revision(candidate: Candidate) -> tuple[tuple[str, str], int]:
-    """Return what tells a document's rows in one collection from others, and the number of their revision."""
-    hit = candidate.hit
-    return (hit.collection_key, hit.chunk.document_id), hit.chunk.revision
 
 
 def _fits(candidate: Candidate, query: NDArray[np.float32]) -> bool:
     return candidate.hit.vector is not None and len(candidate.hit.vector) == len(query)
 
 
+async def _each(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Await calls side by side; a single one, the usual case, without a task of its own."""
+    return [await calls[0]] if len(calls) == 1 else list(await asyncio.gather(*calls))
+
+
 def cosines(stored: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the cosine of each row, shape (n, dimensions), to a vector; 0 for a row of nothing."""
-    norms = np.linalg.norm(stored, axis=1) * np.linalg.norm(query)
+    """Return the cosine to a vector of each row, shape (n, dimensions), of length 1; 0 for a row of nothing."""
+    length = float(np.linalg.norm(query)) or 1.0
     products: NDArray[np.float32] = stored @ query
-    np.divide(products, norms, out=products, where=norms > 0)
-    return products
+    return products / length

@@ -15,7 +15,7 @@ _ROWS = 2000
 
 
 async def _read(store: ChunkStore, group: Group, expr: str, now: float, timeout: float) -> list[Hit]:
-    hits = await store.read(group.space, conjunction([group.scope(now), expr]), _ROWS, 0, timeout)
+    hits = await store.read(group.space, conjunction([group.scope(now).rows(), expr]), _ROWS, 0, timeout)
     return [hit for hit in hits if group.allows(hit, now)]
 
 

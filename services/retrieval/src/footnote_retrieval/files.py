@@ -175,7 +175,7 @@ class FileIndex:
         if cached and cached[0] > time.monotonic():
             return cached[1]
         try:
-            expr = conjunction([group.scope(now), "ordinal == 0"])
+            expr = conjunction([group.scope(now).rows(), "ordinal == 0"])
             found = await self._store.filenames(group.space, expr, _MAX_FILES + 1, timeout)
         except FootnoteError as error:
             _log.warning("filenames_unavailable", error=error.message)

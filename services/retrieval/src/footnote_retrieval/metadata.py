@@ -44,7 +44,7 @@ class MetadataQuery:
         if not member.space:
             return [], 0
         group = Group(member.space, member.collection.settings.embedding, (member,), scope.tenant_id)
-        expr = conjunction([group.scope(now), compile_expr(where)])
+        expr = conjunction([group.scope(now).rows(), compile_expr(where)])
         timeout = self._settings.read_timeout
         total = await self._store.count(member.space, expr, timeout)
         size = DEFAULT_LIMIT if limit is None else min(limit, MAX_LIMIT)

@@ -12,7 +12,7 @@ from footnote.types.v1.answer_pb2 import Degradation, Stage, StageTiming
 from footnote.types.v1.chunk_pb2 import Channel, ScoredChunk
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_store.filters import ALL, Expr, scope_expr
+from footnote_store.filters import ALL, Expr, RowScope
 from footnote_store.rows import Hit
 
 from footnote_retrieval.ports import Searchable
@@ -82,39 +82,44 @@ class Group:
     embedding: EmbeddingSettings
     members: tuple[Searchable, ...]
     tenant_id: str
+    embedding_key: bytes = field(init=False)
+    """What the query's vector depends on."""
+    _by_key: dict[str, Searchable] = field(init=False, repr=False, compare=False)
 
-    @property
-    def embedding_key(self) -> bytes:
-        """What the query's vector depends on."""
-        return self.embedding.SerializeToString(deterministic=True)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "embedding_key", self.embedding.SerializeToString(deterministic=True))
+        object.__setattr__(self, "_by_key", {member.collection_key: member for member in self.members})
 
-    def scope(self, now: float) -> str:
+    def scope(self, now: float) -> RowScope:
         """Return the part of the filter that no caller can change."""
-        keys = [member.collection_key for member in self.members]
-        hidden = [revision for member in self.members for revision in member.hidden_revisions]
-        return scope_expr(self.tenant_id, keys, hidden, now)
+        keys = tuple(member.collection_key for member in self.members)
+        hidden = tuple(revision for member in self.members for revision in member.hidden_revisions)
+        return RowScope(self.tenant_id, keys, hidden, now)
 
     def allows(self, hit: Hit, now: float) -> bool:
         """Check a hit against the scope once more, whatever the store's filter made of it."""
-        chunk = hit.chunk
-        if chunk.tenant_id != self.tenant_id:
-            return False
-        if chunk.HasField("expire_time") and chunk.expire_time.ToMilliseconds() <= now * 1000:
+        if hit.tenant_id != self.tenant_id or hit.expires_at <= now * 1000:
             return False
         member = self.member(hit.collection_key)
         return member is not None and hit.revision_key not in member.hidden_revisions
 
     def member(self, collection_key: str) -> Searchable | None:
         """Return the collection with this key."""
-        return next((member for member in self.members if member.collection_key == collection_key), None)
+        return self._by_key.get(collection_key)
 
 
 class Adjustment(NamedTuple):
-    """A change of a score after fusion, and why."""
+    """A change of a score after fusion, and why: `reason` is a template for `value`, filled in where one explains."""
 
     name: str
     delta: float
-    detail: str
+    reason: str
+    value: float | str
+
+    @property
+    def detail(self) -> str:
+        """The reason in words."""
+        return self.reason.format(self.value)
 
 
 @dataclass(slots=True)
@@ -133,10 +138,10 @@ class Candidate:
     dense_weight: float = 0.0
     adjustments: list[Adjustment] = field(default_factory=list)
 
-    def adjust(self, name: str, delta: float, detail: str) -> None:
+    def adjust(self, name: str, delta: float, reason: str, value: float | str) -> None:
         """Change the score and say why."""
         self.score += delta
-        self.adjustments.append(Adjustment(name, delta, detail))
+        self.adjustments.append(Adjustment(name, delta, reason, value))
 
 
 @dataclass(slots=True)

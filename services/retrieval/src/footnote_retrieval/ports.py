@@ -10,6 +10,7 @@ import numpy as np
 from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_store.filters import TRUE, RowScope
 from footnote_store.rows import Hit, Vector
 from numpy.typing import NDArray
 
@@ -36,13 +37,16 @@ class Collections(Protocol):
 class ChunkStore(Protocol):
     """The part of the vector store that retrieval reads; raises Unavailable when it does not answer."""
 
-    async def search_dense(self, space: str, vector: Vector, expr: str, limit: int, timeout: float = 10.0) -> list[Hit]:
+    async def search_dense(
+        self, space: str, vector: Vector, scope: RowScope, limit: int, timeout: float = 10.0, *, where: str = TRUE
+    ) -> list[Hit]:
         """Find the nearest chunks by cosine."""
         ...
 
     async def search_lexical(
-        self, space: str, lexical_query: str, expr: str, limit: int, timeout: float = 10.0, *, vectors: bool = False
-    ) -> list[Hit]:
+        self, space: str, lexical_query: str, scope: RowScope, limit: int, timeout: float = 10.0, *,
+        where: str = TRUE, vectors: bool = False,
+    ) -> list[Hit]:  # fmt: skip
         """Find the best chunks by BM25, with their vectors if wanted."""
         ...
 

@@ -21,26 +21,57 @@ TOP = 30
 """Candidates worth looking at: the best by fused score."""
 
 
-def proximity(query: Sequence[str], passage: Sequence[str]) -> float:
-    """Return 0 to MOST for the search terms of a query and of a passage."""
-    wanted = set(query)
-    places = [(index, term) for index, term in enumerate(passage) if term in wanted]
-    if not places:
-        return 0.0
-    following = {pair for pair in pairwise(query) if pair[0] != pair[1]}
-    ordered: set[tuple[str, str]] = set()
-    near: dict[tuple[str, str], float] = {}
-    for number, (index, term) in enumerate(places):
-        for other_index, other in places[number + 1 : number + 1 + _AHEAD]:
-            distance = other_index - index
-            if distance > _WINDOW:
-                break
-            if other == term:
-                continue
-            if distance == 1 and (term, other) in following:
-                ordered.add((term, other))
-            pair = (term, other) if term < other else (other, term)
-            near[pair] = max(near.get(pair, 0.0), 1.0 / distance)
-    count = len(wanted)
-    covered = len({term for _, term in places}) / count
-    return _ORDERED * min(1.0, len(ordered) / count) + _NEAR * min(1.0, sum(near.values()) / count) + _COVERED * covered
+class Proximity:
+    """Measures passages against the search terms of one query."""
+
+    def __init__(self, query: Sequence[str]) -> None:
+        self._terms = tuple(dict.fromkeys(query))
+        self._following = {pair for pair in pairwise(query) if pair[0] != pair[1]}
+
+    def __call__(self, passage: str) -> float:
+        """Return 0 to MOST for a passage's search terms, joined by spaces."""
+        count = len(self._terms)
+        places, there = self._places(f" {passage} ")
+        covered = _COVERED * there / count if count else 0.0
+        if there < 2:
+            return covered
+        following = self._following
+        ordered: set[tuple[str, str]] = set()
+        nearest: dict[tuple[str, str], int] = {}
+        for number, (index, term) in enumerate(places, 1):
+            for other_index, other in places[number : number + _AHEAD]:
+                distance = other_index - index
+                if distance > _WINDOW:
+                    break
+                if other == term:
+                    continue
+                if distance == 1 and (term, other) in following:
+                    ordered.add((term, other))
+                pair = (term, other) if term < other else (other, term)
+                if distance < nearest.get(pair, _WINDOW + 1):
+                    nearest[pair] = distance
+        near = sum(1.0 / distance for distance in nearest.values())
+        return _ORDERED * min(1.0, len(ordered) / count) + _NEAR * min(1.0, near / count) + covered
+
+    def _places(self, padded: str) -> tuple[list[tuple[int, str]], int]:
+        """Return where the query's terms stand, counted in terms, and how many of them are there at all.
+
+        Looking for a handful of terms is quicker than splitting a passage into some hundred.
+        """
+        found: list[tuple[int, str]] = []
+        there = 0
+        for term in self._terms:
+            needle = f" {term} "
+            at = padded.find(needle)
+            there += at >= 0
+            while at >= 0:
+                found.append((at, term))
+                at = padded.find(needle, at + 1)
+        found.sort()
+        places: list[tuple[int, str]] = []
+        index = last = 0
+        for at, term in found:
+            index += padded.count(" ", last, at)
+            last = at
+            places.append((index, term))
+        return places, there

@@ -182,15 +182,15 @@ class Searcher:
         weight = self._settings.file_name_weight
         ordered = sorted(
             candidates,
-            key=lambda c: -(c.score + weight * affinity.get(c.hit.chunk.document_id, 0.0)),
+            key=lambda c: -(c.score + weight * affinity.get(c.hit.document_id, 0.0)),
         )
         size = max(proximity.TOP, wanted + _SPARE)
         head = ordered[:size]
         if len(files) > 1:
-            there = {candidate.hit.chunk.document_id for candidate in head}
+            there = {candidate.hit.document_id for candidate in head}
             for file in files:
                 if not there.intersection(file.document_ids):
-                    head += [c for c in ordered[size:] if c.hit.chunk.document_id in file.document_ids][:1]
+                    head += [c for c in ordered[size:] if c.hit.document_id in file.document_ids][:1]
         return head
 
     def _fuse(self, candidates: list[Candidate], findings: Findings, settings: Effective) -> None:
@@ -210,10 +210,8 @@ class Searcher:
                 scores = fusion.reciprocal_rank(
                     [c.dense_rank for c in members], [c.lexical_rank for c in members], share
                 )
-            for index, candidate in enumerate(members):
-                candidate.score = float(scores[index])
-                candidate.normal_dense = float(fused.dense[index])
-                candidate.normal_lexical = float(fused.lexical[index])
+            columns = zip(members, scores.tolist(), fused.dense.tolist(), fused.lexical.tolist(), strict=True)
+            for candidate, candidate.score, candidate.normal_dense, candidate.normal_lexical in columns:
                 candidate.dense_weight = share
 
     async def _expand(
@@ -335,5 +333,5 @@ def _scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
             scored.channels.append(ChannelScore(channel=channel, raw_score=raw, score=normal, rank=rank, weight=weight))
     if explain:
         for adjustment in candidate.adjustments:
-            scored.adjustments.add(**adjustment._asdict())
+            scored.adjustments.add(name=adjustment.name, delta=adjustment.delta, detail=adjustment.detail)
     return scored
