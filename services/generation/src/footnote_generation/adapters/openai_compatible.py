@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import openai
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM
-from footnote_kit.errors import Unavailable
+from footnote_kit.errors import InvalidArgument, Unavailable
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, RetryableFailure, Stop, Words
@@ -28,20 +28,22 @@ class Preset:
     base_url: str
     default_model: str
     key_variable: str = ""
+    """Setting that holds the key without which the public address refuses every call."""
     sends_usage: bool = True
     takes_seed: bool = True
 
 
 PRESETS: tuple[Preset, ...] = (
-    Preset("openai", "OpenAI or compatible", "https://api.openai.com/v1", "gpt-4o-mini", "OPENAI_API_KEY"),
+    Preset("openai", "OpenAI or compatible", "https://api.openai.com/v1", "gpt-4o-mini", "FOOTNOTE_OPENAI_API_KEY"),
     Preset("ollama", "Ollama", "http://127.0.0.1:11434/v1", "llama3.2"),
     Preset(
         "gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.0-flash",
-        "GEMINI_API_KEY", takes_seed=False,
+        "FOOTNOTE_GEMINI_API_KEY", takes_seed=False,
     ),
     Preset("vllm", "vLLM", "http://127.0.0.1:8000/v1", ""),
     Preset(
-        "anthropic", "Anthropic", "https://api.anthropic.com/v1", "claude-3-5-haiku-latest", "ANTHROPIC_API_KEY",
+        "anthropic", "Anthropic", "https://api.anthropic.com/v1", "claude-3-5-haiku-latest",
+        "FOOTNOTE_ANTHROPIC_API_KEY",
         takes_seed=False,
     ),
 )  # fmt: skip
@@ -54,6 +56,7 @@ class OpenAICompatible:
         self.id = preset.id
         self.default_model = default_model or preset.default_model
         self._preset = preset
+        self._lacks_key = bool(preset.key_variable) and not api_key and base_url in ("", preset.base_url)
         # Time-outs between words are kept outside, the same for every provider; here only connecting has one.
         timeout = httpx2.Timeout(None, connect=connect_timeout, pool=connect_timeout)
         self._client = openai.AsyncOpenAI(
@@ -62,6 +65,12 @@ class OpenAICompatible:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Stream an answer; closing the generator closes the HTTP connection."""
+        if self._lacks_key:
+            raise InvalidArgument(
+                f"The model {self.id} needs a key: set {self._preset.key_variable}",
+                reason="PROVIDER_INVALID",
+                metadata={"provider": self.id, "stage": "generation"},
+            )
         try:
             response = await self._client.chat.completions.create(**self._body(request))
         except openai.APIStatusError as error:
