@@ -1,0 +1,91 @@
+"""Company filings through the public API: is the right document among the ten best passages, and the right page?
+
+The embedding provider by FOOTNOTE_BENCH_PROVIDER, "builtin" unless set, or "onnx:FOLDER". One question of the thirty is
+0.033, so read no meaning into a difference under 0.1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from rich.console import Console
+from rich.table import Table
+from support.deployment import Deployment, deployment
+from support.edge_client import EdgeClient, edge_client
+from support.shared import shared_dir
+
+pytestmark = [pytest.mark.bench, pytest.mark.slow, pytest.mark.timeout(1200)]
+
+PROVIDER = os.environ.get("FOOTNOTE_BENCH_PROVIDER", "builtin")
+FIRST = 10
+
+
+def pages(chunk: Chunk) -> set[int]:
+    """The pages that a passage stands on, counted from 0."""
+    places = [chunk.locator, *(anchor.locator for anchor in chunk.anchors)]
+    return {
+        page - 1
+        for place in places
+        if place.HasField("page")
+        for page in range(place.page.page, max(place.page.page, place.page.last_page) + 1)
+    }
+
+
+async def fill(client: EdgeClient, files: Sequence[Path]) -> None:
+    wanted = Collection(name="filings")
+    wanted.settings.embedding.provider, _, wanted.settings.embedding.model = PROVIDER.partition(":")
+    await client.stub.CreateCollection(pb.CreateCollectionRequest(collection=wanted))
+    accepted = [await client.upload(path, collection="filings") for path in files]
+    settled = await asyncio.gather(*(client.settle(one.document.id, timeout=900) for one in accepted))
+    assert all(document.state == DOCUMENT_STATE_INDEXED for document in settled)
+
+
+def dataset() -> tuple[list[dict[str, Any]], list[Path]]:
+    """The questions, and the files that they ask about."""
+    shared = shared_dir()
+    folder = shared / "data" / "financebench-dev" if shared else None
+    if folder is None or not folder.is_dir():
+        pytest.skip("the shared data with FinanceBench's questions is not here")
+    lines = (folder / "questions.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines], sorted((folder / "pdfs").glob("*.pdf"))
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Deployment]:
+    with deployment(tmp_path) as started:
+        yield started
+
+
+async def test_filings_are_found_by_document_and_by_page(running: Deployment) -> None:
+    questions, filings = dataset()
+    documents = right_pages = 0
+    table = Table(title=f"Filings, {PROVIDER}: place of the first passage of the right document, of the right page")
+    for heading in ("question", "document", "page"):
+        table.add_column(heading)
+    async with edge_client(running.address()) as client:
+        await fill(client, filings)
+        for asked in questions:
+            request = pb.SearchRequest(query=asked["question"], collections=["filings"])
+            request.settings.limit = FIRST
+            found = [scored.chunk for scored in (await client.stub.Search(request)).chunks]
+            places = [place for place, chunk in enumerate(found, 1) if chunk.filename == asked["document"]]
+            exact = [place for place in places if pages(found[place - 1]) & set(asked["pages"])]
+            documents += bool(places)
+            right_pages += bool(exact)
+            table.add_row(asked["question"][:80], str(min(places, default="-")), str(min(exact, default="-")))
+    console = Console(width=120)
+    console.print(table)
+    count = len(questions)
+    console.print(f"among the first {FIRST}: document {documents / count:.3f}, page {right_pages / count:.3f}")
+    assert documents / count >= 0.9
+    assert right_pages / count >= 0.45
