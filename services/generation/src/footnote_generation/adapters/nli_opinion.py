@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from footnote_kit.errors import InvalidArgument
-from tokenizers import Tokenizer
+from footnote_providers.pair_classifier import PairClassifier
 
 from footnote_generation.ports import Opinion
 
 ENOUGH = 0.9
-_MOST_TOKENS = 512
 
 
 class NliOpinion:
@@ -25,45 +22,23 @@ class NliOpinion:
     sees_contradictions = True
 
     def __init__(self, folder: Path, enough: float, timeout: float) -> None:
-        model = next((path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()), None)
-        tokenizer, config = folder / "tokenizer.json", folder / "config.json"
-        if model is None or not tokenizer.is_file() or not config.is_file():
-            raise InvalidArgument(
-                f"The folder {folder.name!r} holds no NLI model: it needs model.onnx, tokenizer.json and config.json.",
-                reason="PROVIDER_INVALID",
-            )
-        self._entails, self._contradicts = _classes(config)
-        self._session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-        self._inputs = {item.name for item in self._session.get_inputs()}
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
-        self._tokenizer.enable_truncation(max_length=_MOST_TOKENS, strategy="only_first")
-        self._tokenizer.enable_padding()
+        self._model = PairClassifier(folder, "NLI model", cut="only_first", also=["config.json"])
+        self._entails, self._contradicts = _classes(folder / "config.json")
         self.enough = enough or ENOUGH
         self.timeout = timeout
-        # One model's run uses all its threads; two at once would only slow each other.
-        self._lock = asyncio.Lock()
 
     async def ask(self, statement: str, passages: Sequence[str]) -> list[Opinion]:
         """Return the probabilities of entailment and contradiction."""
-        async with self._lock:
-            return await asyncio.to_thread(self._probabilities, statement, passages)
-
-    async def close(self) -> None:
-        """Let go of nothing: the session ends with the object."""
-
-    def _probabilities(self, statement: str, passages: Sequence[str]) -> list[Opinion]:
-        encoded = self._tokenizer.encode_batch([(passage, statement) for passage in passages])
-        feeds = {
-            "input_ids": np.array([item.ids for item in encoded], dtype=np.int64),
-            "attention_mask": np.array([item.attention_mask for item in encoded], dtype=np.int64),
-            "token_type_ids": np.array([item.type_ids for item in encoded], dtype=np.int64),
-        }
-        output = self._session.run(None, {name: value for name, value in feeds.items() if name in self._inputs})[0]
-        logits = np.asarray(output, dtype=np.float64)
+        if not passages:
+            return []
+        logits = await self._model.logits([(passage, statement) for passage in passages])
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = powers / powers.sum(axis=1, keepdims=True)
         against = shares[:, self._contradicts] if self._contradicts is not None else np.zeros(len(shares))
         return [Opinion(float(a), float(b)) for a, b in zip(shares[:, self._entails], against, strict=True)]
+
+    async def close(self) -> None:
+        """Let go of nothing: the session ends with the object."""
 
 
 def _classes(config: Path) -> tuple[int, int | None]:

@@ -1,0 +1,65 @@
+"""A classifier of pairs of texts: an ONNX model and its tokenizer in one folder, as rerankers and NLI models come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import onnxruntime
+from footnote_kit.errors import InvalidArgument
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+_BATCH = 16
+
+
+class PairClassifier:
+    """Reads two texts together; of a pair that is too long the text that `cut` names is shortened.
+
+    Raises InvalidArgument(PROVIDER_INVALID) when the folder lacks one of the files; `what` names such a model there.
+    """
+
+    def __init__(
+        self, folder: Path, what: str, *, cut: Literal["only_first", "only_second"], max_tokens: int = 512,
+        threads: int = 0, also: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        model = next((path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()), None)
+        needed = ["tokenizer.json", *also]
+        if model is None or not all((folder / name).is_file() for name in needed):
+            raise InvalidArgument(
+                f"The folder {folder.name!r} holds no {what}: it needs {', '.join(['model.onnx', *needed])}.",
+                reason="PROVIDER_INVALID",
+            )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        self._inputs = {item.name for item in self._session.get_inputs()}
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(max_length=max_tokens, strategy=cut)
+        self._tokenizer.enable_padding()
+        # One model's run uses all its threads; two at once would only slow each other.
+        self._lock = asyncio.Lock()
+
+    async def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        """Return the classes' logits, shape (pairs, classes); the work is done on a thread."""
+        async with self._lock:
+            return await asyncio.to_thread(self._logits, pairs)
+
+    def _logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        # Pairs of like length together, so that little is padding.
+        order = sorted(range(len(pairs)), key=lambda index: len(pairs[index][0]) + len(pairs[index][1]))
+        rows: dict[int, NDArray[np.float64]] = {}
+        for start in range(0, len(order), _BATCH):
+            batch = order[start : start + _BATCH]
+            encoded = self._tokenizer.encode_batch([pairs[index] for index in batch])
+            feeds = {
+                "input_ids": np.array([item.ids for item in encoded], dtype=np.int64),
+                "attention_mask": np.array([item.attention_mask for item in encoded], dtype=np.int64),
+                "token_type_ids": np.array([item.type_ids for item in encoded], dtype=np.int64),
+            }
+            output = self._session.run(None, {name: value for name, value in feeds.items() if name in self._inputs})[0]
+            rows.update(zip(batch, np.asarray(output, dtype=np.float64), strict=True))
+        return np.stack([rows[index] for index in range(len(pairs))]) if rows else np.zeros((0, 1))
