@@ -24,7 +24,7 @@ from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 from support.shared import shared_dir
 
-pytestmark = [pytest.mark.bench, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.bench, pytest.mark.slow, pytest.mark.timeout(3600)]
 
 PROVIDER = os.environ.get("FOOTNOTE_BENCH_PROVIDER", "builtin")
 FIRST = 10
@@ -46,7 +46,7 @@ async def fill(client: EdgeClient, files: Sequence[Path]) -> None:
     wanted.settings.embedding.provider, _, wanted.settings.embedding.model = PROVIDER.partition(":")
     await client.stub.CreateCollection(pb.CreateCollectionRequest(collection=wanted))
     accepted = [await client.upload(path, collection="filings") for path in files]
-    settled = await asyncio.gather(*(client.settle(one.document.id, timeout=900) for one in accepted))
+    settled = await asyncio.gather(*(client.settle(one.document.id, timeout=3000) for one in accepted))
     assert all(document.state == DOCUMENT_STATE_INDEXED for document in settled)
 
 
