@@ -70,15 +70,18 @@ async def fill(library: Library, shelf: Shelf, start: int, end: int) -> None:
         await library.store.upsert(shelf.space, rows)
 
 
-async def times(call: Callable[[int], Awaitable[float]], rounds: int = ROUNDS) -> list[float]:
-    """Milliseconds of each round after a few to warm up; `call` returns what is to be taken off."""
-    for index in range(10):
-        await call(index)
-    taken = []
-    for index in range(rounds):
-        began = time.perf_counter()
-        off = await call(index)
-        taken.append((time.perf_counter() - began) * 1000 - off)
+async def times(*calls: Callable[[int], Awaitable[float]], rounds: int = ROUNDS) -> list[list[float]]:
+    """Milliseconds of each round of each call after a few to warm up; a call returns what is to be taken off.
+
+    The calls take turns, so that a machine that is slow for a while is so for all of them.
+    """
+    taken: list[list[float]] = [[] for _ in calls]
+    for index in range(-10, rounds):
+        for call, mine in zip(calls, taken, strict=True):
+            began = time.perf_counter()
+            off = await call(index)
+            if index >= 0:
+                mine.append((time.perf_counter() - began) * 1000 - off)
     return taken
 
 
@@ -151,15 +154,14 @@ async def test_search_latency_by_size(uri: str) -> None:
             gc.collect()
             gc.freeze()  # as the launcher does when the services stand
             table = new_table(f"Search in {size} chunks, top 5 (embedding time taken off)")
-            row(table, "engine: dense, top 10", await times(bare_dense))
-            row(table, "engine: BM25, top 10", await times(bare_lexical))
-            bare = await times(bare_both)
+            dense, bm25, bare, own, lexical, whole = await times(
+                bare_dense, bare_lexical, bare_both, yardstick, full_text, hybrid
+            )
+            row(table, "engine: dense, top 10", dense)
+            row(table, "engine: BM25, top 10", bm25)
             row(table, "engine: both side by side", bare)
-            own = await times(yardstick)
             row(table, "engine: its own hybrid_search, top 5", own)
-            lexical = await times(full_text)
             row(table, "service: full text", lexical)
-            whole = await times(hybrid)
             share = statistics.median(whole) / statistics.median(own)
             row(table, "service: hybrid", whole, f"{BARS.get(size, '')}{share:.2f} × hybrid_search")
             for name, taken in (
@@ -243,5 +245,6 @@ async def test_memory_latency(uri: str) -> None:
             return 0.0
 
         table = new_table(f"Memory search in {size} messages of one user, embedding included")
-        row(table, "service: top 5", await times(recall), "bar: p50 20")
+        [taken] = await times(recall)
+        row(table, "service: top 5", taken, "bar: p50 20")
         console.print(table)
