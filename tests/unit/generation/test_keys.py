@@ -17,9 +17,10 @@ KEYS = {
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in KEYS.values():
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.removeprefix("FOOTNOTE_"), raising=False)
+    for key in KEYS.values():
+        for name in (key, key.replace("API_KEY", "BASE_URL")):
+            monkeypatch.delenv(name, raising=False)
+            monkeypatch.delenv(name.removeprefix("FOOTNOTE_"), raising=False)
 
 
 @pytest.mark.parametrize(("provider", "variable"), KEYS.items())
@@ -28,5 +29,7 @@ async def test_the_missing_key_is_named(provider: str, variable: str) -> None:
     try:
         with pytest.raises(InvalidArgument, match=variable):
             await anext(providers.get(provider).stream(ModelRequest((), "", (), "en")))
+        with pytest.raises(InvalidArgument, match=variable):
+            await providers.get(provider).health()
     finally:
         await providers.close()

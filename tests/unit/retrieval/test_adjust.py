@@ -1,9 +1,11 @@
 import pytest
+from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_retrieval import adjust
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate, Group
 from footnote_retrieval.proximity import MOST, STRENGTH, Proximity
+from footnote_retrieval.search import readable
 from footnote_text.lexical import lexical_text, terms
 from support.chunks import make_chunk, make_hit
 
@@ -100,3 +102,12 @@ def test_one_word_stands_with_nothing() -> None:
     one = candidate("bolts", 0.5)
     adjust.apply_proximity([one], ["bolt"])
     assert one.adjustments == []
+
+
+def test_a_damaged_row_is_left_out_and_reported() -> None:
+    good, damaged = candidate("a", 0.9), candidate("b", 0.8, ordinal=1)
+    damaged.hit.extra = "no base64 of a chunk"
+    degradations: list[Degradation] = []
+    assert readable([damaged, good], degradations) == [good]
+    assert [entry.reason for entry in degradations] == ["STORE_UNAVAILABLE"]
+    assert damaged.hit.id in degradations[0].detail

@@ -18,12 +18,9 @@ from pymilvus.grpc_gen.common_pb2 import DslType, PlaceholderGroup, PlaceholderT
 from pymilvus.grpc_gen.milvus_pb2 import QueryResults, SearchRequest, SearchResults
 from pymilvus.grpc_gen.schema_pb2 import FieldData
 
-from footnote_store.rows import Hit
+from footnote_store.rows import HIT_COLUMNS, Hit
 
 Columns = Mapping[str, Sequence[Any]]
-_HIT_COLUMNS = (
-    "id", "text", "extra", "tenant_id", "collection_key", "revision_key", "created_at", "expires_at", "lexical_text",
-)  # fmt: skip
 
 
 async def search(
@@ -55,7 +52,8 @@ async def query(
 def hits(columns: Columns, scores: Sequence[float]) -> list[Hit]:
     """Return rows that were read with CHUNK_OUTPUT as hits; with the column "dense" they carry their vectors."""
     vectors: Sequence[NDArray[np.float32] | None] = columns.get("dense") or [None] * len(scores)
-    return list(map(Hit, *(columns[name] for name in _HIT_COLUMNS), scores, vectors))
+    rows = zip(*(columns[name] for name in HIT_COLUMNS), scores, vectors, strict=True)
+    return [Hit(*row) for row in rows]
 
 
 def search_request(

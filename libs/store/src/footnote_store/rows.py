@@ -24,14 +24,17 @@ Vector = Sequence[float] | NDArray[np.float32]
 FAR_FUTURE = 2**62
 """`expires_at` of rows that never expire, in Unix milliseconds."""
 
-_LAYOUT = "l2"
+_LAYOUT = "l2"  # to be raised when older rows cannot be searched any more
 
 MAX_TEXT_BYTES = 65_535
 """The engine's limit for a text value."""
 
-CHUNK_OUTPUT = [
-    "text", "lexical_text", "extra", "tenant_id", "collection_key", "revision_key", "created_at", "expires_at",
-]  # fmt: skip
+HIT_COLUMNS = (
+    "id", "text", "extra", "tenant_id", "collection_key", "revision_key", "created_at", "expires_at", "lexical_text",
+)  # fmt: skip
+"""What a hit is made of, in the order of its fields."""
+
+CHUNK_OUTPUT = list(HIT_COLUMNS[1:])  # the id comes by itself
 MESSAGE_OUTPUT = ["text", "extra", "tenant_id", "user_id"]
 
 
@@ -70,6 +73,10 @@ class Hit:
     @property
     def chunk(self) -> Chunk:
         """The chunk itself; raises InvalidArgument when the row cannot be read."""
+        return self.decode()
+
+    def decode(self) -> Chunk:
+        """Decode the chunk where that was not done yet; raises InvalidArgument when the row cannot be read."""
         if self._chunk is None:
             self._chunk = decode_chunk(self.id, self.text, self.extra)
         return self._chunk

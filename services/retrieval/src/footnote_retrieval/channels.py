@@ -73,8 +73,7 @@ class Channels:
         """Run the channels that the plan asks for; if dense was to go alone and cannot, lexical steps in."""
         findings = Findings()
         jobs = []
-        # Full text first: while the store is at it the query's vector is made, and while the store compares vectors,
-        # which takes longer, the hits of full text are taken in.
+        # Full text first: while the store is at it, the query's vector is made.
         if plan.lexical:
             jobs.append(self._lexical(plan, findings, clock))
         if plan.dense:

@@ -105,7 +105,7 @@ class Searcher:
             keep = len(ranked) if len(files) > 1 else wanted
             ranked = adjust.without_repetitions(ranked, keep, self._settings.near_duplicate)
             ranked = adjust.guarantee_files(ranked, files, wanted)
-        chosen = ranked[request.offset : wanted]
+        chosen = readable(ranked[request.offset : wanted], findings.degradations)
         result.chunks = [_scored(candidate, explain=request.explain) for candidate in chosen]
         result.strategy, result.strategy_reason = strategy, _reason(reason, files)
         result.channels, result.degradations = findings.runs, findings.degradations
@@ -303,6 +303,20 @@ def _single(candidates: Sequence[Candidate]) -> None:
             candidate.dense_weight = 1.0
         elif candidate.lexical is not None:
             candidate.score = candidate.normal_lexical = candidate.lexical / best if best > 0 else 0.0
+
+
+def readable(candidates: Sequence[Candidate], degradations: list[Degradation]) -> list[Candidate]:
+    """Leave out candidates whose row is damaged, and say so: the others are still good."""
+    kept = []
+    for candidate in candidates:
+        try:
+            candidate.hit.decode()
+        except FootnoteError as error:
+            _log.error("row_unreadable", chunk_id=candidate.hit.id, error=error.message)
+            degradations.append(degradation("STORE_UNAVAILABLE", "A damaged passage is left out.", error.message))
+        else:
+            kept.append(candidate)
+    return kept
 
 
 def _mean_weight(candidates: Sequence[Candidate], channel: int) -> float:

@@ -65,12 +65,7 @@ class OpenAICompatible:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Stream an answer; closing the generator closes the HTTP connection."""
-        if self._lacks_key:
-            raise InvalidArgument(
-                f"The model {self.id} needs a key: set {self._preset.key_variable}",
-                reason="PROVIDER_INVALID",
-                metadata={"provider": self.id, "stage": "generation"},
-            )
+        self._require_key()
         try:
             response = await self._client.chat.completions.create(**self._body(request))
         except openai.APIStatusError as error:
@@ -89,6 +84,15 @@ class OpenAICompatible:
             raise RetryableFailure(f"the connection broke ({type(error).__name__})") from error
         finally:
             await response.close()
+
+    def _require_key(self) -> None:
+        """Raise InvalidArgument where the public address would refuse every call for want of a key."""
+        if self._lacks_key:
+            raise InvalidArgument(
+                f"The model {self.id} needs a key: set {self._preset.key_variable}",
+                reason="PROVIDER_INVALID",
+                metadata={"provider": self.id, "stage": "generation"},
+            )
 
     async def _events(self, response: openai.AsyncStream[ChatCompletionChunk]) -> AsyncGenerator[ModelEvent, None]:
         stop: Stop | None = None
@@ -142,6 +146,7 @@ class OpenAICompatible:
 
     async def health(self) -> Mapping[str, Any]:
         """List the models; raises Unavailable(PROVIDER_FAILED) when that fails."""
+        self._require_key()
         try:
             page = await self._client.models.list(timeout=5.0)
         except openai.APIStatusError as error:
