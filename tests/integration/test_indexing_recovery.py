@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM, Scope
 from footnote_indexing.app import build
 from footnote_indexing.database import Database
 from footnote_indexing.generations import Generations
@@ -15,7 +15,7 @@ from footnote_indexing.inventory import Inventory
 from footnote_indexing.recovery import Findings, Recovery
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.testing import serve_app
 from footnote_store.rows import Row
 from footnote_store.store import VectorStore
@@ -79,7 +79,10 @@ async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed
         assert sorted(await damaged(client)) == expected
         stranger = Client(served.channel, Scope(tenant_id="t2", user_id="u", roles=[ROLE_ADMIN]))
         assert await damaged(stranger) == []
-        assert sorted(await damaged(stranger, all_tenants=True)) == expected
+        with pytest.raises(PermissionDenied, match="all tenants"):
+            await damaged(stranger, all_tenants=True)
+        service = Client(served.channel, Scope(tenant_id="t2", user_id="u", roles=[ROLE_SYSTEM]))
+        assert sorted(await damaged(service, all_tenants=True)) == expected
         assert len(await damaged(client, limit=1)) == 1
         with pytest.raises(InvalidArgument, match="limit"):
             await damaged(client, limit=1001)

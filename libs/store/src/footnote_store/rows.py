@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -199,8 +200,8 @@ def encode_message(row: MessageRow, dimensions: int) -> dict[str, Any]:
     extra.ClearField("text")
     extra.ClearField("score")
     return {
-        # Ids of messages are unique for their tenant; the key says so for the whole collection.
-        "id": _bounded(f"{row.tenant_id}:{row.message.message_id}", 512, "message id"),
+        # Ids of messages are unique for their user: nobody overwrites another's by naming it.
+        "id": _bounded(f"{_whose(row)}:{row.message.message_id}", 512, "message id"),
         "tenant_id": row.tenant_id,
         "user_id": row.user_id,
         "conversation_id": row.message.conversation_id,
@@ -210,6 +211,10 @@ def encode_message(row: MessageRow, dimensions: int) -> dict[str, Any]:
         "dense": unit(row.vector, dimensions),
         "extra": base64.b64encode(extra.SerializeToString()).decode(),
     }
+
+
+def _whose(row: MessageRow) -> str:
+    return hashlib.sha256(f"{row.tenant_id}\0{row.user_id}".encode()).hexdigest()[:32]
 
 
 def decode_message(entity: Mapping[str, Any], score: float) -> MemoryMessage:

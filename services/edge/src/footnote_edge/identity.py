@@ -5,9 +5,9 @@ from typing import Protocol
 
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.errors import Unauthenticated
+from footnote_kit.identifiers import NAME, RULE
 
 from footnote_edge.keys import PREFIX, REFUSAL, ApiKeys
-from footnote_edge.names import NAME, RULE
 from footnote_edge.settings import Settings
 from footnote_edge.tokens import Tokens
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from footnote.types.v1.scope_pb2 import Role, Scope
 from footnote_kit.errors import InvalidArgument, NotFound, Unauthenticated
+from footnote_kit.identifiers import checked_name
 from sqlalchemy import select, update
 
 from footnote_edge.database import Database, utc
-from footnote_edge.names import checked_name
 from footnote_edge.settings import Settings
 from footnote_edge.tables import ApiKeyRow
 

@@ -8,7 +8,7 @@ from functools import partial
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit.context import detached
 from footnote_kit.errors import NotFound
 from footnote_kit.logs import get_logger
@@ -24,7 +24,7 @@ PAGE = 500
 SETTLED_SECONDS = 10.0
 """A document younger than this may be on its way to its job right now."""
 
-SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_ADMIN])
+SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])
 """On whose behalf the edge looks after the documents of all tenants."""
 
 _log = get_logger(__name__)

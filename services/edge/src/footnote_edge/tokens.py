@@ -7,10 +7,10 @@ from typing import Any
 import jwt
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Scope
 from footnote_kit.errors import Unauthenticated, Unavailable
+from footnote_kit.identifiers import NAME
 from footnote_kit.logs import get_logger
 
 from footnote_edge.keys import REFUSAL
-from footnote_edge.names import NAME
 from footnote_edge.settings import Settings
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "EdDSA")

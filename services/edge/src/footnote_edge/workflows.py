@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 from footnote.ingestion.v1.ingestion_service_pb2 import UpdateDocumentStateRequest
 from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit import names
 from footnote_kit.context import detached
 from footnote_kit.logs import get_logger
@@ -78,10 +78,15 @@ def _active_work() -> Work:
     return _active
 
 
+def _own_account(tenant: str, user: str) -> Scope:
+    """Return the scope of a job: what was accepted from a user is finished, whatever that user may do by then."""
+    return Scope(tenant_id=tenant, user_id=user, roles=[ROLE_SYSTEM])
+
+
 @DBOS.workflow(name="process_document", max_recovery_attempts=None)
 async def process_document(tenant: str, owner: str, document_id: str, revision: int, traceparent: str) -> str:
     """Parse and index one revision of a document; its span is linked to the upload's trace."""
-    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=owner, roles=[ROLE_ADMIN])
+    work, scope = _active_work(), _own_account(tenant, owner)
     origin = remote_context(traceparent) if traceparent else None
     attributes: dict[str, str | int] = {
         names.TENANT_ID: tenant,
@@ -107,7 +112,7 @@ async def process_document(tenant: str, owner: str, document_id: str, revision: 
 @DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
 async def remember_messages(tenant: str, user: str, conversation_id: str) -> None:
     """Give a conversation its title and make its messages searchable."""
-    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+    work, scope = _active_work(), _own_account(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
         await _step("title", lambda: work.chores.title(scope, conversation_id))
         await _step("embed", lambda: work.chores.embed(scope, conversation_id))
@@ -116,7 +121,7 @@ async def remember_messages(tenant: str, user: str, conversation_id: str) -> Non
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
 async def forget_messages(tenant: str, user: str, conversation_id: str) -> None:
     """Take a deleted conversation out of memory search."""
-    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+    work, scope = _active_work(), _own_account(tenant, user)
     with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
         await _step("forget", lambda: work.chores.forget(scope, conversation_id))
 
@@ -124,7 +129,7 @@ async def forget_messages(tenant: str, user: str, conversation_id: str) -> None:
 @DBOS.workflow(name="delete_collection", max_recovery_attempts=None)
 async def delete_collection(tenant: str, user: str, collection_id: str) -> list[int]:
     """Delete a collection's files, then the collection with its chunks, then what was uploaded in between."""
-    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+    work, scope = _active_work(), _own_account(tenant, user)
     with work.running(), detached("edge", scope), span("delete collection", {names.COLLECTION_ID: collection_id}):
         documents = await _step("files", lambda: work.chores.delete_files(scope, collection_id))
         chunks = await _step("chunks", lambda: work.chores.delete_collection(scope, collection_id))
@@ -135,7 +140,7 @@ async def delete_collection(tenant: str, user: str, collection_id: str) -> list[
 @DBOS.workflow(name="reindex_collection", max_recovery_attempts=None)
 async def reindex_collection(tenant: str, user: str, collection_id: str, failed_only: bool) -> dict[str, Any]:
     """Begin new revisions page by page and take on their jobs; what it has done is noted after each page."""
-    work, scope = _active_work(), Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+    work, scope = _active_work(), _own_account(tenant, user)
     noted: dict[str, Any] = {"documents": [], "begun": 0, "skipped": 0}
     token, first = "", True
     with work.running(), detached("edge", scope), span("reindex collection", {names.COLLECTION_ID: collection_id}):

@@ -2,13 +2,16 @@
 
 import base64
 import binascii
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2, scope_pb2
-from footnote_kit.errors import Aborted, AlreadyExists, InvalidArgument, NotFound
+from footnote.types.v1.collection_pb2 import Collection, Grant
+from footnote_kit.access import Access, access_of, check, check_create, collection_missing, may_manage
+from footnote_kit.errors import Aborted, AlreadyExists, InvalidArgument
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,10 +20,12 @@ from footnote_indexing.collection_settings import check_name, complete
 from footnote_indexing.database import Database, now_ms
 from footnote_indexing.generations import BUILDING, CURRENT, DELETED, Generation, Generations
 from footnote_indexing.ledger import Ledger
+from footnote_indexing.sharing import ambiguous, check_grants, granted, holder, nearness, visible, write_grants
 from footnote_indexing.tables import collections, generations
 from footnote_indexing.vectorizers import Vectorizers
 
-_CHANGEABLE = ("name", "description", "metadata", "visibility", "settings")
+_MOST_AUTHORIZED = 1000
+_CHANGEABLE = ("name", "description", "metadata", "visibility", "settings", "grants")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +36,8 @@ class Found:
     generation: Generation
 
 
-def not_found(name: str) -> NotFound:
-    """Return the error for a collection that does not exist or is not the caller's to see."""
-    return NotFound(f"Collection '{name}' not found", reason="COLLECTION_NOT_FOUND", metadata={"collection": name})
-
-
-def _visible(scope: scope_pb2.Scope) -> sa.ColumnElement[bool]:
-    """Return the condition that a collection is this caller's to see."""
-    mine = collections.c.tenant_id == scope.tenant_id
-    if scope_pb2.ROLE_ADMIN in scope.roles:
-        return mine
-    shared = collections.c.visibility != collection_pb2.VISIBILITY_PRIVATE
-    return sa.and_(mine, sa.or_(shared, collections.c.owner_id == scope.user_id))
-
-
 class Collections:
-    """The collections table; every call is confined to its scope's tenant and to what its user may see."""
+    """The collections table; every call is confined to its scope's tenant and to what its user may do."""
 
     def __init__(self, database: Database, ledger: Ledger, generations_: Generations, vectorizers: Vectorizers) -> None:
         self._database = database
@@ -55,7 +46,10 @@ class Collections:
         self._vectorizers = vectorizers
 
     async def create(self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection) -> collection_pb2.Collection:
-        """Make a collection; raises AlreadyExists, or InvalidArgument for what is wrong with its settings."""
+        """Make a collection of the caller's.
+
+        Raises AlreadyExists, InvalidArgument for what is wrong with its settings or grants, PermissionDenied.
+        """
         check_name(wanted.name)
         collection = collection_pb2.Collection(
             name=wanted.name,
@@ -63,41 +57,74 @@ class Collections:
             visibility=wanted.visibility or collection_pb2.VISIBILITY_SHARED,
             metadata=wanted.metadata,
             settings=complete(wanted.settings),
+            grants=wanted.grants,
         )
         _check_texts(collection)
+        check_grants(collection)
+        check_create(scope, collection)
         chosen = await self._vectorizers.resolve(collection.settings.embedding)
         collection.settings.embedding.CopyFrom(chosen)
         collection_id = uuid4().hex
         now = now_ms()
+        data = collection.SerializeToString(deterministic=True)
+        collection.owner_id = scope.user_id
         row = {
             "id": collection_id, "tenant_id": scope.tenant_id, "name": wanted.name, "owner_id": scope.user_id,
-            "visibility": collection.visibility, "generation": 1, "version": 1,
-            "data": collection.SerializeToString(deterministic=True), "created_at": now, "updated_at": now,
+            "visibility": collection.visibility, "holder": holder(collection), "generation": 1, "version": 1,
+            "data": data, "created_at": now, "updated_at": now,
         }  # fmt: skip
         generation = Generation(collection_id, 1, scope.tenant_id, CURRENT, 0, chosen)
         try:
             async with self._database.write() as connection:
                 await connection.execute(sa.insert(collections).values(row))
+                await write_grants(connection, collection_id, collection.grants)
                 await self._generations.insert(connection, generation)
         except IntegrityError as error:
             raise AlreadyExists(
                 f"Collection '{wanted.name}' already exists", metadata={"collection": wanted.name}
             ) from error
-        return (await self.with_counts([await self.find(scope, collection_id)]))[0]
+        return (await self.with_counts(scope, [await self.find(scope, collection_id)]))[0]
 
-    async def find(self, scope: scope_pb2.Scope, name_or_id: str) -> Found:
-        """Return a collection by name or id; raises NotFound, for one that the caller may not see as well."""
+    async def find(self, scope: scope_pb2.Scope, name_or_id: str, needs: Access = Access.READ) -> Found:
+        """Return a collection by name or id, in which the caller may do what it `needs` to.
+
+        Raises NotFound, for one that the caller may not see as well; PermissionDenied for one in which it may do less;
+        InvalidArgument for a name that means several.
+        """
         if not name_or_id:
             raise InvalidArgument.field("collection", "is required")
         async with self._database.read() as connection:
-            return await self._find_on(connection, scope, name_or_id)
+            found = await self._find_on(connection, scope, name_or_id)
+        check(access_of(scope, found.collection), needs, collection_missing(name_or_id))
+        return found
+
+    async def authorize(self, scope: scope_pb2.Scope, ids: Sequence[str]) -> list[collection_pb2.Collection]:
+        """Return the visible ones of these collections, or every visible one, with what is needed to know the access.
+
+        That is id, tenant, owner, visibility, and the grants to this caller as one.
+        """
+        if len(ids) > _MOST_AUTHORIZED:
+            raise InvalidArgument.field("collection_ids", f"must be at most {_MOST_AUTHORIZED}")
+        columns = (collections.c.id, collections.c.owner_id, collections.c.visibility)
+        query = sa.select(*columns, granted(scope).label("access")).where(visible(scope))
+        if ids:
+            query = query.where(collections.c.id.in_(list(dict.fromkeys(ids))))
+        async with self._database.read() as connection:
+            rows = list(await connection.execute(query))
+        return [
+            Collection(
+                id=row.id, tenant_id=scope.tenant_id, owner_id=row.owner_id, visibility=row.visibility,
+                grants=[] if row.access is None else [Grant(user_id=scope.user_id, access=row.access)],
+            )
+            for row in rows
+        ]  # fmt: skip
 
     async def find_many(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Found]:
         """Return collections in the order asked for; for no names, every one visible, by name."""
         if names:
             return [await self.find(scope, name) for name in names]
         async with self._database.read() as connection:
-            query = _joined().where(_visible(scope)).order_by(collections.c.name)
+            query = _joined().where(visible(scope)).order_by(collections.c.name, collections.c.id)
             return [_read(row) for row in await connection.execute(query)]
 
     async def page(
@@ -107,22 +134,28 @@ class Collections:
         if not 0 <= page_size <= 1000:
             raise InvalidArgument.field("page_size", "must be between 1 and 1000, or 0 for 100")
         size = page_size or 100
-        query = _joined().where(_visible(scope)).order_by(collections.c.name).limit(size + 1)
+        query = _joined().where(visible(scope)).order_by(collections.c.name, collections.c.id).limit(size + 1)
         if page_token:
-            query = query.where(collections.c.name > _decode(page_token))
+            name, last = _decode(page_token)
+            same = sa.and_(collections.c.name == name, collections.c.id > last)
+            query = query.where(sa.or_(collections.c.name > name, same))
         async with self._database.read() as connection:
             rows = list(await connection.execute(query))
-            counted = sa.select(sa.func.count()).select_from(collections).where(_visible(scope))
+            counted = sa.select(sa.func.count()).select_from(collections).where(visible(scope))
             total = int((await connection.execute(counted)).scalar_one())
         found = [_read(row) for row in rows[:size]]
-        token = _encode(found[-1].collection.name) if len(rows) > size else ""
-        return await self.with_counts(found), token, total
+        token = _encode(found[-1].collection) if len(rows) > size else ""
+        return await self.with_counts(scope, found), token, total
 
     async def update(
-        self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection, paths: Sequence[str]
+        self,
+        scope: scope_pb2.Scope,
+        wanted: collection_pb2.Collection,
+        paths: Sequence[str],
+        needs: Access = Access.MANAGE,
     ) -> collection_pb2.Collection:
         """Change what the paths name, or every field that is set; Aborted when an etag given is not current."""
-        before = await self.find(scope, wanted.id or wanted.name)
+        before = await self.find(scope, wanted.id or wanted.name, needs)
         if wanted.etag and wanted.etag != before.collection.etag:
             raise Aborted(f"Collection '{before.collection.name}' was changed by somebody else; read it again")
         changed = collection_pb2.Collection()
@@ -137,30 +170,36 @@ class Collections:
         changed.visibility = changed.visibility or collection_pb2.VISIBILITY_SHARED
         changed.settings.CopyFrom(complete(changed.settings))
         _check_texts(changed)
+        check_grants(changed)
+        if changed.visibility != before.collection.visibility:
+            check_create(scope, changed)
         if changed.settings.embedding != before.collection.settings.embedding:
             chosen = await self._vectorizers.resolve(_reconsidered(before.collection, changed))
             changed.settings.embedding.CopyFrom(chosen)
         await self._write(scope, before, changed)
-        return (await self.with_counts([await self.find(scope, changed.id)]))[0]
+        return (await self.with_counts(scope, [await self.find(scope, changed.id)]))[0]
 
     async def delete(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, Sequence[Generation]]:
         """Remove a collection from sight; return its id and the generations whose rows are to be purged."""
-        found = await self.find(scope, name_or_id)
+        found = await self.find(scope, name_or_id, Access.MANAGE)
         collection_id = found.collection.id
         async with self._database.write() as connection:
             gone = await connection.execute(sa.delete(collections).where(collections.c.id == collection_id))
             if gone.rowcount != 1:
-                raise not_found(name_or_id)
+                raise collection_missing(name_or_id)
+            await write_grants(connection, collection_id, [])
             await self._ledger.drop(connection, collection_id)
             return collection_id, await self._generations.mark(connection, collection_id, DELETED)
 
-    async def with_counts(self, found: Sequence[Found]) -> list[collection_pb2.Collection]:
-        """Return collections with the numbers of documents and chunks that are searchable now."""
+    async def with_counts(self, scope: scope_pb2.Scope, found: Sequence[Found]) -> list[collection_pb2.Collection]:
+        """Return collections as the caller may see them, with the documents and chunks that are searchable now."""
         totals = await self._ledger.totals([(item.collection.id, item.generation.number) for item in found])
         counted = []
         for item in found:
             collection = collection_pb2.Collection()
             collection.CopyFrom(item.collection)
+            if not may_manage(scope, item.collection):
+                collection.ClearField("grants")
             collection.document_count = totals[collection.id].documents
             collection.chunk_count = totals[collection.id].chunks
             counted.append(collection)
@@ -168,16 +207,20 @@ class Collections:
 
     async def _find_on(self, connection: AsyncConnection, scope: scope_pb2.Scope, name_or_id: str) -> Found:
         named = sa.or_(collections.c.id == name_or_id, collections.c.name == name_or_id)
-        rows = [_read(row) for row in await connection.execute(_joined().where(_visible(scope), named))]
+        rows = [_read(row) for row in await connection.execute(_joined().where(visible(scope), named))]
         if not rows:
-            raise not_found(name_or_id)
-        # Should one collection's name be another's id, the id counts.
-        return next((item for item in rows if item.collection.id == name_or_id), rows[0])
+            raise collection_missing(name_or_id)
+        ranked = [(nearness(scope, item.collection, name_or_id), item) for item in rows]
+        nearest = min(rank for rank, _ in ranked)
+        meant = [item for rank, item in ranked if rank == nearest]
+        if len(meant) > 1:
+            raise ambiguous(name_or_id, [item.collection for item in meant])
+        return meant[0]
 
     async def _write(self, scope: scope_pb2.Scope, before: Found, changed: collection_pb2.Collection) -> None:
         stored = collection_pb2.Collection(
             name=changed.name, description=changed.description, visibility=changed.visibility,
-            metadata=changed.metadata, settings=changed.settings,
+            metadata=changed.metadata, settings=changed.settings, grants=changed.grants,
         )  # fmt: skip
         version = int(before.collection.etag)
         try:
@@ -186,12 +229,13 @@ class Collections:
                     sa.update(collections)
                     .where(collections.c.id == changed.id, collections.c.version == version)
                     .values(
-                        name=changed.name, visibility=changed.visibility, version=version + 1,
+                        name=changed.name, visibility=changed.visibility, holder=holder(changed), version=version + 1,
                         data=stored.SerializeToString(deterministic=True), updated_at=now_ms(),
                     )
                 )  # fmt: skip
                 if done.rowcount != 1:
                     raise Aborted(f"Collection '{before.collection.name}' was changed by somebody else; read it again")
+                await write_grants(connection, changed.id, changed.grants)
                 if changed.settings.embedding == before.generation.embedding:
                     # Back to the model that is searched: a change that was under way is given up.
                     await self._generations.mark(connection, changed.id, DELETED, only=BUILDING)
@@ -229,6 +273,7 @@ def _joined() -> sa.Select[tuple[object, ...]]:
 def _read(row: sa.Row[tuple[object, ...]]) -> Found:
     collection = collection_pb2.Collection.FromString(row.data)
     collection.id, collection.tenant_id, collection.owner_id = row.id, row.tenant_id, row.owner_id
+    collection.visibility = row.visibility
     collection.etag = str(row.version)
     collection.create_time.FromMilliseconds(row.created_at)
     collection.update_time.FromMilliseconds(row.updated_at)
@@ -236,12 +281,13 @@ def _read(row: sa.Row[tuple[object, ...]]) -> Found:
     return Found(collection, Generation(row.id, row.generation, row.tenant_id, CURRENT, row.variant, embedding))
 
 
-def _encode(name: str) -> str:
-    return base64.urlsafe_b64encode(name.encode()).decode()
+def _encode(last: collection_pb2.Collection) -> str:
+    return base64.urlsafe_b64encode(json.dumps([last.name, last.id]).encode()).decode()
 
 
-def _decode(token: str) -> str:
+def _decode(token: str) -> tuple[str, str]:
     try:
-        return base64.b64decode(token, altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError) as error:
+        name, last = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
+        return str(name), str(last)
+    except (binascii.Error, ValueError, TypeError) as error:
         raise InvalidArgument.field("page_token", "is not one that was given out") from error

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from footnote.types.v1 import collection_pb2, document_pb2, scope_pb2
+from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
@@ -78,7 +79,7 @@ class Indexing:
     ) -> AsyncIterator[document_pb2.Progress | Result]:
         """Index one revision; yields progress and at last the result."""
         _check(document)
-        found = await self._collections.find(scope, document.collection_id)
+        found = await self._collections.find(scope, document.collection_id, Access.WRITE)
         document.collection_id = found.collection.id
         document.tenant_id = scope.tenant_id
         document.owner_id = document.owner_id or scope.user_id
@@ -99,10 +100,14 @@ class Indexing:
                 yield event
 
     async def update(
-        self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection, paths: Sequence[str]
+        self,
+        scope: scope_pb2.Scope,
+        wanted: collection_pb2.Collection,
+        paths: Sequence[str],
+        needs: Access = Access.MANAGE,
     ) -> collection_pb2.Collection:
         """Change a collection. If it is empty, or still has vectors of the new model, its model changes at once."""
-        changed = await self._collections.update(scope, wanted, paths)
+        changed = await self._collections.update(scope, wanted, paths, needs)
         await self._switching.targets(await self._collections.find(scope, changed.id))
         await self._switching.settle(changed.id)
         return changed
@@ -111,7 +116,7 @@ class Indexing:
         """Remove a document's chunks, of one revision or (0) of all; hidden at once, even if the store is down."""
         if not document_id:
             raise InvalidArgument.field("document_id", "is required")
-        found = await self._collections.find(scope, collection_id)
+        found = await self._collections.find(scope, collection_id, Access.WRITE)
         keys = await self._ledger.retire_document(found.collection.id, document_id, revision)
         generations = {g.number: g for g in await self._generations.all_of(found.collection.id)}
         removed = 0
@@ -179,7 +184,7 @@ class Indexing:
         pairs = [(item.collection.id, item.generation.number) for item in found]
         hidden = await self._ledger.hidden(pairs)
         languages = await self._ledger.languages(pairs)
-        counted = await self._collections.with_counts(found)
+        counted = await self._collections.with_counts(scope, found)
         for collection, item in zip(counted, found, strict=True):
             # Queries must be embedded as the vectors were that are searched, whatever is being built beside them.
             collection.settings.embedding.CopyFrom(item.generation.embedding)

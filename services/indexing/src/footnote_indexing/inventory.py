@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from footnote.types.v1.scope_pb2 import Scope
 
 from footnote_indexing.database import Database, now_ms
 from footnote_indexing.ledger import CURRENT, RevisionKey
-from footnote_indexing.tables import generations, revisions
+from footnote_indexing.sharing import visible
+from footnote_indexing.tables import collections, generations, revisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,8 @@ class Inventory:
             )
             return bool(done.rowcount == 1)
 
-    async def damaged(self, tenant_id: str, limit: int) -> Sequence[Damage]:
-        """Return searched documents with rows missing or doubled, found longest ago first; of "", every tenant's."""
+    async def damaged(self, scope: Scope | None, limit: int) -> Sequence[Damage]:
+        """Return searched documents with rows missing or doubled, found longest ago first; of None, every tenant's."""
         of_generation = sa.and_(
             generations.c.collection_id == revisions.c.collection_id, generations.c.number == revisions.c.generation
         )
@@ -84,8 +86,8 @@ class Inventory:
             .order_by(revisions.c.updated_at, revisions.c.document_id)
             .limit(limit)
         )
-        if tenant_id:
-            query = query.where(generations.c.tenant_id == tenant_id)
+        if scope is not None:
+            query = query.where(revisions.c.collection_id.in_(sa.select(collections.c.id).where(visible(scope))))
         async with self._database.read() as connection:
             return [Damage(row.tenant_id, _holding(row)) for row in await connection.execute(query)]
 

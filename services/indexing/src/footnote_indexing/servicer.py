@@ -5,8 +5,9 @@ from typing import Any
 
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
-from footnote.types.v1 import provider_pb2
-from footnote_kit.errors import InvalidArgument
+from footnote.types.v1 import collection_pb2, provider_pb2
+from footnote_kit.access import Access, access_of, is_system
+from footnote_kit.errors import InvalidArgument, PermissionDenied
 from google.protobuf import json_format
 
 from footnote_indexing.collections import Collections
@@ -50,7 +51,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
     async def GetCollection(self, request: pb.GetCollectionRequest, context: Any) -> pb.GetCollectionResponse:
         """Return one collection."""
         found = await self._collections.find(request.scope, request.collection)
-        return pb.GetCollectionResponse(collection=(await self._collections.with_counts([found]))[0])
+        return pb.GetCollectionResponse(collection=(await self._collections.with_counts(request.scope, [found]))[0])
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Any) -> pb.ListCollectionsResponse:
         """Return a page of collections."""
@@ -82,6 +83,25 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
                     languages=item.languages,
                 )
                 for item in resolved
+            ]
+        )
+
+    async def AuthorizeCollections(
+        self, request: pb.AuthorizeCollectionsRequest, context: Any
+    ) -> pb.AuthorizeCollectionsResponse:
+        """Return what the caller may do in collections."""
+        found = await self._collections.authorize(request.scope, request.collection_ids)
+        held = [(one, access_of(request.scope, one)) for one in found]
+        return pb.AuthorizeCollectionsResponse(
+            collections=[
+                pb.CollectionAccess(
+                    collection_id=one.id,
+                    visibility=one.visibility,
+                    access=collection_pb2.ACCESS_WRITE if access >= Access.WRITE else collection_pb2.ACCESS_READ,
+                    may_manage=access >= Access.MANAGE,
+                )
+                for one, access in held
+                if access >= Access.READ
             ]
         )
 
@@ -160,8 +180,11 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         """Return documents with chunks missing or doubled."""
         if not 0 <= request.limit <= _MOST_DAMAGED:
             raise InvalidArgument.field("limit", f"must be between 1 and {_MOST_DAMAGED}, or 0 for {_DAMAGED}")
-        tenant_id = "" if request.all_tenants else request.scope.tenant_id
-        damaged = await self._inventory.damaged(tenant_id, request.limit or _DAMAGED)
+        if request.all_tenants and not is_system(request.scope):
+            raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
+        damaged = await self._inventory.damaged(
+            None if request.all_tenants else request.scope, request.limit or _DAMAGED
+        )
         return pb.ListDamagedDocumentsResponse(
             documents=[
                 pb.DamagedDocument(

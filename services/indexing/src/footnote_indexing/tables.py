@@ -13,13 +13,26 @@ collections = sa.Table(
     sa.Column("name", sa.String(128), nullable=False),
     sa.Column("owner_id", sa.String(256), nullable=False),
     sa.Column("visibility", sa.Integer, nullable=False),
+    # Among whose names its name is unique: its owner's where it is private, "" for those of all the tenant.
+    sa.Column("holder", sa.String(256), nullable=False),
     sa.Column("generation", sa.Integer, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),  # types.v1.Collection: description, metadata, settings
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
-    sa.UniqueConstraint("tenant_id", "name"),
+    sa.UniqueConstraint("tenant_id", "holder", "name", name="indexing_collections_by_name"),
 )
+
+# Whom private collections are shared with, for queries; the same stands in the collection's `data`.
+grants = sa.Table(
+    "indexing_grants",
+    metadata,
+    sa.Column("collection_id", sa.String(64), primary_key=True),
+    sa.Column("kind", sa.String(8), primary_key=True),
+    sa.Column("grantee", sa.String(256), primary_key=True),
+    sa.Column("access", sa.Integer, nullable=False),
+)
+sa.Index("indexing_grants_by_grantee", grants.c.kind, grants.c.grantee)
 
 generations = sa.Table(
     "indexing_generations",

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import numpy as np
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, scope_pb2
+from footnote_kit.access import Access
 from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument
 from footnote_providers.base import Vectors
 from footnote_store.rows import Row, chunk_id
@@ -173,7 +174,7 @@ class VectorTexts:
 
     async def _fitting(self, scope: scope_pb2.Scope, name: str, dimensions: int) -> Found:
         """Return the collection, having given it this dimension if it may be."""
-        found = await self._collections.find(scope, name)
+        found = await self._collections.find(scope, name, Access.WRITE)
         for _ in range(_FIT_ATTEMPTS):
             if found.generation.embedding.dimensions == dimensions:
                 break
@@ -184,8 +185,9 @@ class VectorTexts:
             wanted.settings.embedding.dimensions = dimensions
             # Aborted: somebody else changed it, perhaps to this very dimension.
             with suppress(Aborted):
-                await self._indexing.update(scope, wanted, ["settings.embedding.dimensions"])
-            found = await self._collections.find(scope, name)
+                # Whoever may write may put the first vectors in, and they say how long they are.
+                await self._indexing.update(scope, wanted, ["settings.embedding.dimensions"], Access.WRITE)
+            found = await self._collections.find(scope, found.collection.id, Access.WRITE)
         return found
 
     async def _may_fit(self, found: Found) -> bool:

@@ -1,0 +1,134 @@
+"""Who may do what in a collection: the one rule, which edge, ingestion and indexing all ask.
+
+A query in SQL that lists what somebody may read must say the same as `access_of`; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from footnote.types.v1.collection_pb2 import ACCESS_WRITE, VISIBILITY_PRIVATE, VISIBILITY_UNSPECIFIED, Collection, Grant
+from footnote.types.v1.collection_pb2 import VISIBILITY_SHARED as SHARED
+from footnote.types.v1.scope_pb2 import (
+    ROLE_ADMIN,
+    ROLE_READER,
+    ROLE_SYSTEM,
+    ROLE_UNSPECIFIED,
+    ROLE_WRITER,
+    Role,
+    Scope,
+)
+
+from footnote_kit.errors import NotFound, PermissionDenied
+
+OPEN_TO_ALL = (VISIBILITY_UNSPECIFIED, SHARED)
+"""Visibilities that let every user of the tenant read; a value that this version does not know is not among them."""
+
+_ROLES = frozenset((ROLE_READER, ROLE_WRITER, ROLE_ADMIN, ROLE_SYSTEM))
+
+
+class Access(IntEnum):
+    """What a caller may do in a collection; each includes those before it."""
+
+    NONE = 0
+    """It does not exist for this caller."""
+    READ = 1
+    WRITE = 2
+    MANAGE = 3
+
+
+def role_of(scope: Scope) -> Role.ValueType:
+    """Return the highest role of a scope: reader when it names none, UNSPECIFIED when it names none that is known."""
+    if not scope.roles:
+        return ROLE_READER
+    return max((role for role in scope.roles if role in _ROLES), default=ROLE_UNSPECIFIED)
+
+
+def sees_all(scope: Scope) -> bool:
+    """Tell whether a scope may do everything in every collection of its tenant, whatever it is."""
+    return role_of(scope) in (ROLE_ADMIN, ROLE_SYSTEM)
+
+
+def is_system(scope: Scope) -> bool:
+    """Tell whether a scope is a service's own."""
+    return role_of(scope) == ROLE_SYSTEM
+
+
+def access_of(scope: Scope, collection: Collection) -> Access:
+    """Return what a scope may do in a collection, which must hold its tenant, owner, visibility and grants."""
+    role = role_of(scope)
+    if not scope.tenant_id or not scope.user_id or role == ROLE_UNSPECIFIED:
+        return Access.NONE
+    if collection.tenant_id != scope.tenant_id:
+        return Access.NONE
+    if sees_all(scope):
+        return Access.MANAGE
+    writes = role == ROLE_WRITER
+    if collection.visibility in OPEN_TO_ALL:
+        return Access.WRITE if writes else Access.READ
+    if collection.visibility != VISIBILITY_PRIVATE:
+        return Access.NONE
+    if collection.owner_id == scope.user_id:
+        return Access.MANAGE if writes else Access.READ
+    mine = [grant for grant in collection.grants if is_for(scope, grant)]
+    if not mine:
+        return Access.NONE
+    return Access.WRITE if writes and any(grant.access == ACCESS_WRITE for grant in mine) else Access.READ
+
+
+def may_read(scope: Scope, collection: Collection) -> bool:
+    """Tell whether a scope may search, ask and read documents of a collection."""
+    return access_of(scope, collection) >= Access.READ
+
+
+def may_write(scope: Scope, collection: Collection) -> bool:
+    """Tell whether a scope may upload to a collection, and replace, reindex and delete its documents."""
+    return access_of(scope, collection) >= Access.WRITE
+
+
+def may_manage(scope: Scope, collection: Collection) -> bool:
+    """Tell whether a scope may change, share and delete a collection."""
+    return access_of(scope, collection) >= Access.MANAGE
+
+
+def may_create(scope: Scope, collection: Collection) -> bool:
+    """Tell whether a scope may make such a collection, for itself: private ones writers, shared ones administrators."""
+    if collection.visibility == VISIBILITY_PRIVATE:
+        return role_of(scope) >= ROLE_WRITER
+    return sees_all(scope)
+
+
+def check_create(scope: Scope, collection: Collection) -> None:
+    """Raise PermissionDenied unless a scope may make such a collection, or turn one of its own into it."""
+    if may_create(scope, collection):
+        return
+    if collection.visibility == VISIBILITY_PRIVATE:
+        raise PermissionDenied("A private collection needs the role writer.")
+    raise PermissionDenied("A collection for all of the tenant needs the role admin; a private one the role writer.")
+
+
+def check(held: Access, needed: Access, missing: NotFound) -> None:
+    """Raise `missing` when a collection does not exist for the caller, PermissionDenied when it may only do less."""
+    if held == Access.NONE:
+        raise missing
+    if held < needed:
+        what = "change, share or delete" if needed == Access.MANAGE else "write to"
+        raise PermissionDenied(f"You may read this collection, but not {what} it.")
+
+
+def collection_missing(name: str) -> NotFound:
+    """Return the one error for a collection that is not there and for one that the caller may not see."""
+    return NotFound(f"Collection '{name}' not found", reason="COLLECTION_NOT_FOUND", metadata={"collection": name})
+
+
+def document_missing(document_id: str) -> NotFound:
+    """Return the one error for a document that is not there and for one that the caller may not see."""
+    return NotFound(f"Document '{document_id}' not found", reason="DOCUMENT_NOT_FOUND")
+
+
+def is_for(scope: Scope, grant: Grant) -> bool:
+    """Tell whether a collection is shared with this caller by a grant."""
+    kind = grant.WhichOneof("grantee")
+    if kind == "user_id":
+        return bool(grant.user_id) and grant.user_id == scope.user_id
+    return kind == "group" and bool(grant.group) and grant.group in scope.groups

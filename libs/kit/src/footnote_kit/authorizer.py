@@ -1,0 +1,177 @@
+"""What callers may do in collections, asked of indexing, which knows, and remembered for a moment.
+
+Only what was granted is remembered: a collection made or shared a moment ago is seen at once, one withdrawn is gone
+after `FRESH_SECONDS`, and guessing ids never fills the memory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from footnote.indexing.v1.indexing_service_pb2 import AuthorizeCollectionsRequest, CollectionAccess
+from footnote.types.v1.collection_pb2 import ACCESS_WRITE
+from footnote.types.v1.scope_pb2 import Scope
+
+from footnote_kit.access import Access, is_system, sees_all
+from footnote_kit.errors import DeadlineExceeded, Unavailable
+
+FRESH_SECONDS = 1.0
+"""How long an answer counts as given just now."""
+KNOWN_SECONDS = 300.0
+"""How long an answer is still used while indexing does not answer."""
+ASK_SECONDS = 5.0
+_PAUSE_SECONDS = 1.0  # indexing that did not answer is not asked again before, where an older answer will do
+_MOST_KEPT = 20_000
+_MOST_LISTS = 256
+_MOST_LISTED = 500_000
+_BATCH = 1000
+_NEVER = float("-inf")
+
+Ask = Callable[[Scope, Sequence[str]], Awaitable[Mapping[str, Access]]]
+"""Returns what a scope may do in collections by id, or with no ids in every visible one; hidden ones are left out."""
+
+
+def asking(stub: Any) -> Ask:
+    """Return how to ask the indexing service behind a stub."""
+
+    async def ask(scope: Scope, ids: Sequence[str]) -> Mapping[str, Access]:
+        found: dict[str, Access] = {}
+        for start in range(0, max(len(ids), 1), _BATCH):
+            request = AuthorizeCollectionsRequest(scope=scope, collection_ids=ids[start : start + _BATCH])
+            response = await stub.AuthorizeCollections(request, timeout=ASK_SECONDS)
+            found.update((one.collection_id, _access(one)) for one in response.collections)
+        return found
+
+    return ask
+
+
+def _access(given: CollectionAccess) -> Access:
+    if given.may_manage:
+        return Access.MANAGE
+    return Access.WRITE if given.access == ACCESS_WRITE else Access.READ
+
+
+class Authorizer:
+    """Answers what a scope may do; of administrators and services it knows that without asking."""
+
+    def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._kept: OrderedDict[tuple[bytes, str], tuple[float, Access]] = OrderedDict()
+        self._lists: OrderedDict[bytes, tuple[float, frozenset[str]]] = OrderedDict()
+        self._listed = 0
+        self._silent_until = _NEVER
+        self._forgotten: OrderedDict[str, float] = OrderedDict()
+
+    async def access(self, scope: Scope, collection_id: str, *, exact: bool = False) -> Access:
+        """Return what a scope may do in a collection; NONE for one that is hidden or absent.
+
+        While indexing does not answer, what was known within the last minutes is taken, unless it must be `exact`;
+        raises Unavailable where nothing is.
+        """
+        return (await self.several(scope, [collection_id], exact=exact))[collection_id]
+
+    async def several(self, scope: Scope, ids: Iterable[str], *, exact: bool = False) -> dict[str, Access]:
+        """Return what a scope may do in each of these collections, asking for all of them at once."""
+        wanted = list(dict.fromkeys(ids))
+        if sees_all(scope):
+            return dict.fromkeys(wanted, Access.MANAGE)
+        who = _who(scope)
+        known = {} if exact else self._known(scope, who, wanted, self._good_for())
+        unknown = [one for one in wanted if one not in known]
+        if unknown:
+            known.update(await self._learn(scope, who, unknown, exact=exact))
+        return {one: known.get(one, Access.NONE) for one in wanted}
+
+    async def exists(self, scope: Scope, collection_id: str) -> bool:
+        """Tell whether a collection is there, for those who may do everything in it; true while nobody can tell."""
+        if is_system(scope):
+            return True
+        try:
+            return collection_id in await self._ask(scope, [collection_id])
+        except (Unavailable, DeadlineExceeded):
+            return True
+
+    async def visible(self, scope: Scope) -> frozenset[str] | None:
+        """Return the ids of all collections that a scope may read; None for whoever may read every one."""
+        if sees_all(scope):
+            return None
+        who, now = _who(scope), self._clock()
+        asked, listed = self._lists.get(who, (_NEVER, frozenset[str]()))
+        if asked <= self._forgotten.get(scope.tenant_id, _NEVER):
+            asked = _NEVER
+        if now - asked < self._good_for():
+            return listed
+        try:
+            found = frozenset(await self._ask(scope, []))
+        except (Unavailable, DeadlineExceeded) as error:
+            self._silent_until = self._clock() + _PAUSE_SECONDS
+            if now - asked < KNOWN_SECONDS:
+                return listed
+            raise _unknown(error) from error
+        self._keep_list(who, now, found)
+        return found
+
+    def forget(self, tenant_id: str) -> None:
+        """Use nothing that was known of a tenant's collections: one of them was changed here."""
+        self._forgotten[tenant_id] = self._clock()
+        self._forgotten.move_to_end(tenant_id)
+        if len(self._forgotten) > _MOST_KEPT:
+            self._forgotten.popitem(last=False)
+
+    def _good_for(self) -> float:
+        return KNOWN_SECONDS if self._clock() < self._silent_until else FRESH_SECONDS
+
+    def _known(self, scope: Scope, who: bytes, ids: Sequence[str], seconds: float) -> dict[str, Access]:
+        now, since = self._clock(), self._forgotten.get(scope.tenant_id, _NEVER)
+        found: dict[str, Access] = {}
+        for one in ids:
+            asked, access = self._kept.get((who, one), (_NEVER, Access.NONE))
+            if now - asked < seconds and asked > since:
+                found[one] = access
+        return found
+
+    async def _learn(self, scope: Scope, who: bytes, ids: list[str], *, exact: bool) -> dict[str, Access]:
+        asked = self._clock()
+        try:
+            answer = await self._ask(scope, ids)
+        except (Unavailable, DeadlineExceeded) as error:
+            self._silent_until = self._clock() + _PAUSE_SECONDS
+            known = {} if exact else self._known(scope, who, ids, KNOWN_SECONDS)
+            if len(known) < len(ids):
+                raise _unknown(error) from error
+            return known
+        self._silent_until = _NEVER
+        for one in ids:
+            if one in answer:
+                self._kept[who, one] = (asked, answer[one])
+                self._kept.move_to_end((who, one))
+            else:
+                self._kept.pop((who, one), None)
+        while len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return dict(answer)
+
+    def _keep_list(self, who: bytes, asked: float, found: frozenset[str]) -> None:
+        self._listed += len(found) - len(self._lists.pop(who, (0.0, frozenset[str]()))[1])
+        self._lists[who] = (asked, found)
+        while self._lists and (len(self._lists) > _MOST_LISTS or self._listed > _MOST_LISTED):
+            _, (_, dropped) = self._lists.popitem(last=False)
+            self._listed -= len(dropped)
+
+
+def _who(scope: Scope) -> bytes:
+    """Return everything that the answer depends on: tenant, user, roles and groups."""
+    return scope.SerializeToString(deterministic=True)
+
+
+def _unknown(error: Unavailable | DeadlineExceeded) -> Unavailable:
+    return Unavailable(
+        "What you may see cannot be looked up just now. Try again in a moment.",
+        reason="STAGE_UNAVAILABLE",
+        metadata=error.metadata,
+        retry_after=error.retry_after or 2.0,
+    )

@@ -1,0 +1,137 @@
+"""What is remembered of who may do what, for how long, and what is never guessed."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role, Scope
+from footnote_kit import authorizer as module
+from footnote_kit.access import Access
+from footnote_kit.authorizer import FRESH_SECONDS, KNOWN_SECONDS, Authorizer
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
+
+
+class Desk:
+    """Stands for indexing: what it would say, how often it was asked, and whether it answers."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, Access] = {"a": Access.WRITE, "b": Access.READ}
+        self.asked: list[tuple[str, ...]] = []
+        self.down: FootnoteError | None = None
+        self.now = 1000.0
+        self.authorizer = Authorizer(self.ask, lambda: self.now)
+
+    async def ask(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, Access]:
+        self.asked.append(tuple(ids))
+        if self.down is not None:
+            raise self.down
+        return {one: held for one, held in self.held.items() if not ids or one in ids}
+
+
+def scope(role: Role.ValueType = ROLE_WRITER, user: str = "u", *groups: str) -> Scope:
+    return Scope(tenant_id="t", user_id=user, roles=[role], groups=groups)
+
+
+async def test_an_answer_holds_for_a_moment_and_for_its_scope_only() -> None:
+    desk = Desk()
+    assert await desk.authorizer.access(scope(), "a") == Access.WRITE
+    assert await desk.authorizer.access(scope(), "a") == Access.WRITE
+    assert len(desk.asked) == 1
+    for other in (scope(ROLE_READER), scope(user="v"), scope(ROLE_WRITER, "u", "g")):
+        await desk.authorizer.access(other, "a")
+    assert len(desk.asked) == 4
+    del desk.held["a"]
+    desk.now += FRESH_SECONDS
+    assert await desk.authorizer.access(scope(), "a") == Access.NONE
+
+
+async def test_a_refusal_is_not_remembered_and_a_change_here_counts_at_once() -> None:
+    desk = Desk()
+    assert await desk.authorizer.access(scope(), "new") == Access.NONE
+    desk.held["new"] = Access.READ
+    assert await desk.authorizer.access(scope(), "new") == Access.READ
+    del desk.held["new"]
+    desk.now += 0.001
+    desk.authorizer.forget("t")
+    assert await desk.authorizer.access(scope(), "new") == Access.NONE
+
+
+async def test_several_are_asked_for_at_once_and_only_those_not_known() -> None:
+    desk = Desk()
+    await desk.authorizer.access(scope(), "a")
+    held = await desk.authorizer.several(scope(), ["a", "b", "c", "b"])
+    assert held == {"a": Access.WRITE, "b": Access.READ, "c": Access.NONE}
+    assert desk.asked == [("a",), ("b", "c")]
+
+
+@pytest.mark.parametrize("down", [Unavailable("gone"), DeadlineExceeded("slow")])
+async def test_what_was_known_serves_for_minutes_while_indexing_is_silent(down: FootnoteError) -> None:
+    desk = Desk()
+    await desk.authorizer.access(scope(), "a")
+    assert await desk.authorizer.visible(scope()) == {"a", "b"}
+    desk.down = down
+    desk.now += KNOWN_SECONDS - 1
+    assert await desk.authorizer.access(scope(), "a") == Access.WRITE
+    assert await desk.authorizer.visible(scope()) == {"a", "b"}
+    with pytest.raises(Unavailable) as caught:
+        await desk.authorizer.access(scope(), "b")
+    assert caught.value.retry_after
+    with pytest.raises(Unavailable):
+        await desk.authorizer.access(scope(), "a", exact=True)
+    with pytest.raises(Unavailable):
+        await desk.authorizer.access(scope(user="v"), "a")
+    desk.now += 2
+    with pytest.raises(Unavailable):
+        await desk.authorizer.access(scope(), "a")
+    with pytest.raises(Unavailable):
+        await desk.authorizer.visible(scope())
+    desk.down = None
+    assert await desk.authorizer.access(scope(), "a") == Access.WRITE
+
+
+async def test_what_was_forgotten_is_not_known_any_more() -> None:
+    desk = Desk()
+    await desk.authorizer.access(scope(), "a")
+    await desk.authorizer.visible(scope())
+    desk.now += 0.001
+    desk.authorizer.forget("t")
+    desk.down = Unavailable("gone")
+    with pytest.raises(Unavailable):
+        await desk.authorizer.access(scope(), "a")
+    with pytest.raises(Unavailable):
+        await desk.authorizer.visible(scope())
+
+
+async def test_a_silent_indexing_is_not_asked_at_every_step() -> None:
+    desk = Desk()
+    await desk.authorizer.access(scope(), "a")
+    desk.now += FRESH_SECONDS
+    desk.down = Unavailable("gone")
+    for _ in range(5):
+        assert await desk.authorizer.access(scope(), "a") == Access.WRITE
+    assert len(desk.asked) == 2
+
+
+async def test_of_administrators_and_services_everything_is_known() -> None:
+    desk = Desk()
+    for role in (ROLE_ADMIN, ROLE_SYSTEM):
+        assert await desk.authorizer.access(scope(role), "anything", exact=True) == Access.MANAGE
+        assert await desk.authorizer.visible(scope(role)) is None
+    assert desk.asked == []
+    assert not await desk.authorizer.exists(scope(ROLE_ADMIN), "anything")
+    assert await desk.authorizer.exists(scope(ROLE_ADMIN), "a")
+    assert await desk.authorizer.exists(scope(ROLE_SYSTEM), "anything")
+    desk.down = Unavailable("gone")
+    assert await desk.authorizer.exists(scope(ROLE_ADMIN), "anything")
+
+
+async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("_MOST_KEPT", 10), ("_MOST_LISTS", 3), ("_MOST_LISTED", 5)):
+        monkeypatch.setattr(module, name, most)
+    desk = Desk()
+    for number in range(50):
+        await desk.authorizer.access(scope(user=f"u{number}"), "a")
+        await desk.authorizer.visible(scope(user=f"u{number}"))
+        desk.authorizer.forget(f"t{number}")
+    assert len(desk.authorizer._kept) == len(desk.authorizer._forgotten) == 10
+    assert len(desk.authorizer._lists) == 2
+    assert desk.authorizer._listed == 4
