@@ -12,7 +12,7 @@ import obstore
 import pytest
 import pytest_asyncio
 from footnote.types.v1.document_pb2 import DocumentState, Failure, FailureReason
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_ingestion.app import build
 from footnote_ingestion.settings import Settings
 from footnote_kit.errors import (
@@ -66,7 +66,7 @@ async def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 @pytest.fixture
 def client(served: Served) -> Client:
     """A client of a tenant that nobody else has."""
-    return Client(served, Scope(tenant_id=uuid4().hex, user_id="u"))
+    return Client(served, Scope(tenant_id=uuid4().hex, user_id="u", roles=[ROLE_SYSTEM]))
 
 
 async def stored(client: Client) -> list[str]:

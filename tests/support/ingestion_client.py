@@ -8,8 +8,11 @@ from typing import Any
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceStub
 from footnote.types.v1.document_pb2 import Block, Document, ParsedMetadata
-from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.testing import SCOPE, Served
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote_kit.testing import Served
+
+SCOPE = Scope(tenant_id="t", user_id="u", roles=[ROLE_SYSTEM])
+"""The service by itself knows no collections: whoever is not a service would have to be looked up in indexing."""
 
 PART = 256 * 1024
 

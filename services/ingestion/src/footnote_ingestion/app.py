@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServiceServicer_to_server
 from footnote_kit.app import App, Runtime
+from footnote_kit.authorizer import Authorizer, asking
 
 from footnote_ingestion import spool
 from footnote_ingestion.adapters.blobs import Blobs
@@ -13,6 +15,7 @@ from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.catalog import Catalog
 from footnote_ingestion.extraction import Extraction
+from footnote_ingestion.permissions import Permissions
 from footnote_ingestion.servicer import IngestionServicer
 from footnote_ingestion.settings import Settings
 from footnote_ingestion.sweeper import Sweeper
@@ -39,8 +42,12 @@ async def build(runtime: Runtime) -> App:
 
     inspectors, readers = pool(_INSPECTORS, settings.inspect_seconds), pool(settings.workers, settings.parse_seconds)
     sweeper = Sweeper(documents, files, settings.sweep_seconds)
-    catalog = Catalog(documents, files, inspectors, scratch, settings.max_file_bytes, settings.max_documents, limits)
-    extraction = Extraction(documents, files, readers, scratch, limits, settings.keep_parsed)
+    collections = Authorizer(asking(IndexingServiceStub(runtime.channel("indexing"))))
+    permissions = Permissions(documents, collections)
+    catalog = Catalog(
+        documents, permissions, files, inspectors, scratch, settings.max_file_bytes, settings.max_documents, limits
+    )
+    extraction = Extraction(documents, permissions, files, readers, scratch, limits, settings.keep_parsed)
 
     async def ready() -> str | None:
         return await database.check() or await files.check()

@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, span
@@ -22,6 +23,7 @@ from footnote_ingestion import lifecycle, spool
 from footnote_ingestion.failures import INTERNAL, ParseError
 from footnote_ingestion.model import GRACE_MICROS, ListQuery, Stored, new_key, now_micros
 from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.permissions import Permissions
 from footnote_ingestion.ports import Documents, Files, Readers
 from footnote_ingestion.sniff import FileType
 from footnote_ingestion.worker.wire import Job
@@ -68,6 +70,7 @@ class Catalog:
     def __init__(
         self,
         documents: Documents,
+        permissions: Permissions,
         files: Files,
         inspectors: Readers,
         scratch: Path,
@@ -76,6 +79,7 @@ class Catalog:
         limits: Limits,
     ) -> None:
         self._documents = documents
+        self._permissions = permissions
         self._files = files
         self._inspectors = inspectors
         self._scratch = scratch
@@ -85,6 +89,7 @@ class Catalog:
 
     async def upload(self, scope: Scope, new: NewFile, parts: AsyncIterator[bytes]) -> tuple[Document, bool]:
         """Check and store a file; returns its document, and True when the collection had these bytes already."""
+        await self._permissions.to_upload(scope, new.collection_id)
         most = new.max_documents or self._max_documents
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
             same = await self._documents.precheck(
@@ -107,7 +112,7 @@ class Catalog:
         self, scope: Scope, document_id: str, filename: str, etag: str, parts: AsyncIterator[bytes]
     ) -> tuple[Document, bool]:
         """Put a new file in the place of a document's; returns it, and True when the bytes are the same as before."""
-        seen = await self.get(scope, document_id)
+        seen = (await self._permissions.document(scope, document_id, Access.WRITE)).document
         lifecycle.check_seen(seen, etag, 0)
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
             if received.checksum == seen.checksum:
@@ -135,16 +140,22 @@ class Catalog:
 
     async def get(self, scope: Scope, document_id: str) -> Document:
         """Return a document; raises `NotFound`."""
-        return (await self._documents.get(scope.tenant_id, document_id)).document
+        return (await self._permissions.document(scope, document_id, Access.READ)).document
 
-    async def list(self, query: ListQuery) -> tuple[list[Document], str, int]:
-        """Return a page of documents, newest first; the token of the next page; how many there are on all pages."""
+    async def list(
+        self, scope: Scope, query: ListQuery, collection_ids: Sequence[str]
+    ) -> tuple[list[Document], str, int]:
+        """Return a page of documents, newest first; the token of the next page; how many there are on all pages.
+
+        They are those of the collections named, or of every one that the caller may read.
+        """
+        query = replace(query, collection_ids=await self._permissions.to_list(scope, collection_ids))
         found, token, total = await self._documents.list(query)
         return [stored.document for stored in found], token, total
 
     async def download(self, scope: Scope, document_id: str) -> tuple[Document, AsyncGenerator[bytes, None]]:
         """Return a document, and its file in parts of at most 256 KiB."""
-        stored = await self._documents.get(scope.tenant_id, document_id)
+        stored = await self._permissions.document(scope, document_id, Access.READ)
         return stored.document, self._parts(stored)
 
     async def _parts(self, stored: Stored) -> AsyncGenerator[bytes, None]:
@@ -157,7 +168,11 @@ class Catalog:
             ) from None
 
     async def delete(self, scope: Scope, document_id: str) -> None:
-        """Delete a document and its files; one that is gone already is fine."""
+        """Delete a document and its files; one that is gone already, or that the caller cannot see, is fine."""
+        try:
+            await self._permissions.to_change(scope, document_id)
+        except NotFound:
+            return
         keys = await self._documents.delete(scope.tenant_id, document_id)
         await self._drop(keys, listed=True)
         if keys:
@@ -165,6 +180,7 @@ class Catalog:
 
     async def move(self, scope: Scope, document_id: str, move: lifecycle.Move) -> Document:
         """Move a document in its life cycle."""
+        await self._permissions.to_change(scope, document_id)
 
         def how(before: Stored) -> Stored:
             document = Document()

@@ -15,6 +15,7 @@ from pathlib import Path
 from footnote.types.v1.document_pb2 import Block, ParsedMetadata
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
+from footnote_kit.access import Access
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
@@ -24,6 +25,7 @@ from footnote_ingestion.failures import ParseError
 from footnote_ingestion.model import GRACE_MICROS, Stored, now_micros
 from footnote_ingestion.parsers import VERSION
 from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.permissions import Permissions
 from footnote_ingestion.ports import Documents, Files, Readers
 from footnote_ingestion.spool import temporary
 from footnote_ingestion.worker import wire
@@ -92,9 +94,17 @@ class Extraction:
     """Streams the blocks of documents."""
 
     def __init__(
-        self, documents: Documents, files: Files, readers: Readers, scratch: Path, limits: Limits, keep: bool
+        self,
+        documents: Documents,
+        permissions: Permissions,
+        files: Files,
+        readers: Readers,
+        scratch: Path,
+        limits: Limits,
+        keep: bool,
     ) -> None:
         self._documents = documents
+        self._permissions = permissions
         self._files = files
         self._readers = readers
         self._scratch = scratch
@@ -103,7 +113,7 @@ class Extraction:
 
     async def parse(self, scope: Scope, document_id: str) -> AsyncGenerator[list[Block] | ParsedMetadata, None]:
         """Batches of blocks in reading order, at last the metadata; raises the typed error of an unreadable file."""
-        stored = await self._documents.get(scope.tenant_id, document_id)
+        stored = await self._permissions.document(scope, document_id, Access.READ)
         attributes: dict[str, str | int] = {names.DOCUMENT_ID: document_id, names.BYTES: stored.document.size_bytes}
         with span("ingestion.parse", attributes):
             try:

@@ -30,10 +30,13 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Which documents to list; `tenant_id` "" means all tenants. Empty filters let everything pass."""
+    """Which documents to list; `tenant_id` "" means all tenants. Empty filters let everything pass.
+
+    `collection_ids` None means every collection, an empty set none: nothing is found then.
+    """
 
     tenant_id: str
-    collection_ids: Sequence[str] = ()
+    collection_ids: frozenset[str] | None = None
     states: Sequence[DocumentState.ValueType] = ()
     filename_contains: str = ""
     page_size: int = 100

@@ -7,8 +7,27 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access
+
 from footnote_ingestion.model import ListQuery, Stored
 from footnote_ingestion.worker.wire import Job
+
+
+class Collections(Protocol):
+    """Knows what callers may do in collections; see `footnote_kit.authorizer.Authorizer`. Raises Unavailable."""
+
+    async def access(self, scope: Scope, collection_id: str, *, exact: bool = False) -> Access:
+        """Return what a scope may do in a collection; `exact` never takes an older answer."""
+
+    async def several(self, scope: Scope, ids: Iterable[str], *, exact: bool = False) -> dict[str, Access]:
+        """Return what a scope may do in each of these."""
+
+    async def exists(self, scope: Scope, collection_id: str) -> bool:
+        """Tell whether a collection is there, for those who may do everything in it."""
+
+    async def visible(self, scope: Scope) -> frozenset[str] | None:
+        """Return all that a scope may read; None for every one."""
 
 
 class Documents(Protocol):

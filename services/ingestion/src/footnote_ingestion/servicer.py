@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceServicer
 from footnote.types.v1.document_pb2 import DocumentState, ParsedMetadata
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.access import is_system
+from footnote_kit.errors import InvalidArgument, PermissionDenied
 
 from footnote_ingestion.catalog import Catalog, NewFile
 from footnote_ingestion.extraction import Extraction
@@ -64,15 +65,16 @@ class IngestionServicer(IngestionServiceServicer):
         for state in request.states:
             if state not in DocumentState.values() or not state:
                 raise InvalidArgument.field("states", "holds an unknown state")
+        if request.all_tenants and not is_system(request.scope):
+            raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
         query = ListQuery(
             tenant_id="" if request.all_tenants else request.scope.tenant_id,
-            collection_ids=tuple(request.collection_ids),
             states=tuple(request.states),
             filename_contains=request.filename_contains,
             page_size=request.page_size or 100,
             page_token=request.page_token,
         )
-        documents, token, total = await self._catalog.list(query)
+        documents, token, total = await self._catalog.list(request.scope, query, request.collection_ids)
         return pb.ListDocumentsResponse(documents=documents, next_page_token=token, total_size=total)
 
     async def DownloadDocument(

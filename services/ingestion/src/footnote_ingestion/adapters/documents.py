@@ -8,8 +8,23 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 
+from footnote_kit.access import document_missing
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound, ResourceExhausted
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, text, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Text,
+    and_,
+    any_,
+    cast,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_ingestion.adapters.database import Database
@@ -121,8 +136,8 @@ class DocumentTable:
         where = [_alive()]
         if query.tenant_id:
             where.append(documents.c.tenant_id == query.tenant_id)
-        if query.collection_ids:
-            where.append(documents.c.collection_id.in_(query.collection_ids))
+        if query.collection_ids is not None:
+            where.append(self._of(query.collection_ids))
         if query.states:
             where.append(documents.c.state.in_([state_name(state) for state in query.states]))
         if query.filename_contains:
@@ -157,6 +172,15 @@ class DocumentTable:
             async with self._database.write() as connection:
                 await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(keys)))
 
+    def _of(self, collection_ids: frozenset[str]) -> ColumnElement[bool]:
+        """Return the condition that a document is of one of these, as one parameter however many thousands they are."""
+        if len(collection_ids) == 1:
+            return documents.c.collection_id == next(iter(collection_ids))
+        if self._database.is_sqlite:
+            listed = func.json_each(json.dumps(sorted(collection_ids))).table_valued("value")
+            return documents.c.collection_id.in_(select(listed.c.value))
+        return documents.c.collection_id == any_(cast(sorted(collection_ids), ARRAY(Text)))
+
     async def _get(
         self,
         connection: AsyncConnection,
@@ -172,7 +196,7 @@ class DocumentTable:
             query = query.with_for_update()
         row = (await connection.execute(query)).mappings().one_or_none()
         if row is None:
-            raise NotFound(f"Document '{document_id}' not found", reason="DOCUMENT_NOT_FOUND")
+            raise document_missing(document_id)
         return from_row(row)
 
     async def _lock(self, connection: AsyncConnection, tenant_id: str, collection_id: str) -> None:
