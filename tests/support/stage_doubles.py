@@ -24,9 +24,12 @@ from footnote.types.v1 import chunk_pb2 as chk
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1 import provider_pb2 as prov
+from footnote_kit.access import Access, access_of, check, collection_missing, may_read
 from footnote_kit.app import App
 from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, FootnoteError, InvalidArgument, NotFound
 from footnote_kit.testing import serve_app
+
+from support.authority import authorized
 
 
 @dataclass
@@ -197,12 +200,13 @@ class Indexing(idx_grpc.IndexingServiceServicer):
 
     async def CreateCollection(self, request: Any, context: Any) -> idx.CreateCollectionResponse:
         await self.world.enter("CreateCollection", request)
-        if any(one.name == request.collection.name for one in self._of(request.scope)):
-            raise AlreadyExists(f"Collection '{request.collection.name}' exists")
-        collection = col.Collection()
-        collection.CopyFrom(request.collection)
+        collection = col.Collection(visibility=col.VISIBILITY_SHARED)
+        collection.MergeFrom(request.collection)
         collection.id = uuid4().hex
-        collection.tenant_id = request.scope.tenant_id
+        collection.tenant_id, collection.owner_id = request.scope.tenant_id, request.scope.user_id
+        names = [_holder(one) for one in self._of(request.scope)]
+        if _holder(collection) in names:
+            raise AlreadyExists(f"Collection '{request.collection.name}' exists")
         self.world.collections[collection.id] = collection
         return idx.CreateCollectionResponse(collection=collection)
 
@@ -215,13 +219,15 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         return idx.ListCollectionsResponse(collections=found, total_size=len(found))
 
     async def UpdateCollection(self, request: Any, context: Any) -> idx.UpdateCollectionResponse:
-        collection = self._find(request.scope, request.collection.name)
+        collection = self._find(request.scope, request.collection.id or request.collection.name, Access.MANAGE)
+        if "grants" in request.update_mask.paths:
+            collection.ClearField("grants")
         collection.MergeFrom(request.collection)
         return idx.UpdateCollectionResponse(collection=collection)
 
     async def DeleteCollection(self, request: Any, context: Any) -> idx.DeleteCollectionResponse:
         await self.world.enter("DeleteCollection", request)
-        collection = self._find(request.scope, request.collection)
+        collection = self._find(request.scope, request.collection, Access.MANAGE)
         del self.world.collections[collection.id]
         gone = [key for key, chunks in self.world.chunks.items() if chunks[0].collection_id == collection.id]
         count = sum(len(self.world.chunks.pop(key)) for key in gone)
@@ -262,11 +268,17 @@ class Indexing(idx_grpc.IndexingServiceServicer):
 
     async def DeleteDocumentChunks(self, request: Any, context: Any) -> idx.DeleteDocumentChunksResponse:
         await self.world.enter("DeleteDocumentChunks", request)
+        self._find(request.scope, request.collection_id, Access.WRITE)
         return idx.DeleteDocumentChunksResponse(chunks_deleted=len(self.world.chunks.pop(request.document_id, [])))
 
     async def AddVectors(self, request: Any, context: Any) -> idx.AddVectorsResponse:
         await self.world.enter("AddVectors", request)
+        self._find(request.scope, request.collection, Access.WRITE)
         return idx.AddVectorsResponse(count=len(request.documents), ids=[one.id for one in request.documents])
+
+    async def AuthorizeCollections(self, request: Any, context: Any) -> idx.AuthorizeCollectionsResponse:
+        await self.world.enter("AuthorizeCollections", request)
+        return authorized(list(self.world.collections.values()), request)
 
     async def IndexMessages(self, request: Any, context: Any) -> idx.IndexMessagesResponse:
         await self.world.enter("IndexMessages", request)
@@ -301,13 +313,18 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         return idx.CheckProviderResponse(health=prov.ProviderHealth(kind=request.kind, id=request.id, healthy=True))
 
     def _of(self, scope: Any) -> list[col.Collection]:
-        return [one for one in self.world.collections.values() if one.tenant_id == scope.tenant_id]
+        return [one for one in self.world.collections.values() if may_read(scope, one)]
 
-    def _find(self, scope: Any, name: str) -> col.Collection:
+    def _find(self, scope: Any, name: str, needs: Access = Access.READ) -> col.Collection:
         for collection in self._of(scope):
             if name in (collection.name, collection.id):
+                check(access_of(scope, collection), needs, collection_missing(name))
                 return collection
-        raise NotFound(f"Collection '{name}' not found", reason="COLLECTION_NOT_FOUND")
+        raise collection_missing(name)
+
+
+def _holder(collection: col.Collection) -> tuple[str, str]:
+    return collection.name, collection.owner_id if collection.visibility == col.VISIBILITY_PRIVATE else ""
 
 
 class Retrieval(ret_grpc.RetrievalServiceServicer):
@@ -321,13 +338,18 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
             chk.ScoredChunk(chunk=chunk, score=0.9)
             for chunks in self.world.chunks.values()
             for chunk in chunks
-            if chunk.tenant_id == request.scope.tenant_id and words & set(chunk.text.lower().strip(".").split())
+            if self._sees(request.scope, chunk) and words & set(chunk.text.lower().strip(".").split())
         ]
         return ret.RetrieveResponse(chunks=found, strategy=col.SEARCH_STRATEGY_HYBRID, total_candidates=len(found))
 
+    def _sees(self, scope: Any, chunk: chk.Chunk) -> bool:
+        collection = self.world.collections.get(chunk.collection_id)
+        return chunk.tenant_id == scope.tenant_id and (collection is None or may_read(scope, collection))
+
     async def QueryChunks(self, request: Any, context: Any) -> ret.QueryChunksResponse:
         await self.world.enter("QueryChunks", request)
-        chunks = [chunk for chunks in self.world.chunks.values() for chunk in chunks]
+        every = [chunk for chunks in self.world.chunks.values() for chunk in chunks]
+        chunks = [chunk for chunk in every if self._sees(request.scope, chunk)]
         return ret.QueryChunksResponse(chunks=chunks, count=len(chunks), total=len(chunks))
 
     async def SearchMemory(self, request: Any, context: Any) -> ret.SearchMemoryResponse:

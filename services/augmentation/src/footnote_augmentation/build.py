@@ -208,6 +208,7 @@ def _source(item: _Prepared, number: int, text: str) -> Source:
         document_id=chunk.document_id,
         revision=chunk.revision,
         collection=chunk.collection,
+        collection_id=chunk.collection_id,
         filename=chunk.filename,
         title=chunk.title,
         mime_type=chunk.mime_type,

@@ -127,6 +127,7 @@ def manifest(
                 revision=source.revision,
                 text_hash=hashlib.sha256(source.text.encode()).hexdigest(),
                 score=source.score,
+                collection_id=source.collection_id,
             )
             for source in sources
         ],

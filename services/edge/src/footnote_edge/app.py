@@ -4,6 +4,7 @@ from importlib import metadata
 
 from footnote.edge.v1 import edge_service_pb2_grpc
 from footnote_kit.app import App, Runtime
+from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.telemetry_service import TelemetryServicer
 
 from footnote_edge.ask import Asker
@@ -21,6 +22,7 @@ from footnote_edge.jobs import Jobs
 from footnote_edge.keys import ApiKeys
 from footnote_edge.limits import Limits
 from footnote_edge.parts import Parts
+from footnote_edge.permissions import Permissions
 from footnote_edge.processing import Processor
 from footnote_edge.progress import ProgressBus
 from footnote_edge.providers import Providers
@@ -31,6 +33,7 @@ from footnote_edge.stages import Stages
 from footnote_edge.traces import Traces
 from footnote_edge.watch import Watch
 from footnote_edge.web import Web
+from footnote_edge.withholding import Withholding
 
 
 async def build(runtime: Runtime) -> App:
@@ -40,14 +43,15 @@ async def build(runtime: Runtime) -> App:
     stages = Stages.connect(runtime.channel)
     database = Database(settings.sqlalchemy_url(folder))
     await database.migrate()
-    conversations = Conversations(database)
+    permissions = Permissions(Authorizer(asking(stages.indexing)))
+    conversations = Conversations(database, Withholding(permissions))
     bus = ProgressBus()
     chores = Chores(stages, conversations, settings)
     jobs = Jobs(settings, folder, Processor(stages, bus, settings), chores)
     await jobs.launch()
     limits = Limits(settings)
-    catalog = Catalog(stages, database, settings.call_timeout_seconds)
-    documents = Documents(stages, catalog, jobs, chores, limits, settings)
+    catalog = Catalog(stages, permissions, database, settings.call_timeout_seconds)
+    documents = Documents(stages, catalog, permissions, jobs, chores, limits, settings)
     parts = Parts(
         settings=settings,
         stages=stages,

@@ -4,7 +4,7 @@ Up to generation every failure degrades the answer and is reported in it (EDG-5)
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -27,8 +27,10 @@ from footnote.types.v1.answer_pb2 import (
     Answer,
     ChatMessage,
     FinishReason,
+    Source,
     Stage,
 )
+from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.collection_pb2 import CollectionSettings, GenerationSettings
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
@@ -72,7 +74,7 @@ class Asker:
         self.jobs = jobs
         self.limits = limits
         self.settings = settings
-        self.recall = Recall(stages)
+        self.recall = Recall(stages, conversations)
 
     async def ask(
         self,
@@ -170,6 +172,7 @@ class _Run:
             )
         )
         yield self._ended(STAGE_AUGMENTATION)
+        _name_collections(built.sources, chunks)
         yield AskResponse(sources=SourcesEvent(sources=built.sources))
         await recorded
 
@@ -266,7 +269,15 @@ class _Run:
         conversations = self._asker.conversations
         with self._ledger.timed(STAGE_EDGE, "history"):
             self._conversation = await conversations.get(self._scope, conversation_id)
-            self._history = await conversations.history(conversation_id, self._asker.settings.history_messages)
+            self._history, whole = await conversations.history(
+                self._scope, conversation_id, self._asker.settings.history_messages
+            )
+        if not whole:
+            self._ledger.degrade(
+                STAGE_EDGE,
+                "HISTORY_WITHHELD",
+                "Earlier answers from collections that you cannot read were left out.",
+            )
         self._collections = self._collections or list(self._conversation.collections)
         trace.get_current_span().set_attribute(names.CONVERSATION_ID, conversation_id)
 
@@ -334,6 +345,13 @@ class _Run:
         usage = answer.usage
         self._asker.limits.spend(self._scope.tenant_id, usage.prompt_tokens + usage.completion_tokens)
         counter("footnote.edge.asks").add(1, {"finish_reason": reason})
+
+
+def _name_collections(sources: Sequence[Source], chunks: Sequence[ScoredChunk]) -> None:
+    """Say of each source which collection it is from: by that it is decided who may see it later."""
+    known = {scored.chunk.id: scored.chunk.collection_id for scored in chunks}
+    for source in sources:
+        source.collection_id = source.collection_id or known.get(source.chunk_id, "")
 
 
 def _began(stage: Stage.ValueType) -> AskResponse:

@@ -1,42 +1,68 @@
 """Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from footnote.edge.v1 import edge_service_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
-from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote_kit.access import Access, check_create
 from footnote_kit.errors import AlreadyExists, DeadlineExceeded, InvalidArgument, NotFound, Unavailable
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from footnote_edge.database import Database
+from footnote_edge.permissions import Permissions
 from footnote_edge.stages import Stages
 from footnote_edge.tables import KnownCollectionRow
 
 DEFAULT = "default"
+MOST_NAMED = 100
+"""Collections that a conversation may name; none means all."""
 
 
 class Catalog:
     """Resolves what callers name to collections of their tenant."""
 
-    def __init__(self, stages: Stages, database: Database, timeout: float) -> None:
+    def __init__(self, stages: Stages, permissions: Permissions, database: Database, timeout: float) -> None:
         self._indexing = stages.indexing
+        self._permissions = permissions
         self._sessions = database.sessions
         self._timeout = timeout
 
-    async def get(self, scope: Scope, name: str) -> Collection:
-        """Return a collection by name or id; raises NotFound when there is none that the caller may see."""
+    async def get(self, scope: Scope, name: str, needs: Access = Access.READ) -> Collection:
+        """Return a collection by name or id, in which the caller may do what it `needs` to.
+
+        Raises NotFound when there is none that the caller may see, PermissionDenied when it may only do less.
+        """
         if not name:
             raise InvalidArgument.field("collection", "must be given")
         request = indexing.GetCollectionRequest(scope=scope, collection=name)
         response = await self._indexing.GetCollection(request, timeout=self._timeout)
         found: Collection = response.collection
+        if needs > Access.READ:
+            await self._permissions.collection(scope, found, needs)
         return found
+
+    async def check_all(self, scope: Scope, names: Sequence[str]) -> None:
+        """Raise NotFound for a collection that the caller may not see.
+
+        While indexing does not answer nothing is found out: whoever uses the names later is asked again.
+        """
+        if len(names) > MOST_NAMED:
+            raise InvalidArgument.field("collections", f"must name at most {MOST_NAMED}")
+        for name in dict.fromkeys(names):
+            try:
+                await self.get(scope, name)
+            except (Unavailable, DeadlineExceeded):
+                return
 
     async def for_upload(self, scope: Scope, name: str) -> Collection:
         """Return the collection to put a file into: "default" is made on demand, others must exist.
 
-        While indexing does not answer, a collection that this user has used before is taken as it was then.
+        While indexing does not answer, a collection that this user has used before is taken as it was then, if the user
+        was known to be allowed to write to it a few minutes ago.
         """
         name = name or DEFAULT
         try:
@@ -50,19 +76,39 @@ class Catalog:
                     metadata=error.metadata,
                     retry_after=error.retry_after or 5.0,
                 ) from error
+            await self._permissions.collection(scope, known, Access.WRITE, exact=False)
             return known
+        await self._permissions.collection(scope, collection, Access.WRITE, exact=False)
         await self._remember(scope, name, collection)
         return collection
 
     async def create(self, scope: Scope, collection: Collection) -> Collection:
-        """Create a collection; raises AlreadyExists for a name in use."""
+        """Create a collection; raises AlreadyExists for a name in use, PermissionDenied."""
+        check_create(scope, collection)
         request = indexing.CreateCollectionRequest(scope=scope, collection=collection)
         response = await self._indexing.CreateCollection(request, timeout=self._timeout)
         created: Collection = response.collection
+        self._permissions.changed(scope)
         return created
+
+    async def update(self, scope: Scope, request: edge.UpdateCollectionRequest) -> Collection:
+        """Change what the mask names of a collection that the caller may manage."""
+        await self.get(scope, request.collection.id or request.collection.name, Access.MANAGE)
+        change = indexing.UpdateCollectionRequest(
+            scope=scope,
+            collection=request.collection,
+            update_mask=request.update_mask if request.HasField("update_mask") else None,
+        )
+        try:
+            response = await self._indexing.UpdateCollection(change, timeout=self._timeout)
+        finally:
+            self._permissions.changed(scope)
+        changed: Collection = response.collection
+        return changed
 
     async def forget(self, scope: Scope, collection: Collection) -> None:
         """No longer accept uploads by memory into a collection that was deleted."""
+        self._permissions.changed(scope)
         names = (collection.name, collection.id)
         async with self._sessions.begin() as session:
             await session.execute(
@@ -73,7 +119,13 @@ class Catalog:
 
     async def _get_or_default(self, scope: Scope, name: str) -> Collection:
         try:
-            return await self.get(scope, name)
+            found = await self.get(scope, name)
+            # Somebody's private collection that happens to be named so is not where files go that name no collection.
+            if name != DEFAULT or found.visibility != VISIBILITY_PRIVATE or found.owner_id == scope.user_id:
+                return found
+        except InvalidArgument:
+            if name != DEFAULT:
+                raise
         except NotFound as error:
             if name != DEFAULT:
                 raise NotFound(
@@ -81,7 +133,8 @@ class Catalog:
                     reason=error.reason,
                     metadata=error.metadata,
                 ) from None
-        # Anyone who may upload may thereby make the default collection, whatever else its role allows.
+        # The one exception to who makes collections for all of the tenant: anyone who may upload may thereby make the
+        # default one, with nothing of its own choosing. The guard has seen to it that the caller is a writer.
         maker = Scope(tenant_id=scope.tenant_id, user_id=scope.user_id, roles=[ROLE_ADMIN])
         try:
             return await self.create(maker, Collection(name=DEFAULT, description="Made by the first upload."))

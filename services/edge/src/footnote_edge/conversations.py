@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, delete, func, select, update
 from footnote_edge.database import Database, utc
 from footnote_edge.paging import Page
 from footnote_edge.tables import ConversationRow, MessageRow
+from footnote_edge.withholding import Withholding, is_withheld
 
 MAX_TITLE = 200
 
@@ -21,8 +22,9 @@ MAX_TITLE = 200
 class Conversations:
     """Reads and writes the conversations of one user at a time; those of others do not exist for it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, withholding: Withholding) -> None:
         self._sessions = database.sessions
+        self._withholding = withholding
 
     async def create(self, scope: Scope, title: str, collections: Sequence[str]) -> Conversation:
         """Create a conversation; an empty title is filled in after the first message."""
@@ -94,7 +96,7 @@ class Conversations:
         async with self._sessions() as session:
             rows = (await session.scalars(query)).all()
             total = await session.scalar(select(func.count()).select_from(MessageRow).where(mine))
-        return [_message(row) for row in rows], total or 0
+        return await self._withholding.shown(scope, [_message(row) for row in rows]), total or 0
 
     async def message(self, scope: Scope, message_id: str) -> Message:
         """Return one message; raises NotFound when it is not this user's."""
@@ -105,24 +107,34 @@ class Conversations:
             row = (await session.scalars(query)).one_or_none()
         if row is None:
             raise NotFound(f"Message '{message_id}' not found", reason="CONVERSATION_NOT_FOUND")
-        return _message(row)
+        return (await self._withholding.shown(scope, [_message(row)]))[0]
 
-    async def history(self, conversation_id: str, limit: int) -> list[ChatMessage]:
-        """Return the last `limit` messages, oldest first."""
+    async def unreadable(self, scope: Scope, message_ids: Sequence[str]) -> set[str]:
+        """Return those messages of the user whose words come of collections that it can no longer read."""
+        query = select(MessageRow).where(
+            MessageRow.id.in_(message_ids),
+            MessageRow.tenant_id == scope.tenant_id,
+            MessageRow.user_id == scope.user_id,
+            MessageRow.role == MESSAGE_ROLE_ASSISTANT,
+        )
+        async with self._sessions() as session:
+            rows = (await session.scalars(query)).all()
+        shown = await self._withholding.shown(scope, [_message(row) for row in rows])
+        return {message.id for message in shown if is_withheld(message) and not message.text}
+
+    async def history(self, scope: Scope, conversation_id: str, limit: int) -> tuple[list[ChatMessage], bool]:
+        """Return the last `limit` messages, oldest first, and whether none of them had to be left out."""
         query = (
-            select(MessageRow.role, MessageRow.text)
+            select(MessageRow)
             .where(MessageRow.conversation_id == conversation_id)
             .order_by(MessageRow.sequence.desc())
             .limit(limit)
         )
         async with self._sessions() as session:
-            rows = (await session.execute(query)).all()
-        return [
-            ChatMessage(role=role, text=text)  # type: ignore[arg-type]
-            for role, text in reversed(rows)
-        ]
+            rows = (await session.scalars(query)).all()
+        return await self._as_history(scope, rows)
 
-    async def history_before(self, answer_id: str, limit: int) -> list[ChatMessage]:
+    async def history_before(self, scope: Scope, answer_id: str, limit: int) -> list[ChatMessage]:
         """Return what the model was given as history for an answer: the messages before its question, oldest first."""
         answer = select(MessageRow.conversation_id, MessageRow.sequence).where(MessageRow.id == answer_id)
         async with self._sessions() as session:
@@ -130,16 +142,18 @@ class Conversations:
             if found is None:
                 return []
             query = (
-                select(MessageRow.role, MessageRow.text)
+                select(MessageRow)
                 .where(MessageRow.conversation_id == found[0], MessageRow.sequence < found[1])
                 .order_by(MessageRow.sequence.desc())
                 .limit(limit + 1)
             )
-            rows = (await session.execute(query)).all()
-        return [
-            ChatMessage(role=role, text=text)  # type: ignore[arg-type]
-            for role, text in reversed(rows[1:])
-        ]
+            rows = (await session.scalars(query)).all()
+        return (await self._as_history(scope, rows[1:]))[0]
+
+    async def _as_history(self, scope: Scope, newest_first: Sequence[MessageRow]) -> tuple[list[ChatMessage], bool]:
+        shown = await self._withholding.shown(scope, [_message(row) for row in reversed(newest_first)])
+        kept = [message for message in shown if message.text or not is_withheld(message)]
+        return [ChatMessage(role=message.role, text=message.text) for message in kept], len(kept) == len(shown)
 
     async def add_question(self, scope: Scope, conversation_id: str, text: str) -> str:
         """Add what the user said and return the message's id; nothing said is lost if the answer fails."""

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from footnote.edge.v1 import edge_service_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_ERROR,
     DOCUMENT_STATE_INDEXED,
@@ -13,6 +14,7 @@ from footnote.types.v1.document_pb2 import (
     DocumentState,
 )
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access, document_missing, sees_all
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
 
@@ -20,6 +22,7 @@ from footnote_edge.catalog import Catalog, expiry
 from footnote_edge.chores import Chores
 from footnote_edge.jobs import Jobs
 from footnote_edge.limits import Limits
+from footnote_edge.permissions import Permissions
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 
@@ -35,11 +38,19 @@ class Documents:
     """What callers do with documents, and the jobs that follow from it."""
 
     def __init__(
-        self, stages: Stages, catalog: Catalog, jobs: Jobs, chores: Chores, limits: Limits, settings: Settings
+        self,
+        stages: Stages,
+        catalog: Catalog,
+        permissions: Permissions,
+        jobs: Jobs,
+        chores: Chores,
+        limits: Limits,
+        settings: Settings,
     ) -> None:
         self._ingestion = stages.ingestion
         self._indexing = stages.indexing
         self._catalog = catalog
+        self._permissions = permissions
         self._jobs = jobs
         self._chores = chores
         self._limits = limits
@@ -84,6 +95,7 @@ class Documents:
         """Replace a document's file and take on its job; return the document and whether the bytes were the same."""
         if not metadata.document_id:
             raise InvalidArgument.field("metadata.document_id", "must be given")
+        await self.get(scope, metadata.document_id, Access.WRITE)
         head = ingestion.ReplaceMetadata(
             document_id=metadata.document_id, filename=metadata.filename, etag=metadata.etag
         )
@@ -98,16 +110,17 @@ class Documents:
             await self._jobs.process(response.document)
         return response.document, response.unchanged
 
-    async def get(self, scope: Scope, document_id: str) -> Document:
-        """Return a document; raises NotFound when there is none that the caller may see."""
+    async def get(self, scope: Scope, document_id: str, needs: Access = Access.READ) -> Document:
+        """Return a document with which the caller may do what it `needs` to; raises NotFound, PermissionDenied."""
         if not document_id:
             raise InvalidArgument.field("document_id", "must be given")
         request = ingestion.GetDocumentRequest(scope=scope, document_id=document_id)
         document: Document = (await self._ingestion.GetDocument(request, timeout=self._timeout)).document
+        await self._permissions.document(scope, document, needs)
         return document
 
     async def page(self, scope: Scope, request: edge.ListDocumentsRequest) -> ingestion.ListDocumentsResponse:
-        """Return a page of documents of one collection, or of the tenant."""
+        """Return a page of documents of one collection, or of every one that the caller may read."""
         collections = [(await self._catalog.get(scope, request.collection)).id] if request.collection else []
         return await self._list(
             scope,
@@ -119,7 +132,8 @@ class Documents:
         )
 
     async def in_states(self, scope: Scope, collection_id: str, *states: DocumentState.ValueType) -> list[Document]:
-        """Return all documents of a collection in these states, of any state when none is named."""
+        """Return all documents of a collection in these states, of any state when none is named; raises NotFound."""
+        await self._permissions.collection(scope, Collection(id=collection_id), Access.READ, exact=False)
         documents: list[Document] = []
         token = ""
         while True:
@@ -135,6 +149,8 @@ class Documents:
         call = self._ingestion.DownloadDocument(request, timeout=self._transfer_timeout)
         try:
             async for part in call:
+                if part.HasField("document"):
+                    await self._permissions.document(scope, part.document, Access.READ)
                 yield part
         finally:
             call.cancel()
@@ -144,14 +160,18 @@ class Documents:
 
         A job at work on it finds it gone and removes what it wrote. Returns the number of chunks removed.
         """
-        document = await self.get(scope, document_id)
+        document = await self.get(scope, document_id, Access.WRITE)
         request = indexing.DeleteDocumentChunksRequest(
             scope=scope, collection_id=document.collection_id, document_id=document_id
         )
         try:
             removed = (await self._indexing.DeleteDocumentChunks(request, timeout=self._timeout)).chunks_deleted
         except NotFound:
-            removed = 0  # its collection is gone, and the chunks with it
+            # To whoever sees all, its collection is truly gone, and the chunks with it. For anybody else the collection
+            # may only be out of sight by now, its chunks still there: the document must not go without them.
+            if not sees_all(scope):
+                raise document_missing(document_id) from None
+            removed = 0
         deletion = ingestion.DeleteDocumentRequest(scope=scope, document_id=document_id)
         await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)
         return int(removed)
@@ -164,7 +184,7 @@ class Documents:
             return await self._reindex_named(scope, list(dict.fromkeys(request.document_ids)), request.failed_only)
         if not request.collection:
             raise InvalidArgument.field("document_ids", "or collection must be given")
-        collection = await self._catalog.get(scope, request.collection)
+        collection = await self._catalog.get(scope, request.collection, Access.WRITE)
         reached = await self._jobs.reindex_collection(
             scope, collection.id, request.failed_only, min(seconds * 0.8, REINDEX_SECONDS)
         )
@@ -181,7 +201,9 @@ class Documents:
                 "document_ids", f"must name at most {LIST_PAGE} documents, or none of a collection"
             )
         result = edge.ReindexDocumentsResponse()
-        for document in [await self.get(scope, document_id) for document_id in ids]:
+        documents = [await self.get(scope, document_id) for document_id in ids]
+        await self._permissions.documents(scope, documents, Access.WRITE)
+        for document in documents:
             if failed_only and document.state != DOCUMENT_STATE_ERROR:
                 continue
             again = await self._chores.renew(scope, document)
@@ -218,6 +240,12 @@ class Documents:
     ) -> ingestion.ListDocumentsResponse:
         request = ingestion.ListDocumentsRequest(scope=scope, collection_ids=collections, states=states, **more)  # type: ignore[arg-type]
         page: ingestion.ListDocumentsResponse = await self._ingestion.ListDocuments(request, timeout=self._timeout)
+        readable = await self._permissions.readable(scope, {document.collection_id for document in page.documents})
+        if any(document.collection_id not in readable for document in page.documents):
+            # Withdrawn in between.
+            kept = [document for document in page.documents if document.collection_id in readable]
+            del page.documents[:]
+            page.documents.extend(kept)
         return page
 
 

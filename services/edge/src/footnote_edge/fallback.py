@@ -40,6 +40,7 @@ def sources_of(chunks: Sequence[ScoredChunk], budget: int = TOKEN_BUDGET) -> lis
             document_id=chunk.document_id,
             revision=chunk.revision,
             collection=chunk.collection,
+            collection_id=chunk.collection_id,
             filename=chunk.filename,
             title=chunk.title,
             mime_type=chunk.mime_type,

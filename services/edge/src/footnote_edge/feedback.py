@@ -5,7 +5,8 @@ from uuid import uuid4
 
 from footnote.edge.v1.edge_service_pb2 import RATING_DOWN, RATING_UNSPECIFIED, Feedback, Rating
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import sees_all
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
@@ -71,7 +72,7 @@ class FeedbackBook:
     async def page(self, scope: Scope, rating: Rating.ValueType, page: Page) -> tuple[list[Feedback], int]:
         """Return a page, newest first, and how much there is: of the tenant for administrators, else one's own."""
         wanted = [FeedbackRow.tenant_id == scope.tenant_id]
-        if ROLE_ADMIN not in scope.roles:
+        if not sees_all(scope):
             wanted.append(FeedbackRow.user_id == scope.user_id)
         if rating != RATING_UNSPECIFIED:
             wanted.append(FeedbackRow.rating == rating)

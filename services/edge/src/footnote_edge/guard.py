@@ -6,6 +6,7 @@ from typing import Any
 
 from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
+from footnote_kit.access import role_of
 from footnote_kit.context import bind_scope
 from footnote_kit.errors import PermissionDenied
 
@@ -17,8 +18,14 @@ SERVICE = pb.DESCRIPTOR.services_by_name["EdgeService"]
 PUBLIC = frozenset({"GetHealth"})
 """Calls that need no identity."""
 
-_WRITER = frozenset({"UploadDocument", "ReplaceDocument", "DeleteDocument", "ReindexDocuments", "AddVectors"})
-_ADMIN = frozenset({"CreateCollection", "UpdateCollection", "DeleteCollection", "CheckProvider"})
+_WRITER = frozenset(
+    {
+        *("UploadDocument", "ReplaceDocument", "DeleteDocument", "ReindexDocuments", "AddVectors"),
+        # Of their own private collections; the rest is for the handler, which knows which collection it is.
+        *("CreateCollection", "UpdateCollection", "DeleteCollection"),
+    }
+)
+_ADMIN = frozenset({"CheckProvider"})
 
 ROLES: dict[str, Role.ValueType] = {
     method.name: ROLE_WRITER if method.name in _WRITER else ROLE_ADMIN if method.name in _ADMIN else ROLE_READER
@@ -30,7 +37,7 @@ ROLES: dict[str, Role.ValueType] = {
 
 def allows(scope: Scope, least: Role.ValueType) -> bool:
     """Tell whether a scope's roles include `least`, or one above it; no roles mean reader."""
-    return max(scope.roles, default=ROLE_READER) >= least
+    return role_of(scope) >= least
 
 
 def guard(servicer: Any, authenticator: Authenticator, limits: Limits) -> Any:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Scope
 from footnote_kit.errors import Unauthenticated
-from footnote_kit.identifiers import NAME, RULE
+from footnote_kit.identifiers import GROUP, GROUP_RULE, MOST_GROUPS, NAME, RULE
 
 from footnote_edge.keys import PREFIX, REFUSAL, ApiKeys
 from footnote_edge.settings import Settings
@@ -13,7 +13,12 @@ from footnote_edge.tokens import Tokens
 
 TENANT_HEADER = "x-footnote-tenant"
 USER_HEADER = "x-footnote-user"
+ROLE_HEADER = "x-footnote-role"
+GROUPS_HEADER = "x-footnote-groups"
 KEY_HEADER = "x-api-key"
+
+ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
+"""The roles that callers may have, by the words they are given in."""
 
 
 class Authenticator(Protocol):
@@ -25,15 +30,21 @@ class Authenticator(Protocol):
 
 
 class Off:
-    """No authentication, for loopback only: the caller may name its tenant and user and is administrator of it."""
+    """No authentication, for loopback only: the caller may name its tenant, user, role and groups."""
 
     async def authenticate(self, metadata: Mapping[str, str]) -> Scope:
-        """Return the scope that the headers name, else tenant "default" and user "local"."""
+        """Return the scope that the headers name, else tenant "default", user "local", role admin and no group."""
         tenant, user = metadata.get(TENANT_HEADER, "default"), metadata.get(USER_HEADER, "local")
         for header, value in ((TENANT_HEADER, tenant), (USER_HEADER, user)):
             if not NAME.fullmatch(value):
                 raise Unauthenticated(f"{header} {RULE}")
-        return Scope(tenant_id=tenant, user_id=user, roles=[ROLE_ADMIN])
+        role = metadata.get(ROLE_HEADER, "admin")
+        if role not in ROLES:
+            raise Unauthenticated(f"{ROLE_HEADER} must be reader, writer or admin")
+        groups = sorted({group.strip() for group in metadata.get(GROUPS_HEADER, "").split(",") if group.strip()})
+        if len(groups) > MOST_GROUPS or not all(map(GROUP.fullmatch, groups)):
+            raise Unauthenticated(f"{GROUPS_HEADER} must be at most {MOST_GROUPS}, and each {GROUP_RULE}")
+        return Scope(tenant_id=tenant, user_id=user, roles=[ROLES[role]], groups=groups)
 
 
 class Credentials:

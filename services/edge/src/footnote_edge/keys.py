@@ -2,16 +2,18 @@
 
 import hashlib
 import hmac
+import json
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
 from footnote_kit.errors import InvalidArgument, NotFound, Unauthenticated
-from footnote_kit.identifiers import checked_name
+from footnote_kit.identifiers import MOST_GROUPS, checked_group, checked_name
 from sqlalchemy import select, update
 
 from footnote_edge.database import Database, utc
@@ -37,6 +39,7 @@ class ApiKey:
     tenant_id: str
     user_id: str
     role: Role.ValueType
+    groups: tuple[str, ...]
     create_time: datetime
     expire_time: datetime | None
     revoke_time: datetime | None
@@ -50,13 +53,21 @@ class ApiKeys:
         self._cache: OrderedDict[str, tuple[float, ApiKeyRow]] = OrderedDict()
 
     async def create(
-        self, name: str, tenant_id: str, user_id: str, role: Role.ValueType, lifetime: timedelta | None = None
+        self,
+        name: str,
+        tenant_id: str,
+        user_id: str,
+        role: Role.ValueType,
+        lifetime: timedelta | None = None,
+        groups: Sequence[str] = (),
     ) -> tuple[ApiKey, str]:
         """Make a key and return it with its text, which is never shown again."""
-        if role not in Role.values() or not role:
+        if role not in (ROLE_READER, ROLE_WRITER, ROLE_ADMIN):
             raise InvalidArgument.field("role", "must be reader, writer or admin")
         if lifetime is not None and lifetime <= timedelta():
             raise InvalidArgument.field("lifetime", "must be positive")
+        if len(groups) > MOST_GROUPS:
+            raise InvalidArgument.field("groups", f"must be at most {MOST_GROUPS}")
         now = datetime.now(UTC)
         secret = secrets.token_urlsafe(SECRET_BYTES)
         row = ApiKeyRow(
@@ -66,6 +77,7 @@ class ApiKeys:
             tenant_id=checked_name("tenant", tenant_id),
             user_id=checked_name("user", user_id),
             role=role,
+            groups=json.dumps(sorted({checked_group("groups", group) for group in groups})),
             create_time=now,
             expire_time=None if lifetime is None else now + lifetime,
         )
@@ -99,7 +111,12 @@ class ApiKeys:
         same = hmac.compare_digest(_digest(secret), row.hash if row is not None else _digest(""))
         if row is None or not same or _ended(row):
             raise Unauthenticated(REFUSAL)
-        return Scope(tenant_id=row.tenant_id, user_id=row.user_id, roles=[row.role])  # type: ignore[list-item]
+        return Scope(
+            tenant_id=row.tenant_id,
+            user_id=row.user_id,
+            roles=[row.role],  # type: ignore[list-item]
+            groups=json.loads(row.groups),
+        )
 
     async def _row(self, key_id: str) -> ApiKeyRow | None:
         now = time.monotonic()
@@ -140,6 +157,7 @@ def _key(row: ApiKeyRow) -> ApiKey:
         tenant_id=row.tenant_id,
         user_id=row.user_id,
         role=row.role,  # type: ignore[arg-type]
+        groups=tuple(json.loads(row.groups)),
         create_time=utc(row.create_time),
         expire_time=row.expire_time and utc(row.expire_time),
         revoke_time=row.revoke_time and utc(row.revoke_time),

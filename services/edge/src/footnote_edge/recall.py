@@ -3,12 +3,15 @@
 import time
 
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
-from footnote.types.v1.answer_pb2 import STAGE_RETRIEVAL, Degradation
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, STAGE_EDGE, STAGE_RETRIEVAL, Degradation
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import sees_all
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 
+from footnote_edge.conversations import Conversations
 from footnote_edge.stages import Stages
+from footnote_edge.withholding import WITHHELD
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -18,8 +21,9 @@ _log = get_logger(__name__)
 class Recall:
     """Searches a user's own messages and answers with an empty context when that does not work."""
 
-    def __init__(self, stages: Stages) -> None:
+    def __init__(self, stages: Stages, conversations: Conversations) -> None:
         self._retrieval = stages.retrieval
+        self._conversations = conversations
 
     async def search(
         self,
@@ -51,6 +55,7 @@ class Recall:
         )
         try:
             found: retrieval.SearchMemoryResponse = await self._retrieval.SearchMemory(request, timeout=timeout)
+            found = await self._readable(scope, found)
         except InvalidArgument:
             raise
         except FootnoteError as error:
@@ -76,6 +81,28 @@ class Recall:
             **_figures(began),
         )
         return found
+
+    async def _readable(self, scope: Scope, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
+        """Leave out answers that came of collections which the user can no longer read, and say so."""
+        answers = [one.message_id for one in found.source_messages if one.role == MESSAGE_ROLE_ASSISTANT]
+        if not answers or sees_all(scope):
+            return found
+        unreadable = await self._conversations.unreadable(scope, answers)
+        if not unreadable:
+            return found
+        kept = [one for one in found.source_messages if one.message_id not in unreadable]
+        effect = "Earlier answers from collections that you can no longer read were left out of memory."
+        left_out = Degradation(stage=STAGE_EDGE, reason=WITHHELD, effect=effect)
+        return retrieval.SearchMemoryResponse(
+            context="\n".join(f"[{_speaker(one.role)}] {one.text}" for one in kept),
+            source_messages=kept,
+            enabled=found.enabled,
+            degradations=[*found.degradations, left_out],
+        )
+
+
+def _speaker(role: int) -> str:
+    return "assistant" if role == MESSAGE_ROLE_ASSISTANT else "user"
 
 
 def _figures(began: float) -> dict[str, int]:

@@ -35,7 +35,7 @@ async def replay(
     request = AskRequest(
         question=then.question,
         collections=then.collections,
-        history=await conversations.history_before(message_id, asker.settings.history_messages),
+        history=await conversations.history_before(scope, message_id, asker.settings.history_messages),
         generation=_settings(then),
         use_memory=False,
     )

@@ -61,6 +61,9 @@ class Settings(BaseSettings):
     jwt_leeway_seconds: float = Field(default=30.0, ge=0, description="Clock skew allowed.")
     jwt_tenant_claim: str = Field(default="tenant", description="Claim with the tenant, a dotted path.")
     jwt_roles_claim: str = Field(default="roles", description="Claim with reader, writer or admin, a dotted path.")
+    jwt_groups_claim: str = Field(
+        default="groups", description="Claim with the groups that collections can be shared with, a dotted path."
+    )
     jwt_default_tenant: str = Field(default="", description="Tenant of tokens without that claim; empty refuses them.")
     requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant and replica; 0 for no limit.")
     uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant and replica; 0 for no limit.")

@@ -84,6 +84,7 @@ class ApiKeyRow(Base):
     tenant_id: Mapped[str] = mapped_column(String(256), index=True)
     user_id: Mapped[str] = mapped_column(String(256))
     role: Mapped[int]
+    groups: Mapped[str] = mapped_column(Text, default="[]", server_default="[]")
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     expire_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
     revoke_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)

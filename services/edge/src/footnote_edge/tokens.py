@@ -7,7 +7,7 @@ from typing import Any
 import jwt
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Scope
 from footnote_kit.errors import Unauthenticated, Unavailable
-from footnote_kit.identifiers import NAME
+from footnote_kit.identifiers import GROUP, MOST_GROUPS, NAME
 from footnote_kit.logs import get_logger
 
 from footnote_edge.keys import REFUSAL
@@ -55,10 +55,25 @@ class Tokens:
             raise Unauthenticated(REFUSAL)
         if not NAME.fullmatch(tenant) or not NAME.fullmatch(user):
             raise Unauthenticated(REFUSAL)
-        given = _claim(claims, self._settings.jwt_roles_claim)
-        named = given.split() if isinstance(given, str) else given if isinstance(given, Sequence) else []
-        roles = sorted({_ROLES[name] for name in named if isinstance(name, str) and name in _ROLES})
-        return Scope(tenant_id=tenant, user_id=user, roles=roles or [ROLE_READER])
+        roles = sorted(
+            {_ROLES[name] for name in _words(_claim(claims, self._settings.jwt_roles_claim)) if name in _ROLES}
+        )
+        groups = self._groups(claims)
+        return Scope(tenant_id=tenant, user_id=user, roles=roles or [ROLE_READER], groups=groups)
+
+    def _groups(self, claims: Mapping[str, Any]) -> list[str]:
+        """Return the groups that collections can be shared with; the others open nothing, and only that is lost."""
+        named = sorted(set(_words(_claim(claims, self._settings.jwt_groups_claim))))
+        groups = [name for name in named if GROUP.fullmatch(name)][:MOST_GROUPS]
+        if len(groups) < len(named):
+            _log.warning("groups_left_out", left_out=len(named) - len(groups), most=MOST_GROUPS)
+        return groups
+
+
+def _words(given: Any) -> list[str]:
+    """Return the words of a claim that is a list, or one text with spaces between."""
+    named = given.split() if isinstance(given, str) else given if isinstance(given, Sequence) else []
+    return [name for name in named if isinstance(name, str)]
 
 
 def _claim(claims: Mapping[str, Any], path: str) -> Any:

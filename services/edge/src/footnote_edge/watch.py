@@ -45,7 +45,10 @@ class Watch:
     async def collection(
         self, scope: Scope, collection_id: str, until_idle: bool
     ) -> AsyncGenerator[tuple[Document, Progress]]:
-        """Yield every document of a collection as it is, then whenever one moves; with `until_idle` until none does."""
+        """Yield every document of a collection as it is, then whenever one moves; with `until_idle` until none does.
+
+        Raises NotFound as soon as the caller may no longer read the collection.
+        """
         seen: dict[str, Seen] = {}
         with self._bus.watching(collection_id) as watcher:
             moving: dict[str, Document] = {}

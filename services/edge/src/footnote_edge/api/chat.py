@@ -57,7 +57,9 @@ class ChatApi:
         self, request: pb.CreateConversationRequest, context: Any
     ) -> pb.CreateConversationResponse:
         """Create a conversation."""
-        created = await self.parts.conversations.create(caller(), request.title, request.collections)
+        scope = caller()
+        await self.parts.catalog.check_all(scope, request.collections)
+        created = await self.parts.conversations.create(scope, request.title, request.collections)
         return pb.CreateConversationResponse(conversation=created)
 
     async def GetConversation(self, request: pb.GetConversationRequest, context: Any) -> pb.GetConversationResponse:

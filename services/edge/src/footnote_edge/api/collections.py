@@ -5,6 +5,7 @@ from typing import Any
 from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote_kit.access import Access
 
 from footnote_edge.api.common import caller, seconds
 from footnote_edge.parts import Parts
@@ -36,20 +37,13 @@ class CollectionsApi:
 
     async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Any) -> pb.UpdateCollectionResponse:
         """Change what the mask names."""
-        changed = await self.parts.stages.indexing.UpdateCollection(
-            indexing.UpdateCollectionRequest(
-                scope=caller(),
-                collection=request.collection,
-                update_mask=request.update_mask if request.HasField("update_mask") else None,
-            ),
-            timeout=self.parts.settings.call_timeout_seconds,
-        )
-        return pb.UpdateCollectionResponse(collection=changed.collection)
+        return pb.UpdateCollectionResponse(collection=await self.parts.catalog.update(caller(), request))
 
     async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Any) -> pb.DeleteCollectionResponse:
         """Delete a collection with its documents, chunks and files; once begun it is finished whatever happens."""
         scope = caller()
-        collection = await self.parts.catalog.get(scope, request.collection)
+        # The job acts on the service's own account: who may begin it is decided here.
+        collection = await self.parts.catalog.get(scope, request.collection, Access.MANAGE)
         documents, chunks = await self.parts.jobs.delete_collection(
             scope, collection.id, seconds(self.parts.settings.job_timeout_seconds)
         )
@@ -58,6 +52,8 @@ class CollectionsApi:
 
     async def AddVectors(self, request: pb.AddVectorsRequest, context: Any) -> pb.AddVectorsResponse:
         """Add texts with vectors that the caller made."""
+        scope = caller()
+        collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
         documents = [
             indexing.VectorDocument(
                 id=document.id,
@@ -68,7 +64,7 @@ class CollectionsApi:
             for document in request.documents
         ]
         added = await self.parts.stages.indexing.AddVectors(
-            indexing.AddVectorsRequest(scope=caller(), collection=request.collection, documents=documents),
+            indexing.AddVectorsRequest(scope=scope, collection=collection.id, documents=documents),
             timeout=self.parts.settings.call_timeout_seconds,
         )
         return pb.AddVectorsResponse(count=added.count, ids=added.ids)

@@ -10,7 +10,14 @@ from starlette.requests import Request
 
 from footnote_edge.settings import Settings
 
-PASSED_ON = ("authorization", "x-api-key", "x-footnote-tenant", "x-footnote-user")
+PASSED_ON = (
+    "authorization",
+    "x-api-key",
+    "x-footnote-tenant",
+    "x-footnote-user",
+    "x-footnote-role",
+    "x-footnote-groups",
+)
 """Headers that say who calls."""
 
 TIMEOUT_HEADER = "x-footnote-timeout"

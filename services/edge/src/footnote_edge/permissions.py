@@ -1,0 +1,45 @@
+"""What the caller may do: asked by every handler before it acts, although the stages ask again.
+
+Jobs that handlers take on act on the service's own account; for them nobody asks but here.
+"""
+
+from collections.abc import Iterable
+
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access, check, collection_missing, document_missing
+from footnote_kit.authorizer import Authorizer
+
+
+class Permissions:
+    """Raises NotFound for what does not exist for the caller, PermissionDenied for what it may only read."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    async def collection(self, scope: Scope, collection: Collection, needs: Access, *, exact: bool = True) -> None:
+        """Check what the caller needs to do to a collection; not `exact`, an answer of the last minutes may do."""
+        held = await self._authorizer.access(scope, collection.id, exact=exact)
+        check(held, needs, collection_missing(collection.name or collection.id))
+
+    async def document(self, scope: Scope, document: Document, needs: Access) -> None:
+        """Check what the caller needs to do with a document; to change it the answer is exact."""
+        held = await self._authorizer.access(scope, document.collection_id, exact=needs > Access.READ)
+        check(held, needs, document_missing(document.id))
+
+    async def documents(self, scope: Scope, documents: list[Document], needs: Access) -> None:
+        """Check many documents by one question."""
+        ids = {document.collection_id for document in documents}
+        held = await self._authorizer.several(scope, ids, exact=needs > Access.READ)
+        for document in documents:
+            check(held[document.collection_id], needs, document_missing(document.id))
+
+    async def readable(self, scope: Scope, collection_ids: Iterable[str]) -> set[str]:
+        """Return those of the collections that the caller may read."""
+        held = await self._authorizer.several(scope, collection_ids)
+        return {collection_id for collection_id, access in held.items() if access >= Access.READ}
+
+    def changed(self, scope: Scope) -> None:
+        """Forget what is known of a tenant's collections: one of them was changed."""
+        self._authorizer.forget(scope.tenant_id)
