@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
 from footnote_edge.app import build
 from footnote_edge.guard import PUBLIC, ROLES, SERVICE
 from footnote_edge.keys import offline
-from footnote_kit.errors import FootnoteError, PermissionDenied, ResourceExhausted, Unauthenticated
+from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied, ResourceExhausted, Unauthenticated
 from footnote_kit.server import ListenError
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.message_factory import GetMessageClass
@@ -283,7 +283,8 @@ async def test_tokens_of_the_issuer_are_taken_and_no_others(
         token(sub=None), token(tenant=None), token(tenant="a b"), token(key=stranger), token("x" * 40, "HS256"),
         jwt.encode(good, None, algorithm="none", headers={"kid": "k1"}), "a.b.c",
     ]  # fmt: skip
-    async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+    world = World()
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
         stub = EdgeServiceStub(served.channel)
         await stub.CreateConversation(pb.CreateConversationRequest(title="t"), metadata=bearer(token()))
         skewed = token(exp=now - timedelta(seconds=5))
@@ -295,3 +296,47 @@ async def test_tokens_of_the_issuer_are_taken_and_no_others(
         collection = pb.CreateCollectionRequest(collection=Collection(name="x"))
         with pytest.raises(PermissionDenied):
             await stub.CreateCollection(collection, metadata=bearer(token()))
+        for groups, known in (
+            (["/lab", "office", "/lab", "a b", 7, "x" * 200], ["/lab", "office"]), ("lab office", ["lab", "office"]),
+            (None, []), ({"lab": 1}, []), ([f"g{n:03}" for n in range(300)], [f"g{n:03}" for n in range(200)]),
+        ):  # fmt: skip
+            await stub.Search(pb.SearchRequest(query="x"), metadata=bearer(token(groups=groups)))
+            assert list(world.requests("Retrieve")[-1].scope.groups) == known
+
+
+async def test_keys_carry_groups_and_never_the_services_own_role(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
+    database, keys = await offline(tmp_path)
+    made, text = await keys.create("k", "acme", "ann", ROLE_READER, groups=["office", "lab", "office"])
+    assert made.groups == ("lab", "office")
+    for role, groups in ((ROLE_SYSTEM, []), (ROLE_READER, ["a b"]), (ROLE_READER, [f"g{n}" for n in range(201)])):
+        with pytest.raises(InvalidArgument):
+            await keys.create("k", "acme", "ann", role, groups=groups)
+    await database.close()
+    world = World()
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        stub = EdgeServiceStub(served.channel)
+        pretending = (*bearer(text), ("x-footnote-groups", "board"), ("x-footnote-role", "admin"))
+        await stub.Search(pb.SearchRequest(query="x"), metadata=pretending)
+        scope = world.requests("Retrieve")[-1].scope
+        assert (list(scope.groups), list(scope.roles)) == (["lab", "office"], [ROLE_READER])
+
+
+async def test_without_authentication_headers_may_name_role_and_groups(tmp_path: Path) -> None:
+    world = World()
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        stub = EdgeServiceStub(served.channel)
+        for role, groups, known in (
+            ("writer", "lab, office,lab", ["lab", "office"]),
+            ("reader", "", []),
+            ("admin", "", []),
+        ):
+            named = (("x-footnote-role", role), ("x-footnote-groups", groups))
+            await stub.Search(pb.SearchRequest(query="x"), metadata=named)
+            scope = world.requests("Retrieve")[-1].scope
+            assert (list(scope.groups), list(scope.roles)) == (known, [Role.Value(f"ROLE_{role.upper()}")])
+        for header, value in (("role", "system"), ("role", ""), ("role", "Admin"), ("groups", "a b"), ("groups", "-x")):
+            with pytest.raises(Unauthenticated, match=f"x-footnote-{header} must be"):
+                await stub.Search(pb.SearchRequest(query="x"), metadata=((f"x-footnote-{header}", value),))

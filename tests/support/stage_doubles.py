@@ -41,6 +41,7 @@ class World:
     collections: dict[str, col.Collection] = field(default_factory=dict)
     chunks: dict[str, list[chk.Chunk]] = field(default_factory=dict)
     messages: list[ans.MemoryMessage] = field(default_factory=list)
+    recalled: list[ans.MemoryMessage] = field(default_factory=list)
     failures: dict[str, FootnoteError] = field(default_factory=dict)
     calls: list[tuple[str, Any]] = field(default_factory=list)
     gates: dict[str, Any] = field(default_factory=dict)
@@ -354,6 +355,9 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
 
     async def SearchMemory(self, request: Any, context: Any) -> ret.SearchMemoryResponse:
         await self.world.enter("SearchMemory", request)
+        if recalled := self.world.recalled:
+            words = "\n".join(one.text for one in recalled)
+            return ret.SearchMemoryResponse(enabled=True, context=words, source_messages=recalled)
         return ret.SearchMemoryResponse(enabled=True, context="[user] I like tea" if self.world.messages else "")
 
 

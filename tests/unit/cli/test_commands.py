@@ -13,6 +13,14 @@ import pytest
 from footnote.edge.v1.edge_service_pb2 import GetHealthRequest
 from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote.types.v1.answer_pb2 import Degradation
+from footnote.types.v1.collection_pb2 import (
+    ACCESS_READ,
+    ACCESS_WRITE,
+    VISIBILITY_PRIVATE,
+    VISIBILITY_SHARED,
+    Collection,
+    Grant,
+)
 from footnote_cli.errors import explain
 from footnote_cli.launcher import _announcement
 from footnote_cli.session import open_channel
@@ -178,6 +186,48 @@ def test_update_masks_what_was_given_and_nothing_else(footnote: Footnote, edge: 
     assert request.collection.settings.chunking.size == 800
     assert footnote("collections", "update", "default").exit_code == 2
     assert footnote("collections", "update", "default", "--set", "chunking.colour=red").exit_code == 2
+
+
+def test_collections_are_shared_and_unshared(
+    footnote: Footnote, edge: ScriptedEdge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    kept = Grant(group="lab", access=ACCESS_READ)
+    edge.collections["default"].MergeFrom(
+        Collection(visibility=VISIBILITY_PRIVATE, owner_id="ann", etag="7", grants=[Grant(user_id="bob"), kept])
+    )
+    shared = footnote("collections", "share", "default", "--with", "bob", "--group", "hr", "--group", "hr", "--write")
+    said = [line.split() for line in lines(shared.stdout)]
+    assert ["user", "bob", "read", "and", "write"] in said
+    assert ["group", "lab", "read"] in said
+    (request,) = [one for one in edge.requests if hasattr(one, "update_mask")]
+    assert list(request.update_mask.paths) == ["grants"]
+    assert (request.collection.id, request.collection.etag) == ("c1", "7")
+    added = [Grant(user_id="bob", access=ACCESS_WRITE), Grant(group="hr", access=ACCESS_WRITE)]
+    assert list(request.collection.grants) == [kept, *added]
+    edge.requests.clear()
+    assert footnote("collections", "unshare", "default", "--with", "bob").exit_code == 0
+    assert list(edge.requests[-1].collection.grants) == [kept]
+    assert footnote("collections", "share", "default").exit_code == 2
+    listed = footnote("collections", "list").stdout
+    assert "private" in listed
+    assert "ann" in listed
+
+
+def test_visibility_is_changed_and_opening_ends_sharing(footnote: Footnote, edge: ScriptedEdge) -> None:
+    for arguments, visibility, paths in (
+        (("--visibility", "shared"), VISIBILITY_SHARED, ["visibility", "grants"]),
+        (("--shared",), VISIBILITY_SHARED, ["visibility", "grants"]),
+        (("--visibility", "private"), VISIBILITY_PRIVATE, ["visibility"]),
+    ):
+        edge.requests.clear()
+        assert footnote("collections", "update", "default", *arguments).exit_code == 0
+        assert edge.requests[-1].collection.visibility == visibility
+        assert list(edge.requests[-1].update_mask.paths) == paths
+    assert footnote("collections", "update", "default", "--visibility", "secret").exit_code == 2
+    assert footnote("collections", "update", "default", "--shared", "--visibility", "private").exit_code == 2
+    assert footnote("collections", "create", "mine", "--private").exit_code == 0
+    assert edge.requests[-1].collection.visibility == VISIBILITY_PRIVATE
 
 
 def test_deleting_needs_a_yes_where_nobody_can_be_asked(footnote: Footnote, edge: ScriptedEdge) -> None:

@@ -20,7 +20,21 @@ def keys(data: Path, *arguments: str) -> Result:
 
 def test_a_key_is_shown_once_then_listed_then_revoked(data: Path) -> None:
     made = keys(
-        data, "create", "Ann's laptop", "--tenant", "acme", "--user", "ann", "--role", "reader", "--expires", "90d"
+        data,
+        "create",
+        "Ann's laptop",
+        "--tenant",
+        "acme",
+        "--user",
+        "ann",
+        "--role",
+        "reader",
+        "--expires",
+        "90d",
+        "--group",
+        "lab",
+        "--group",
+        "hr",
     )
     assert made.exit_code == 0, made.output
     assert re.fullmatch(r"fn_[0-9a-f]{16}_\S{40,}\n", made.stdout)
@@ -28,6 +42,8 @@ def test_a_key_is_shown_once_then_listed_then_revoked(data: Path) -> None:
 
     (listed,) = json.loads(keys(data, "list", "--json").stdout)["keys"]
     assert (listed["id"], listed["tenant_id"], listed["user_id"], listed["role"]) == (key_id, "acme", "ann", "reader")
+    assert listed["groups"] == ["hr", "lab"]
+    assert "hr, lab" in keys(data, "list").stdout
     assert listed["expire_time"]
     assert made.stdout.strip() not in keys(data, "list").stdout
 

@@ -1,4 +1,4 @@
-"""`footnote collections`: list, create, get, update, delete."""
+"""`footnote collections`: list, create, get, update, share, unshare, delete."""
 
 from typing import Annotated
 
@@ -11,7 +11,8 @@ from footnote.edge.v1.edge_service_pb2 import (
     UpdateCollectionRequest,
 )
 from footnote.types.v1 import collection_pb2
-from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.collection_pb2 import Collection, Grant
+from google.protobuf.field_mask_pb2 import FieldMask
 
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
@@ -29,8 +30,16 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name or id of
 DescriptionOption = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for, in words.")]
 MetaOption = Annotated[list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Free metadata; repeatable.")]
 PrivateOption = Annotated[
-    bool | None, typer.Option("--private/--shared", help="Visible to you and administrators, or to all of the tenant.")
+    bool | None,
+    typer.Option(
+        "--private/--shared",
+        help="For its owner, administrators and those it is shared with, or for all of the tenant.",
+    ),
 ]
+VisibilityOption = Annotated[str, typer.Option(metavar="WHO", help="private or shared, as --private and --shared.")]
+# Not --user, which says who calls.
+WithOption = Annotated[list[str] | None, typer.Option("--with", metavar="ID", help="A user of the tenant; repeatable.")]
+GroupOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A group of users; repeatable.")]
 TtlOption = Annotated[str, typer.Option(metavar="TIME", help="How long documents stay searchable: 90s, 30m, 24h, 7d.")]
 SetOption = Annotated[
     list[str] | None,
@@ -89,21 +98,49 @@ async def update(
     description: DescriptionOption = None,
     meta: MetaOption = None,
     private: PrivateOption = None,
+    visibility: VisibilityOption = "",
     ttl: TtlOption = "",
     settings: SetOption = None,
 ) -> None:
-    """Change a collection; what isn't given stays as it is."""
+    """Change a collection; what isn't given stays as it is. One that is opened to all is no longer shared with some."""
+    private = _private(private, visibility)
     collection = _collection(name, description, meta, private, ttl, settings)
     request = UpdateCollectionRequest(collection=collection)
     given = {"description": description is not None, "metadata": bool(meta), "visibility": private is not None}
     request.update_mask.paths.extend(path for path, is_given in given.items() if is_given)
+    if private is False:
+        request.update_mask.paths.append("grants")
     if ttl:
         request.update_mask.paths.append("settings.ttl")
     request.update_mask.paths.extend(f"settings.{pair.partition('=')[0].strip()}" for pair in settings or ())
     if not request.update_mask.paths:
-        raise usage_error("There is nothing to change.", "Give --description, --meta, --private, --ttl or --set.")
+        raise usage_error("There is nothing to change.", "Give --description, --meta, --visibility, --ttl or --set.")
     response = await session.call(session.stub.UpdateCollection, request)
     _show(session, response.collection)
+
+
+@app.command()
+@connected("footnote collections share")
+async def share(
+    session: Session,
+    name: NameArgument,
+    with_: WithOption = None,
+    group: GroupOption = None,
+    write: Annotated[bool, typer.Option("--write", help="To write as well, for those whose role is writer.")] = False,
+) -> None:
+    """Share a private collection with users and groups; for those it is shared with already, this replaces what for."""
+    access = collection_pb2.ACCESS_WRITE if write else collection_pb2.ACCESS_READ
+    added = [Grant(user_id=one, access=access) for one in with_ or ()]
+    added += [Grant(group=one, access=access) for one in group or ()]
+    await _regrant(session, name, added, added)
+
+
+@app.command()
+@connected("footnote collections unshare")
+async def unshare(session: Session, name: NameArgument, with_: WithOption = None, group: GroupOption = None) -> None:
+    """Share a private collection with these users and groups no longer."""
+    gone = [Grant(user_id=one) for one in with_ or ()] + [Grant(group=one) for one in group or ()]
+    await _regrant(session, name, gone, [])
 
 
 @app.command()
@@ -122,6 +159,30 @@ async def delete(
         return
     documents = plural(response.documents_deleted, "document")
     session.out.print(f"Deleted '{name}': {documents}, {plural(response.chunks_deleted, 'chunk')}.")
+
+
+async def _regrant(session: Session, name: str, gone: list[Grant], added: list[Grant]) -> None:
+    """Take grants of a collection away and add others; somebody else's change in between is noticed by the etag."""
+    if not gone:
+        raise usage_error("Nobody is named.", "Give --with or --group, each as often as needed.")
+    found = (await session.call(session.stub.GetCollection, GetCollectionRequest(collection=name))).collection
+    named = {(one.user_id, one.group) for one in gone}
+    kept = [one for one in found.grants if (one.user_id, one.group) not in named]
+    change = Collection(
+        id=found.id, etag=found.etag, grants=[*kept, *{(one.user_id, one.group): one for one in added}.values()]
+    )
+    request = UpdateCollectionRequest(collection=change, update_mask=FieldMask(paths=["grants"]))
+    _show(session, (await session.call(session.stub.UpdateCollection, request)).collection)
+
+
+def _private(flag: bool | None, visibility: str) -> bool | None:
+    """Return what --private or --shared, or --visibility, say; None when neither is given."""
+    if not visibility:
+        return flag
+    word = visibility.lower()
+    if word not in ("private", "shared") or (flag is not None and flag != (word == "private")):
+        raise usage_error(f"A collection cannot be '{visibility}' here.", "Give --visibility private or shared, once.")
+    return word == "private"
 
 
 def _collection(
@@ -146,4 +207,6 @@ def _show(session: Session, collection: Collection) -> None:
         print_json(collection)
         return
     session.out.print(tables.collections([collection]))
+    if collection.grants:
+        session.out.print(tables.grants(collection.grants))
     session.out.print(tables.fields(show_settings(collection.settings)))

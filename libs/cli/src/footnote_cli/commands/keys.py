@@ -49,6 +49,10 @@ def create(
     tenant: Annotated[str, typer.Option(metavar="ID", help="Tenant it acts in.")] = "default",
     user: Annotated[str, typer.Option(metavar="ID", help="User it acts as.")] = "local",
     role: Annotated[str, typer.Option(metavar="ROLE", help="reader, writer or admin.")] = "writer",
+    group: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Group its user is in, for collections shared with it; repeatable."),
+    ] = None,
     expires: Annotated[
         str, typer.Option(metavar="TIME", help="How long it is good: 24h, 90d. Default: for ever.")
     ] = "",
@@ -62,7 +66,7 @@ def create(
             raise usage_error(f"There is no role '{role}'.", f"Choose one of: {', '.join(_ROLES)}.")
         lifetime = parse_duration(expires).ToTimedelta() if expires else None
         async with _keys(data_dir) as keys:
-            key, text = await keys.create(name, tenant, user, Role.Value(f"ROLE_{role.upper()}"), lifetime)
+            key, text = await keys.create(name, tenant, user, Role.Value(f"ROLE_{role.upper()}"), lifetime, group or ())
         if as_json:
             print_json({**_as_dict(key), "key": text})
             return
@@ -108,7 +112,7 @@ def revoke(
     run(body)
 
 
-def _as_dict(key: Any) -> dict[str, str]:
+def _as_dict(key: Any) -> dict[str, Any]:
     """Return what may be shown of a key."""
 
     def when(moment: datetime | None) -> str:
@@ -120,6 +124,7 @@ def _as_dict(key: Any) -> dict[str, str]:
         "tenant_id": key.tenant_id,
         "user_id": key.user_id,
         "role": Role.Name(key.role).removeprefix("ROLE_").lower(),
+        "groups": list(key.groups),
         "create_time": when(key.create_time),
         "expire_time": when(key.expire_time),
         "revoke_time": when(key.revoke_time),

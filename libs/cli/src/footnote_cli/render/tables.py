@@ -6,7 +6,7 @@ from typing import Any
 from footnote.edge.v1.edge_service_pb2 import Conversation, GetHealthResponse
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, provider_pb2
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
-from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.collection_pb2 import Collection, Grant
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.provider_pb2 import Provider
 from footnote_text.locators import label
@@ -71,16 +71,17 @@ def failures(items: Iterable[tuple[str, str, str]]) -> FittedTable:
 
 
 def collections(items: Iterable[Collection]) -> FittedTable:
-    """Return collections with their counts, embedding model and visibility."""
+    """Return collections with their counts, embedding model, visibility and owner."""
     result = FittedTable(
         "Name",
         "Documents",
         "Chunks",
         "Embedding",
         "Visibility",
+        "Owner",
         "Description",
         right=("Documents", "Chunks"),
-        optional=("Description", "Visibility", "Embedding"),
+        optional=("Description", "Embedding", "Owner", "Visibility"),
     )
     for item in items:
         embedding = item.settings.embedding
@@ -90,8 +91,18 @@ def collections(items: Iterable[Collection]) -> FittedTable:
             str(item.chunk_count),
             "/".join(part for part in (embedding.provider, embedding.model) if part),
             enum_word(collection_pb2.Visibility, item.visibility, "VISIBILITY_"),
+            Text(item.owner_id),
             one_line(item.description, 80),
         )
+    return result
+
+
+def grants(items: Iterable[Grant]) -> FittedTable:
+    """Return whom a collection is shared with, and what for."""
+    result = FittedTable("Shared with", "May")
+    for item in items:
+        who = f"user {item.user_id}" if item.user_id else f"group {item.group}"
+        result.add_row(Text(who), "read and write" if item.access == collection_pb2.ACCESS_WRITE else "read")
     return result
 
 
@@ -186,13 +197,16 @@ def health(response: GetHealthResponse) -> FittedTable:
     return result
 
 
-def keys(items: Iterable[Mapping[str, str]]) -> FittedTable:
+def keys(items: Iterable[Mapping[str, Any]]) -> FittedTable:
     """Return API keys: whose they are, what they may do, and until when."""
-    result = FittedTable("Id", "Name", "Tenant", "User", "Role", "State", optional=("User", "Tenant"), whole=("Id",))
+    result = FittedTable(
+        "Id", "Name", "Tenant", "User", "Groups", "Role", "State", optional=("Groups", "User", "Tenant"), whole=("Id",)
+    )
     for item in items:
         ends = item["expire_time"] and f"until {item['expire_time']}"
         state = Text("revoked", style="red") if item["revoke_time"] else Text(ends or "valid", style="green")
-        result.add_row(item["id"], Text(item["name"]), item["tenant_id"], item["user_id"], item["role"], state)
+        groups = ", ".join(item["groups"])
+        result.add_row(item["id"], Text(item["name"]), item["tenant_id"], item["user_id"], groups, item["role"], state)
     return result
 
 

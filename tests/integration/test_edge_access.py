@@ -1,0 +1,354 @@
+"""Private collections at the public API: every RPC and door, for owners, those they share with, and everybody else."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MemoryMessage
+from footnote.types.v1.collection_pb2 import (
+    ACCESS_READ,
+    ACCESS_WRITE,
+    VISIBILITY_PRIVATE,
+    VISIBILITY_SHARED,
+    Collection,
+    Grant,
+)
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM
+from footnote_edge.app import build
+from footnote_edge.withholding import WITHHELD
+from footnote_kit.errors import FootnoteError, NotFound, PermissionDenied, Unavailable
+from footnote_kit.testing import Served, serve_app
+from google.protobuf.field_mask_pb2 import FieldMask
+from support.stage_doubles import World, serve_doubles
+
+NONE, READ, WRITE, MANAGE = range(4)
+SECRET = "Tea is brewed by the moon."
+GRANTS = [Grant(user_id="rita", access=ACCESS_READ), Grant(group="office", access=ACCESS_WRITE)]
+
+
+class Caller:
+    """Somebody at the public API."""
+
+    def __init__(self, served: Served, user: str, role: str, groups: str = "", tenant: str = "t") -> None:
+        self.stub = EdgeServiceStub(served.channel)
+        self.headers = {
+            "x-footnote-tenant": tenant, "x-footnote-user": user, "x-footnote-role": role, "x-footnote-groups": groups,
+        }  # fmt: skip
+        self.http = f"http://{served.runtime.announced['http']}"
+
+    async def call(self, name: str, request: Any) -> Any:
+        """Call an RPC; all responses where it streams them."""
+        made = getattr(self.stub, name)(request, metadata=tuple(self.headers.items()), timeout=30)
+        if hasattr(made, "__aiter__"):
+            return [event async for event in made]
+        return await made
+
+    async def upload(self, text: str, collection: str) -> Document:
+        head = pb.UploadMetadata(collection=collection, filename="a.txt")
+        parts = [pb.UploadDocumentRequest(metadata=head), pb.UploadDocumentRequest(data=text.encode())]
+        return (await self.call("UploadDocument", iter(parts))).document
+
+    async def replace(self, document_id: str, text: str) -> Any:
+        head = pb.ReplaceMetadata(document_id=document_id)
+        parts = [pb.ReplaceDocumentRequest(metadata=head), pb.ReplaceDocumentRequest(data=text.encode())]
+        return await self.call("ReplaceDocument", iter(parts))
+
+    async def update(self, collection: Collection, *paths: str) -> Collection:
+        request = pb.UpdateCollectionRequest(collection=collection, update_mask=FieldMask(paths=paths))
+        return (await self.call("UpdateCollection", request)).collection
+
+
+CALLERS = {
+    "owner": ("ann", "writer", "", MANAGE),
+    "owner, now a reader": ("ann", "reader", "", READ),
+    "reader": ("eve", "reader", "", NONE),
+    "writer": ("eve", "writer", "", NONE),
+    "granted to read": ("rita", "writer", "", READ),
+    "of the group that writes": ("gus", "writer", "lab,office", WRITE),
+    "of the group, a reader": ("gus", "reader", "office", READ),
+    "of another group": ("gus", "writer", "Office", NONE),
+    "admin": ("adm", "admin", "", MANAGE),
+}
+# What is done -> what it needs, by document id ("d") and collection id ("c").
+DONE: dict[str, tuple[int, Callable[[Caller, dict[str, str]], Any]]] = {
+    "GetCollection": (READ, lambda w, i: w.call("GetCollection", pb.GetCollectionRequest(collection=i["c"]))),
+    "UpdateCollection": (MANAGE, lambda w, i: w.update(Collection(id=i["c"], description="x"), "description")),
+    "AddVectors": (WRITE, lambda w, i: w.call("AddVectors", pb.AddVectorsRequest(collection=i["c"]))),
+    "UploadDocument": (WRITE, lambda w, i: w.upload(SECRET, i["c"])),
+    "GetDocument": (READ, lambda w, i: w.call("GetDocument", pb.GetDocumentRequest(document_id=i["d"]))),
+    "WatchDocument": (READ, lambda w, i: w.call("WatchDocument", pb.WatchDocumentRequest(document_id=i["d"]))),
+    "WatchDocuments": (
+        READ, lambda w, i: w.call("WatchDocuments", pb.WatchDocumentsRequest(collection=i["c"], until_idle=True)),
+    ),
+    "ListDocuments": (READ, lambda w, i: w.call("ListDocuments", pb.ListDocumentsRequest(collection=i["c"]))),
+    "DownloadDocument": (READ, lambda w, i: w.call("DownloadDocument", pb.DownloadDocumentRequest(document_id=i["d"]))),
+    "ReplaceDocument": (WRITE, lambda w, i: w.replace(i["d"], SECRET)),
+    "ReindexDocuments": (
+        WRITE, lambda w, i: w.call("ReindexDocuments", pb.ReindexDocumentsRequest(document_ids=[i["d"]])),
+    ),
+    "ReindexDocuments of a collection": (
+        WRITE, lambda w, i: w.call("ReindexDocuments", pb.ReindexDocumentsRequest(collection=i["c"])),
+    ),
+    "CreateConversation": (
+        READ, lambda w, i: w.call("CreateConversation", pb.CreateConversationRequest(collections=[i["c"]])),
+    ),
+    "DeleteDocument": (WRITE, lambda w, i: w.call("DeleteDocument", pb.DeleteDocumentRequest(document_id=i["d"]))),
+    "DeleteCollection": (
+        MANAGE, lambda w, i: w.call("DeleteCollection", pb.DeleteCollectionRequest(collection=i["c"])),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+async def served(world: World, tmp_path: Path) -> AsyncIterator[Served]:
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as running:
+        yield running
+
+
+def caller(served: Served, who: str) -> Caller:
+    user, role, groups, _ = CALLERS[who]
+    return Caller(served, user, role, groups)
+
+
+async def filled(served: Served) -> dict[str, str]:
+    """Make ann's private collection with one document, and return the ids of both."""
+    ann = caller(served, "owner")
+    wanted = Collection(name="plans", visibility=VISIBILITY_PRIVATE, grants=GRANTS)
+    made = (await ann.call("CreateCollection", pb.CreateCollectionRequest(collection=wanted))).collection
+    document = await ann.upload(SECRET, "plans")
+    events = await ann.call("WatchDocument", pb.WatchDocumentRequest(document_id=document.id))
+    assert events[-1].document.state == DOCUMENT_STATE_INDEXED
+    return {"c": made.id, "d": document.id}
+
+
+async def outcome(does: Callable[[Caller, dict[str, str]], Any], who: Caller, ids: dict[str, str]) -> tuple[str, str]:
+    try:
+        await does(who, ids)
+    except FootnoteError as error:
+        words = f"{error.message} {error.reason} {error.metadata}"
+        for one in ids.values():
+            words = words.replace(one, "…")
+        return type(error).__name__, words
+    return "ok", ""
+
+
+async def test_everything_done_for_every_caller(served: Served, world: World) -> None:
+    nothing = {"c": "0" * 32, "d": "1" * 32}
+    cells = 0
+    for rpc, (needed, does) in DONE.items():
+        ids = await filled(served)
+        for who, (*_, held) in CALLERS.items():
+            client = caller(served, who)
+            counted = [len(world.calls)]
+            absent = await outcome(does, client, nothing)
+            counted.append(len(world.calls))
+            went = await outcome(does, client, ids)
+            cell = (rpc, who, went)
+            if held == NONE:
+                assert went == absent, cell
+                # A reader is told by its role that it may not write at all, wherever.
+                expected = "PermissionDenied" if needed > READ and "reader" in CALLERS[who][1] else "NotFound"
+                assert went[0] == expected, cell
+            elif held < needed:
+                assert went[0] == "PermissionDenied", cell
+            else:
+                assert went[0] == "ok", cell
+            if held < needed:
+                assert ids["d"] in world.documents, cell
+                assert world.chunks[ids["d"]], cell
+                assert world.collections[ids["c"]].description == "", cell
+            elif rpc.startswith("Delete"):
+                ids = await filled(served) if rpc.endswith("Collection") else ids | {"d": await renewed(served)}
+            elif rpc == "UpdateCollection":
+                world.collections[ids["c"]].description = ""
+            cells += 1
+        for one in list(world.collections):
+            del world.collections[one]
+    assert cells == len(DONE) * len(CALLERS)
+
+
+async def renewed(served: Served) -> str:
+    ann = caller(served, "owner")
+    document = await ann.upload(SECRET, "plans")
+    await ann.call("WatchDocument", pb.WatchDocumentRequest(document_id=document.id))
+    return document.id
+
+
+async def test_lists_and_answers_hold_nothing_hidden_on_any_door(served: Served) -> None:
+    ids = await filled(served)
+    for who, (*_, held) in CALLERS.items():
+        client = caller(served, who)
+        listed = await client.call("ListDocuments", pb.ListDocumentsRequest())
+        found = await client.call("Search", pb.SearchRequest(query="tea ?"))
+        answer = (await client.call("Ask", pb.AskRequest(question="tea ?")))[-1].completed
+        collections = await client.call("ListCollections", pb.ListCollectionsRequest())
+        said = f"{listed.documents} {found} {answer} {collections.collections}"
+        assert (ids["d"] in said, "moon" in said, "plans" in said) == (bool(held),) * 3, who
+        async with httpx.AsyncClient(base_url=client.http, headers=client.headers, timeout=30) as http:
+            for path in ("/v1/documents", "/v1/collections", "/collections", "/v1/models"):
+                text = (await http.get(path)).text
+                assert ("plans" in text or ids["d"] in text) == bool(held), (who, path)
+            for path in (f"/v1/documents/{ids['d']}", f"/v1/documents/{ids['d']}:download", f"/collections/{ids['c']}"):
+                assert (await http.get(path)).status_code == (200 if held else 404), (who, path)
+            chat = {"model": "footnote", "messages": [{"role": "user", "content": "tea ?"}]}
+            assert ("moon" in (await http.post("/v1/chat/completions", json=chat)).text) == bool(held), who
+
+
+async def test_who_makes_shares_and_opens_collections(served: Served) -> None:
+    ann, eve, adm = (caller(served, who) for who in ("owner", "reader", "admin"))
+    with pytest.raises(PermissionDenied):
+        await ann.call("CreateCollection", pb.CreateCollectionRequest(collection=Collection(name="open")))
+    private = Collection(name="mine", visibility=VISIBILITY_PRIVATE)
+    with pytest.raises(PermissionDenied):
+        await eve.call("CreateCollection", pb.CreateCollectionRequest(collection=private))
+    ids = await filled(served)
+    get = pb.GetDocumentRequest(document_id=ids["d"])
+    shared = Collection(id=ids["c"], grants=[Grant(user_id="eve")])
+    await ann.update(shared, "grants")
+    assert (await eve.call("GetDocument", get)).document.id == ids["d"]
+    await ann.update(Collection(id=ids["c"]), "grants")
+    with pytest.raises(NotFound):  # at once, where the change was made
+        await eve.call("GetDocument", get)
+    await adm.update(Collection(id=ids["c"], visibility=VISIBILITY_SHARED), "visibility")
+    assert (await eve.call("GetDocument", get)).document.id == ids["d"]
+
+
+async def test_files_that_name_no_collection_never_go_into_anothers(served: Served, world: World) -> None:
+    ann, eve = caller(served, "owner"), caller(served, "writer")
+    trap = Collection(name="default", visibility=VISIBILITY_PRIVATE, grants=[Grant(user_id="eve", access=ACCESS_WRITE)])
+    made = (await ann.call("CreateCollection", pb.CreateCollectionRequest(collection=trap))).collection
+    document = await eve.upload("my secret", "")
+    assert document.collection_id != made.id
+    assert world.collections[document.collection_id].visibility == VISIBILITY_SHARED
+
+
+async def test_a_document_is_not_deleted_when_its_collection_goes_out_of_sight(served: Served, world: World) -> None:
+    ids = await filled(served)
+    gus, delete = caller(served, "of the group that writes"), pb.DeleteDocumentRequest(document_id=ids["d"])
+    world.failures["DeleteDocumentChunks"] = NotFound("Collection not found", reason="COLLECTION_NOT_FOUND")
+    with pytest.raises(NotFound, match=f"Document '{ids['d']}' not found"):
+        await gus.call("DeleteDocument", delete)
+    assert ids["d"] in world.documents
+    assert not world.requests("DeleteDocument")
+    del world.failures["DeleteDocumentChunks"]
+    del world.collections[ids["c"]]
+    with pytest.raises(NotFound):
+        await gus.call("DeleteDocument", delete)
+    assert ids["d"] in world.documents
+    await caller(served, "admin").call("DeleteDocument", delete)
+    assert ids["d"] not in world.documents
+
+
+async def test_watches_end_when_access_is_withdrawn(served: Served, world: World) -> None:
+    ids = await filled(served)
+    rita, ann = caller(served, "granted to read"), caller(served, "owner")
+    world.documents[ids["d"]].state = 2  # type: ignore[assignment]
+    watches = [
+        asyncio.create_task(rita.call("WatchDocument", pb.WatchDocumentRequest(document_id=ids["d"]))),
+        asyncio.create_task(rita.call("WatchDocuments", pb.WatchDocumentsRequest(collection=ids["c"]))),
+    ]
+    await asyncio.sleep(1.5)
+    assert not [watch for watch in watches if watch.done()]
+    began = time.monotonic()
+    await ann.update(Collection(id=ids["c"]), "grants")
+    for watch in watches:
+        with pytest.raises(NotFound):
+            await watch
+    assert time.monotonic() - began < 10
+
+
+async def test_stored_answers_lose_what_can_no_longer_be_read(served: Served, world: World) -> None:
+    ids = await filled(served)
+    rita, ann = caller(served, "granted to read"), caller(served, "owner")
+    made = await rita.call("CreateConversation", pb.CreateConversationRequest())
+    conversation = made.conversation.id
+    ask = pb.AskRequest(question="tea ?", conversation_id=conversation)
+    before = (await rita.call("Ask", ask))[-1].completed
+    assert [one.collection_id for one in (*before.sources, *before.manifest.sources)] == [ids["c"]] * 2
+    messages = pb.ListMessagesRequest(conversation_id=conversation)
+    assert "moon" in str((await rita.call("ListMessages", messages)).messages)
+
+    await ann.update(Collection(id=ids["c"]), "grants")
+    page = await rita.call("ListMessages", messages)
+    assert page.total_size == 2
+    assert page.messages[0].text == "tea ?"
+    answer = page.messages[1]
+    assert [one.reason for one in answer.degradations] == [WITHHELD]
+    assert "moon" not in str(page.messages)
+    assert ids["d"] not in str(page.messages)
+    assert not answer.sources and not answer.answer.citations and not answer.manifest.sources  # noqa: PT018
+    replayed = await rita.call("ReplayAnswer", pb.ReplayAnswerRequest(message_id=before.message_id))
+    assert "moon" not in str(replayed)
+    again = (await rita.call("Ask", pb.AskRequest(question="sugar ?", conversation_id=conversation)))[-1].completed
+    assert "HISTORY_WITHHELD" in [one.reason for one in again.degradations]
+    assert "moon" not in str(world.requests("BuildPrompt")[-1])
+
+    world.recalled = [
+        MemoryMessage(message_id=before.message_id, role=MESSAGE_ROLE_ASSISTANT, text=before.answer.text),
+        MemoryMessage(message_id=page.messages[0].id, role=MESSAGE_ROLE_USER, text="tea ?"),
+    ]
+    memory = pb.SearchMemoryRequest(query="tea")
+    remembered = await rita.call("SearchMemory", memory)
+    assert remembered.context == "[user] tea ?"
+    assert [one.text for one in remembered.source_messages] == ["tea ?"]
+    assert [one.reason for one in remembered.degradations] == [WITHHELD]
+
+    await ann.update(Collection(id=ids["c"], grants=GRANTS), "grants")
+    assert "moon" in str((await rita.call("ListMessages", messages)).messages)
+    assert "moon" in (await rita.call("SearchMemory", memory)).context
+
+
+async def test_while_indexing_is_silent(served: Served, world: World) -> None:
+    ids = await filled(served)
+    gus, eve, adm = (caller(served, who) for who in ("of the group that writes", "writer", "admin"))
+    get = pb.GetDocumentRequest(document_id=ids["d"])
+    await gus.upload("first", "plans")
+    for method in ("AuthorizeCollections", "GetCollection"):
+        world.failures[method] = Unavailable("The store is being moved")
+    await asyncio.sleep(1.1)
+    assert (await gus.call("GetDocument", get)).document.id == ids["d"]
+    assert (await gus.upload("second", "plans")).id
+    assert (await adm.call("GetDocument", get)).document.id == ids["d"]
+    for attempt in (
+        lambda: eve.call("GetDocument", get),
+        lambda: gus.call("DeleteDocument", pb.DeleteDocumentRequest(document_id=ids["d"])),
+        lambda: gus.replace(ids["d"], "other"),
+        lambda: eve.upload("x", "plans"),
+    ):
+        with pytest.raises(Unavailable):
+            await attempt()
+    assert ids["d"] in world.documents
+
+
+async def test_jobs_act_on_the_services_own_account(served: Served, world: World) -> None:
+    await filled(served)
+    scopes = [first.scope for first in world.requests("IndexDocument")]
+    assert [(one.tenant_id, one.user_id, list(one.roles)) for one in scopes] == [("t", "ann", [ROLE_SYSTEM])]
+    lists = [one for one in world.requests("ListDocuments") if one.all_tenants]
+    assert lists
+    assert all(list(one.scope.roles) == [ROLE_SYSTEM] for one in lists)
+
+
+async def test_a_search_asks_for_nothing_more(served: Served, world: World) -> None:
+    await filled(served)
+    rita = caller(served, "granted to read")
+    world.calls.clear()
+    await rita.call("Search", pb.SearchRequest(query="tea"))
+    asked = [
+        name for name, request in world.calls if getattr(request, "scope", None) and request.scope.user_id == "rita"
+    ]
+    assert asked == ["Retrieve"]
