@@ -3,15 +3,21 @@
 import json
 import os
 import re
+import stat
+import sys
 from pathlib import Path
 
+from footnote_kit.net import is_loopback
+
 from footnote_cli.errors import usage_error
+from footnote_cli.launches import lives
 
 DEFAULT_ADDRESS = "127.0.0.1:7100"
 ADDRESS_VARIABLE = "FOOTNOTE_EDGE_ADDRESS"
 DATA_DIR_VARIABLE = "FOOTNOTE_DATA_DIR"
 DEFAULT_DATA_DIR = "footnote-data"
 ADDRESSES_FILE = "addresses.json"
+_MOST = 64 * 1024  # characters of a file that is believed
 _ADDRESS = re.compile(r"(https?://)?[^\s/]+:(\d{1,5})|(unix|dns|ipv4|ipv6):\S+")
 
 
@@ -19,12 +25,22 @@ def edge_address(given: str | None = None) -> str:
     """Return "host:port" of the edge.
 
     In this order: what was given, the variable FOOTNOTE_EDGE_ADDRESS, what a serving process wrote into its data
-    folder (FOOTNOTE_DATA_DIR, else ./footnote-data), the default port on this machine. Raises CommandError for what
-    is no address.
+    folder (FOOTNOTE_DATA_DIR, else ./footnote-data), the default port on this machine. A file in that folder is
+    believed only where this user's own, living server wrote it, since the caller's key goes where it says; else a
+    warning says why not. Raises CommandError for what is no address.
     """
     folder = Path(os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR)
     wanted = given or os.environ.get(ADDRESS_VARIABLE)
-    return check_address(wanted) if wanted else written_address(folder / ADDRESSES_FILE) or DEFAULT_ADDRESS
+    if wanted:
+        return check_address(wanted)
+    try:
+        return written_address(folder) or DEFAULT_ADDRESS
+    except _Distrusted as reason:
+        sys.stderr.write(
+            f"Warning: {folder / ADDRESSES_FILE} is ignored: {reason}. "
+            f"Trying {DEFAULT_ADDRESS}; name another server with --address or {ADDRESS_VARIABLE}.\n"
+        )
+        return DEFAULT_ADDRESS
 
 
 def check_address(text: str) -> str:
@@ -35,11 +51,51 @@ def check_address(text: str) -> str:
     return text.strip()
 
 
-def written_address(file: Path) -> str | None:
-    """Return the edge's address from the file that a serving process wrote, or None when there is none to read."""
+def written_address(folder: Path) -> str | None:
+    """Return the edge's address from the file that a serving process wrote; None when there is no such file.
+
+    Raises _Distrusted when the file is not to be believed.
+    """
     try:
-        addresses = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        text = _read_own(folder / ADDRESSES_FILE)
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        raise _Distrusted(f"it cannot be read ({error.strerror})") from error
+    try:
+        addresses = json.loads(text)
+    except ValueError:
+        addresses = None
     address = addresses.get("edge") if isinstance(addresses, dict) else None
-    return address if isinstance(address, str) and address else None
+    if isinstance(addresses, dict) and "edge" not in addresses:
+        return None  # stages alone serve from there
+    if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
+        raise _Distrusted("it names no address")
+    if not is_loopback(address.rpartition(":")[0]):
+        raise _Distrusted(f"{address} is not on this machine")
+    try:
+        alive = lives(_read_own(folder / "locks" / "edge.lock"))
+    except OSError:
+        alive = False
+    if not alive:
+        raise _Distrusted("the server that wrote it has ended")
+    return address
+
+
+class _Distrusted(Exception):
+    """A file is not believed; the message says why."""
+
+
+def _read_own(path: Path) -> str:
+    """Return the content of a file of this user, in a folder of this user, that nobody else can write to.
+
+    OSError when it cannot be read, _Distrusted when it is not so.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, encoding="utf-8", errors="replace") as handle:
+        for what, found in ((path, os.fstat(descriptor)), (path.parent, path.parent.stat())):
+            if found.st_uid != os.geteuid():
+                raise _Distrusted(f"{what} belongs to another user")
+            if stat.S_IMODE(found.st_mode) & 0o022:
+                raise _Distrusted(f"others may write to {what} (chmod go-w {what})")
+        return handle.read(_MOST)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from footnote_cli import launches
+
 ADDRESSES = "addresses.json"
 
 
@@ -18,7 +20,7 @@ class FolderInUse(Exception):
 def locked(data_dir: Path, services: Iterable[str]) -> Iterator[None]:
     """Hold the folder for these services; FolderInUse when another process does. Released by the kernel on a crash."""
     folder = data_dir / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     held: list[int] = []
     try:
         for service in sorted(services):
@@ -27,13 +29,13 @@ def locked(data_dir: Path, services: Iterable[str]) -> Iterator[None]:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                owner = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+                owner = launches.pid_of(os.read(descriptor, 64).decode(errors="replace")) or "unknown"
                 raise FolderInUse(
                     f"{data_dir} is in use: process {owner} serves {service} from it. "
                     "Stop that one, or choose another folder with --data-dir."
                 ) from None
             os.ftruncate(descriptor, 0)
-            os.write(descriptor, str(os.getpid()).encode())
+            os.write(descriptor, launches.mark().encode())
         yield
     finally:
         for descriptor in held:
@@ -44,7 +46,7 @@ def locked(data_dir: Path, services: Iterable[str]) -> Iterator[None]:
 def _exclusive(data_dir: Path) -> Iterator[None]:
     """Let one process at a time change the file of addresses."""
     folder = data_dir / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "addresses.lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -80,5 +82,8 @@ def withdraw(data_dir: Path, addresses: Mapping[str, str]) -> None:
 
 def _write(data_dir: Path, addresses: Mapping[str, str]) -> None:
     temporary = data_dir / f".{ADDRESSES}.{os.getpid()}"
-    temporary.write_text(json.dumps(dict(addresses), indent=2) + "\n", encoding="utf-8")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+        handle.write(json.dumps(dict(addresses), indent=2) + "\n")
     temporary.replace(data_dir / ADDRESSES)
