@@ -14,7 +14,7 @@ from footnote_edge.app import build
 from footnote_kit.errors import FootnoteError, ResourceExhausted, Unavailable
 from footnote_kit.server import ServiceHost
 from footnote_kit.settings import KitSettings
-from footnote_kit.testing import serve_app
+from footnote_kit.testing import CREDENTIAL, serve_app
 from rich.console import Console
 from rich.table import Table
 from support.edge_client import EdgeClient, edge_client
@@ -86,7 +86,7 @@ async def crowd(address: str, tally: Tally) -> int:
 @asynccontextmanager
 async def hosted(world: World, port: int) -> AsyncIterator[str]:
     """Serve the double of retrieval on a port and yield its address."""
-    host = ServiceHost("retrieval", KitSettings())
+    host = ServiceHost("retrieval", KitSettings(), CREDENTIAL)
     address = host.bind("127.0.0.1", port)
     try:
         await host.serve(double_app("retrieval", world), "127.0.0.1")

@@ -7,8 +7,8 @@ from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote.retrieval.v1.retrieval_service_pb2 import RetrieveRequest
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from footnote.types.v1 import document_pb2 as doc
-from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound, Unauthenticated
+from footnote_kit.testing import stage_channel
 from support.deployment import Deployment
 from support.edge_client import EdgeClient
 
@@ -56,7 +56,7 @@ async def test_an_empty_or_endless_question_is_refused(edge: EdgeClient, questio
 
 
 async def test_a_stage_refuses_a_call_without_scope(running: Deployment) -> None:
-    async with open_channel(running.address("retrieval"), peer="retrieval") as channel:
+    async with stage_channel(running.address("retrieval"), "retrieval", running.credential()) as channel:
         with pytest.raises(Unauthenticated) as caught:
             await RetrievalServiceStub(channel).Retrieve(RetrieveRequest(query="x"))
     assert caught.value.reason == "SCOPE_MISSING"

@@ -32,7 +32,7 @@ def test_lost_chunks_are_written_again(tmp_path: Path) -> None:
     with deployment(tmp_path, env=OFTEN) as running:
 
         async def lose_and_wait() -> None:
-            store = VectorStore(f"http://{running.address('store')}")
+            store = VectorStore(running.store_uri())
             async with edge_client(running.address()) as edge:
                 text = "\n\n".join(
                     f"Rule {n}: " + "everybody keeps to it, every day of the year. " * 15 for n in range(12)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.types.v1 import document_pb2
-from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError
+from footnote_kit.testing import stage_channel
 from footnote_store.filters import RowScope
 from footnote_store.store import VectorStore
 from google.protobuf import timestamp_pb2
@@ -55,7 +55,7 @@ async def test_nothing_is_missing_and_nothing_doubled_after_kill_and_restart(uri
     for kill, at in enumerate((1, 150, 300)):
         process = IndexingProcess(tmp_path, uri)
         try:
-            async with open_channel(process.address, peer="indexing") as channel:
+            async with stage_channel(process.address, "indexing") as channel:
                 client = Client(channel)
                 if not collection_id:
                     collection_id = (await client.create("killed")).id
@@ -69,7 +69,7 @@ async def test_nothing_is_missing_and_nothing_doubled_after_kill_and_restart(uri
     process = IndexingProcess(tmp_path, uri)
     store = VectorStore(uri)
     try:
-        async with open_channel(process.address, peer="indexing") as channel:
+        async with stage_channel(process.address, "indexing") as channel:
             client = Client(channel)
             [item] = (await client.resolve("killed")).collections
             expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()

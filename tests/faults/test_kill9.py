@@ -21,6 +21,7 @@ from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import DeadlineExceeded, InvalidArgument, Unavailable
+from footnote_kit.testing import stage_channel
 from footnote_store.store import VectorStore
 from pymilvus import MilvusClient
 from support import postgres
@@ -225,7 +226,7 @@ async def check(running: Deployment, accepted: set[str]) -> None:
 
 async def stored_rows(running: Deployment) -> list[tuple[str, str]]:
     """Return id and document of every row in the vector store, hidden or not, whatever collection it is of."""
-    uri = f"http://{running.address('store')}"
+    uri = running.store_uri()
     client = await asyncio.to_thread(MilvusClient, uri)
     try:
         spaces = await asyncio.to_thread(client.list_collections)
@@ -258,7 +259,8 @@ async def chunk_ids(client: EdgeClient) -> dict[str, tuple[str, int]]:
 
 async def rows_settle(running: Deployment, expected: int) -> None:
     """Wait until the store holds the expected rows and no others: broken-off revisions are swept after a while."""
-    async with asyncio.timeout(90), open_channel(running.address("indexing"), peer="indexing") as channel:
+    indexing = stage_channel(running.address("indexing"), "indexing", running.credential())
+    async with asyncio.timeout(90), indexing as channel:
         while True:
             request = GetIndexStatsRequest(scope=SCOPE, collections=[NAME])
             stats = (await IndexingServiceStub(channel).GetIndexStats(request)).collections[0]

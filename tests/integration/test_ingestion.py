@@ -21,6 +21,7 @@ from footnote_kit.errors import (
     FootnoteError,
     InvalidArgument,
     NotFound,
+    PermissionDenied,
     ResourceExhausted,
     Unauthenticated,
 )
@@ -191,6 +192,9 @@ async def test_list_pages_and_filters(client: Client) -> None:
     assert (await client.list(states=[ERROR])).total_size == 0
     client.scope.tenant_id = "someone-else"
     assert (await client.list()).total_size == 0
+    with pytest.raises(PermissionDenied):
+        await client.list(all_tenants=True)
+    client.scope.roles.append(ROLE_SYSTEM)
     assert (await client.list(all_tenants=True)).total_size >= 7
 
 

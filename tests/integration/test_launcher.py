@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -226,9 +227,11 @@ async def test_the_vector_engine_lives_and_ends_with_the_process(tmp_path: Path)
         assert "is ready" in await process.line()
         uri = process.addresses()["store"]
         (engine,) = [child for child in psutil.Process(process.process.pid).children() if "milvus" in child.name()]
-        host, _, port = uri.removeprefix("http://").rpartition(":")
-        _, writer = await asyncio.open_connection(host, int(port))
+        path = Path(uri.removeprefix("unix:"))
+        _, writer = await asyncio.open_unix_connection(path)
         writer.close()
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700, "nobody else may come near the socket"
+        assert not [one for one in engine.net_connections("inet") if one.status == psutil.CONN_LISTEN]
         process.process.terminate()
         code, error = await process.end()
         assert code == 0, error
@@ -236,9 +239,19 @@ async def test_the_vector_engine_lives_and_ends_with_the_process(tmp_path: Path)
 
 
 async def test_the_vector_engine_alone(tmp_path: Path) -> None:
-    async with serving(tmp_path, "engine", {"FOOTNOTE_VECTOR_STORE_URI": ""}, port=0) as process:
+    async with serving(tmp_path, "engine", {"FOOTNOTE_VECTOR_STORE_URI": ""}) as process:
         line = await process.line()
-        assert line.startswith("footnote is listening: store http://127.0.0.1:")
+        assert line.startswith(f"footnote is listening: store unix:{tmp_path}/store/")
         assert set(process.addresses()) == {"store"}
         process.process.terminate()
         assert (await process.end())[0] == 0
+
+
+async def test_the_vector_engine_on_a_port_says_that_it_is_open(tmp_path: Path) -> None:
+    async with serving(tmp_path, "engine", {"FOOTNOTE_VECTOR_STORE_URI": ""}, port=0) as process:
+        line = await process.line()
+        assert line.startswith("footnote is listening: store http://127.0.0.1:")
+        process.process.terminate()
+        code, error = await process.end()
+    assert code == 0
+    assert "vector_engine_open" in error

@@ -13,12 +13,15 @@ from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from footnote_kit.clients import check_health, open_channel
-from footnote_kit.settings import DEFAULT_PORTS, ENGINE_PORT, STAGES
+from footnote_kit.credential import ServiceCredential, new_secret
+from footnote_kit.secret_file import shared
+from footnote_kit.settings import DEFAULT_PORTS, STAGES
+from footnote_store.endpoint import socket_path, socket_uri
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 90.0
 STOP_SECONDS = 40.0
-OTHERS = {"store": ENGINE_PORT, "http": 7180}
+OTHERS = {"http": 7180}
 
 
 class Deployment:
@@ -28,6 +31,9 @@ class Deployment:
         self.folder = folder
         self.separate = separate
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        # One process with all services believes this besides the secret of its launch, which nobody learns; services
+        # apart find theirs in the folder.
+        self.token = new_secret()
         self._env = env or {}
         # Fixed for the deployment's life, so that who was told an address finds it again after a restart.
         self.ports = _free_ports()
@@ -63,7 +69,7 @@ class Deployment:
             process.wait()
         deadline = time.monotonic() + STOP_SECONDS
         if "store" not in self.processes and (not targets or not self.separate or "store" in targets):
-            while _listens(self.ports["store"]):  # it dies with its parent, a moment later
+            while _listens(socket_path(self.folder / "store")):  # it dies with its parent, a moment later
                 if time.monotonic() > deadline:
                     raise RuntimeError("the vector engine outlived its parent")
                 time.sleep(0.02)
@@ -89,6 +95,14 @@ class Deployment:
         """Return host and port of a service."""
         return f"127.0.0.1:{self.ports[name]}"
 
+    def store_uri(self) -> str:
+        """Return where the vector engine is."""
+        return socket_uri(self.folder / "store")
+
+    def credential(self) -> ServiceCredential:
+        """Return what a caller of a stage proves itself with."""
+        return shared(self.folder) if self.separate else ServiceCredential(self.token)
+
     async def _serving(self) -> None:
         # Ports are taken before anything answers on them; the health services tell when it does.
         async with asyncio.timeout(START_SECONDS), AsyncExitStack() as stack:
@@ -103,7 +117,8 @@ class Deployment:
     def _options(self, target: str) -> list[str]:
         if target == "all":
             return ["--data-dir", str(self.folder), "--port-base", str(self.ports["edge"])]
-        return ["--data-dir", str(self.folder), "--port", str(self.ports[target])]
+        port = ["--port", str(self.ports[target])] if target in self.ports else []
+        return ["--data-dir", str(self.folder), *port]
 
     def _environment(self, target: str) -> dict[str, str]:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("FOOTNOTE_")}
@@ -111,8 +126,8 @@ class Deployment:
         if self.separate:
             own |= {f"FOOTNOTE_{stage.upper()}_ADDRESS": self.address(stage) for stage in STAGES}
             own["FOOTNOTE_EDGE_HTTP_PORT"] = str(self.ports["http"])
-            if target != "store":
-                own["FOOTNOTE_VECTOR_STORE_URI"] = f"http://{self.address('store')}"
+        else:
+            own["FOOTNOTE_SERVICE_TOKEN"] = self.token
         return {**inherited, **own, **self._env}
 
 
@@ -127,10 +142,10 @@ def deployment(folder: Path, *, separate: bool = False, env: dict[str, str] | No
         running.stop()
 
 
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(0.5)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.connect_ex(str(path)) == 0
 
 
 def _free_ports() -> dict[str, int]:

@@ -9,6 +9,7 @@ from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest as Ask
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan as Answer
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import FailedPrecondition
+from footnote_kit.settings import PUBLIC
 from google.protobuf import message_factory
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
@@ -98,7 +99,11 @@ def stand_in(stage: str, reached: list[str]) -> App:
 
     base = getattr(stubs, f"{service.name}Servicer")
     servicer = type("StandIn", (base,), {method.name: handler(method) for method in service.methods})()
-    return App(stage, [(getattr(stubs, f"add_{service.name}Servicer_to_server"), servicer, service.full_name)])
+    return App(
+        stage,
+        [(getattr(stubs, f"add_{service.name}Servicer_to_server"), servicer, service.full_name)],
+        public=stage in PUBLIC,
+    )
 
 
 def build_function(stage: str) -> Any:

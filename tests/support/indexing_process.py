@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 
 from footnote_indexing.app import build
-from footnote_kit.testing import serve_app
+from footnote_kit.credential import ServiceCredential
+from footnote_kit.testing import SECRET, serve_app
 
 
 async def main(data_dir: str, uri: str) -> None:
     """Serve until the process ends; prints the address."""
-    async with serve_app(build, data_dir=Path(data_dir), vector_store_uri=uri) as served:
+    credential = ServiceCredential(os.environ["FOOTNOTE_SERVICE_TOKEN"])
+    async with serve_app(build, data_dir=Path(data_dir), vector_store_uri=uri, credential=credential) as served:
         print(served.address, flush=True)
         await asyncio.Event().wait()
 
@@ -30,7 +32,7 @@ class IndexingProcess:
             [sys.executable, "-m", "support.indexing_process", str(data_dir), uri],
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": path, **environment},
+            env={**os.environ, "PYTHONPATH": path, "FOOTNOTE_SERVICE_TOKEN": SECRET, **environment},
         )
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().strip()

@@ -56,7 +56,11 @@ def test_compose_runs_every_service_on_its_own_port(stage: str, port: int) -> No
         assert service["environment"][f"FOOTNOTE_{peer.upper()}_ADDRESS"] == f"{peer}:{peer_port}"
     assert service["read_only"]
     assert service["cap_drop"] == ["ALL"]
-    assert service["volumes"] == [f"{stage}-data:/data"]
+    assert service["volumes"] == [f"{stage}-data:/data", "service-token:/run/footnote:ro"]
+    # A stage believes nobody without the secret that is made before the first of them starts.
+    assert service["environment"]["FOOTNOTE_SERVICE_TOKEN_FILE"] == COMPOSE["services"]["service-token"]["command"][1]
+    assert service["depends_on"]["service-token"] == {"condition": "service_completed_successfully"}
+    assert ("FOOTNOTE_INSECURE_LISTEN" in service["environment"]) == (stage == "edge")
 
 
 def test_compose_publishes_on_this_machine_only() -> None:
@@ -109,11 +113,18 @@ def test_kubernetes_pods_find_one_another() -> None:
     assert config["data"]["FOOTNOTE_METRICS_PORT"] == str(METRICS_PORT)
 
 
-def test_only_edge_asks_for_keys_and_only_the_others_listen_without() -> None:
+def test_edge_asks_for_keys_and_the_stages_for_the_services_secret() -> None:
     for stage in DEFAULT_PORTS:
-        env = {one["name"]: one.get("value") for one in container(stage)["env"]}
+        env = {one["name"]: one.get("value") for one in container(stage).get("env", ())}
         assert (env.get("FOOTNOTE_EDGE_AUTH") == "keys") == (stage == "edge")
-        assert (env.get("FOOTNOTE_INSECURE_LISTEN") == "true") == (stage != "edge")
+        assert "FOOTNOTE_INSECURE_LISTEN" not in env
+    (pod,) = documents("pod.yaml")
+    (only,) = pod["spec"]["template"]["spec"]["containers"]
+    (secret,) = only["env"]
+    assert secret["name"] == "FOOTNOTE_SERVICE_TOKEN"
+    named = secret["valueFrom"]["secretKeyRef"]
+    assert not named.get("optional")
+    assert f"generic {named['name']} --from-literal={named['key']}=" in (KUBERNETES / "README.md").read_text()
 
 
 def test_the_network_lets_nobody_else_to_the_stages() -> None:

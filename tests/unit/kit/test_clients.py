@@ -15,7 +15,7 @@ from footnote_kit import clients
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 from footnote_kit.settings import STAGES, KitSettings
-from footnote_kit.testing import SCOPE, serve_app
+from footnote_kit.testing import SCOPE, serve_app, stage_channel
 from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
 
 
@@ -182,5 +182,5 @@ async def test_a_peer_that_takes_its_time_to_accept_is_waited_for() -> None:
 
         async with await asyncio.start_server(slowly, "127.0.0.1", 0) as server:
             address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            async with clients.open_channel(address, "guinea", KitSettings()) as channel:
+            async with stage_channel(address, "guinea") as channel:
                 assert (await GuineaStub(channel).unary(Ask(scope=SCOPE))).name == "fine"

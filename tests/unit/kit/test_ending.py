@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 from footnote_kit.ending import Ending
 from footnote_kit.errors import FootnoteError, InvalidArgument
-from footnote_kit.testing import SCOPE, serve_app
+from footnote_kit.testing import SCOPE, proof_of, serve_app
 from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
 
 ROUNDS, AT_ONCE = 25, 8  # in a few of a hundred calls the refusal comes while a part is being written
@@ -47,7 +47,7 @@ async def test_nor_by_a_plain_client() -> None:
         stub = GuineaStub(channel)
 
         async def upload() -> None:
-            call = stub.collect(parts())
+            call = stub.collect(parts(), metadata=(proof_of("guinea"),))
             ending = Ending(call)
             try:
                 await call

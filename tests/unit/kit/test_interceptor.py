@@ -9,7 +9,7 @@ from footnote_kit import context, errors, logs
 from footnote_kit.app import App
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound, Unauthenticated
 from footnote_kit.settings import KitSettings
-from footnote_kit.testing import SCOPE, serve_app
+from footnote_kit.testing import SCOPE, proof_of, serve_app
 from support.guinea_pigs import SERVICE, Answer, Ask, Guinea, GuineaStub
 
 ASK = Ask(scope=SCOPE, trace_id="hello")
@@ -125,7 +125,7 @@ async def test_an_unforeseen_exception_tells_the_caller_nothing(capfd: pytest.Ca
         async with grpc.aio.insecure_channel(served.address) as plain:
             raw = plain.unary_unary(f"/{SERVICE}/Unary", Ask.SerializeToString, Answer.FromString)
             with pytest.raises(grpc.aio.AioRpcError) as wire:
-                await raw(ASK)
+                await raw(ASK, metadata=(proof_of("guinea"),))
     for shown in (caught.value.message, late.value.message, str(vars(caught.value)), str(wire.value)):
         assert "hunter2" not in shown
     trailing = b"".join(
@@ -183,9 +183,9 @@ async def test_request_ids_are_kept_when_sane_and_made_otherwise() -> None:
         return Answer(name=context.request_id())
 
     async with serve_app(Guinea(unary=say).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
-        stub = GuineaStub(plain)
-        assert (await stub.unary(ASK, metadata=(("x-request-id", "abc-1"),))).name == "abc-1"
-        call = stub.unary(ASK, metadata=(("x-request-id", "evil id {}"),))
+        stub, proof = GuineaStub(plain), proof_of("guinea")
+        assert (await stub.unary(ASK, metadata=(("x-request-id", "abc-1"), proof))).name == "abc-1"
+        call = stub.unary(ASK, metadata=(("x-request-id", "evil id {}"), proof))
         made = (await call).name
         assert len(made) == 32
         assert ("x-request-id", made) in tuple(await call.trailing_metadata())

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 from footnote_kit import server
-from footnote_kit.testing import SCOPE, serve_app
+from footnote_kit.testing import SCOPE, proof_of, serve_app
 from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
 
 PING, GOAWAY, ACK = 6, 7, 1
@@ -98,7 +98,7 @@ async def test_pings_on_a_silent_stream_and_on_an_idle_connection(
         yield Answer(name="last")
 
     async with serve_app(Guinea(stream=silent).app()) as served, pinging(served.address) as (frames, channel):
-        call = GuineaStub(channel).stream(Ask(scope=SCOPE))
+        call = GuineaStub(channel).stream(Ask(scope=SCOPE), metadata=(proof_of("guinea"),))
         assert (await call.read()).name == "first"
         await asyncio.wait_for(frames.pings(PINGS), 60)
         assert frames.sent_away is sent_away

@@ -6,11 +6,12 @@ import grpc
 import pytest
 from footnote_kit import context
 from footnote_kit.app import App
+from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import ResourceExhausted, Unavailable
 from footnote_kit.net import is_loopback
 from footnote_kit.server import ListenError, ServiceHost
 from footnote_kit.settings import KitSettings
-from footnote_kit.testing import SCOPE, serve_app
+from footnote_kit.testing import CREDENTIAL, SCOPE, proof_of, serve_app
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from support.guinea_pigs import STAGES, Answer, Ask, Guinea, GuineaStub, contract, stand_in
@@ -67,7 +68,9 @@ async def test_reflection_tells_the_contract(stage: str) -> None:
 
         listed, file = [answer async for answer in stub.ServerReflectionInfo(questions())]
     names = {one.name for one in listed.list_services_response.service}
-    assert {service.full_name, "footnote.telemetry.v1.TelemetryService", "grpc.health.v1.Health"} <= names
+    assert {service.full_name, "grpc.health.v1.Health"} <= names
+    # Traces are for edge to collect; from outside they are read through its guard.
+    assert ("footnote.telemetry.v1.TelemetryService" in names) == (stage != "edge")
     assert file.file_descriptor_response.file_descriptor_proto
 
 
@@ -81,17 +84,43 @@ async def test_a_taken_port_is_refused_not_shared() -> None:
 @pytest.mark.parametrize(
     ("authenticates", "insecure", "allowed"), [(False, False, False), (True, False, True), (False, True, True)]
 )
-async def test_beyond_loopback_only_when_callers_are_known(authenticates: bool, insecure: bool, allowed: bool) -> None:
+async def test_a_public_one_listens_beyond_loopback_only_when_callers_are_known(
+    authenticates: bool, insecure: bool, allowed: bool
+) -> None:
     host = ServiceHost("open", KitSettings(insecure_listen=insecure))
     address = host.bind("0.0.0.0", 0)
     assert address.startswith("127.0.0.1:")
-    app = App("open", [], authenticates=authenticates)
+    app = App("open", [], public=True, authenticates=authenticates)
     if allowed:
         await host.serve(app, "0.0.0.0")
         await host.stop(0)
     else:
         with pytest.raises(ListenError, match="--insecure-listen"):
             await host.serve(app, "0.0.0.0")
+
+
+@pytest.mark.parametrize("insecure", [False, True])
+@pytest.mark.parametrize(
+    ("credential", "host", "allowed"),
+    [
+        (None, "127.0.0.1", False),
+        (None, "0.0.0.0", False),
+        (ServiceCredential.random(), "127.0.0.1", True),
+        (ServiceCredential.random(), "0.0.0.0", False),
+        (ServiceCredential("s" * 32), "0.0.0.0", True),
+    ],
+)
+async def test_a_stage_listens_only_where_it_can_tell_services_from_anybody_else(
+    credential: ServiceCredential | None, host: str, allowed: bool, insecure: bool
+) -> None:
+    stage = ServiceHost("stage", KitSettings(insecure_listen=insecure), credential)
+    stage.bind(host, 0)
+    if allowed:
+        await stage.serve(App("stage", []), host)
+        await stage.stop(0)
+    else:
+        with pytest.raises(ListenError, match="FOOTNOTE_SERVICE_TOKEN"):
+            await stage.serve(App("stage", []), host)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +185,7 @@ async def test_a_look_at_dependencies_that_swallows_its_cancellation_does_not_ho
             return None  # as asyncio.wait_for did before Python 3.12 when its result came at the same moment
         raise AssertionError("unreachable")
 
-    host = ServiceHost("stubborn", KitSettings(ready_interval=0.01))
+    host = ServiceHost("stubborn", KitSettings(ready_interval=0.01), CREDENTIAL)
     host.bind("127.0.0.1", 0)
     await host.serve(App("stubborn", [], ready=ready), "127.0.0.1")
     await host.started()
@@ -183,7 +212,7 @@ async def test_a_look_at_dependencies_that_never_lets_go_does_not_hold_up_the_en
                 continue
         return None
 
-    host = ServiceHost("stubborn", KitSettings())
+    host = ServiceHost("stubborn", KitSettings(), CREDENTIAL)
     host.bind("127.0.0.1", 0)
     await host.serve(App("stubborn", [], ready=ready), "127.0.0.1")
     await host.started()
@@ -253,7 +282,8 @@ async def test_a_message_above_the_limit_is_refused() -> None:
 
 async def test_plain_clients_get_plain_grpc() -> None:
     async with serve_app(Guinea(unary=fine).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
-        assert (await GuineaStub(plain).unary(ASK)).name == "fine"
+        metadata = (proof_of("guinea"),)
+        assert (await GuineaStub(plain).unary(ASK, metadata=metadata)).name == "fine"
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await GuineaStub(plain).stream(ASK).read()
+            await GuineaStub(plain).stream(ASK, metadata=metadata).read()
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED

@@ -6,12 +6,12 @@ import grpc
 import pytest
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, TraceSpan
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Scope
 from footnote_kit import context, names, telemetry
 from footnote_kit.app import App
 from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
-from footnote_kit.ring import MAX_SPANS, TraceRing
-from footnote_kit.testing import SCOPE, serve_app
+from footnote_kit.ring import MAX_SPANS, MAX_TENANTS, MAX_TRACE_BYTES, TraceRing
+from footnote_kit.testing import SCOPE, proof_of, serve_app
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext, TraceFlags
 from support.guinea_pigs import SERVICE, Answer, Ask, Guinea, GuineaStub
@@ -99,7 +99,7 @@ async def test_a_trace_is_shown_to_its_tenant_only() -> None:
     async def say(_: Any, __: Any) -> Answer:
         return Answer(name=telemetry.current_trace_id())
 
-    stranger = Scope(tenant_id="other", user_id="u")
+    stranger = Scope(tenant_id="other", user_id="u", roles=[ROLE_READER])
     async with serve_app(Guinea(unary=say).app()) as served:
         stub = GuineaStub(served.channel)
         trace_id = (await stub.unary(ASK)).name
@@ -110,7 +110,8 @@ async def test_a_trace_is_shown_to_its_tenant_only() -> None:
         # A stranger who joins the trace by its id sees its own spans, and takes nothing from the other.
         parent = f"00-{trace_id}-00f067aa0ba902b7-01"
         async with grpc.aio.insecure_channel(served.address) as plain:
-            await GuineaStub(plain).unary(Ask(scope=stranger), metadata=(("traceparent", parent),))
+            metadata = (("traceparent", parent), proof_of("guinea", scope=stranger))
+            await GuineaStub(plain).unary(Ask(scope=stranger), metadata=metadata)
         for scope in (SCOPE, stranger):
             tenants = {
                 dict(span.attributes.items()).get(names.TENANT_ID) for span in await trace_of(served, trace_id, scope)
@@ -125,8 +126,42 @@ async def test_a_trace_id_must_be_one(trace_id: str) -> None:
             await trace_of(served, trace_id)
 
 
-def span_of(trace_id: int, tenant: str | None = "t") -> ReadableSpan:
-    attributes = {} if tenant is None else {names.TENANT_ID: tenant}
+async def test_a_trace_is_shown_to_the_user_who_made_it_and_to_admins() -> None:
+    async def say(_: Any, __: Any) -> Answer:
+        with telemetry.span("inner"):
+            return Answer(name=telemetry.current_trace_id())
+
+    def user(name: str, role: Any = ROLE_READER) -> Scope:
+        return Scope(tenant_id="t", user_id=name, roles=[role])
+
+    ann, ben, chief, foreign = user("ann"), user("ben"), user("c", ROLE_ADMIN), Scope(tenant_id="x", user_id="ann")
+    async with serve_app(Guinea(unary=say).app()) as served:
+        trace_id = (await GuineaStub(served.channel).unary(Ask(scope=ann))).name
+        for scope in (ann, chief, user("s", ROLE_SYSTEM)):
+            # Its inner span, and those of the call at both ends: this test's own is of nobody.
+            assert len(await trace_of(served, trace_id, scope)) == 3
+        for scope in (ben, user("ben", ROLE_WRITER), foreign):
+            with pytest.raises(NotFound):
+                await trace_of(served, trace_id, scope)
+        # Who joins the trace by its id sees its own spans alone.
+        metadata = (("traceparent", f"00-{trace_id}-00f067aa0ba902b7-01"),)
+        await GuineaStub(served.channel).unary(Ask(scope=ben), metadata=metadata)
+        for scope in (ann, ben):
+            spans = await trace_of(served, trace_id, scope)
+            assert [dict(span.attributes.items()).get(names.USER_ID) for span in spans] == [scope.user_id] * 2
+        assert len(await trace_of(served, trace_id, chief)) == 5
+
+
+def test_the_spans_of_a_job_belong_to_the_user_whose_work_it_is() -> None:
+    ann = Scope(tenant_id="t", user_id="ann")
+    with context.detached("edge", ann), telemetry.span("process document", {names.TENANT_ID: "t"}):
+        trace_id = int(telemetry.current_trace_id(), 16)
+    assert telemetry.ring.spans(trace_id, "t", "ann")
+    assert not telemetry.ring.spans(trace_id, "t", "ben")
+
+
+def span_of(trace_id: int, tenant: str | None = "t", text: str = "") -> ReadableSpan:
+    attributes = {"text": text} if tenant is None else {names.TENANT_ID: tenant, "text": text}
     return ReadableSpan(
         "s", context=SpanContext(trace_id, 1, False, TraceFlags(1)), attributes=attributes, start_time=1
     )
@@ -140,9 +175,43 @@ def test_the_ring_keeps_the_last_traces_and_bounds_each() -> None:
     for _ in range(MAX_SPANS + 5):
         ring.on_end(span_of(3))
     assert len(ring.spans(3, "t")) == MAX_SPANS
+    for _ in range(MAX_SPANS):
+        ring.on_end(span_of(4, text="x" * 100_000))
+    assert len(ring.spans(4, "t")) * 100_000 <= MAX_TRACE_BYTES
     off = TraceRing(keep=0)
     off.on_end(span_of(1))
     assert off.spans(1, "t") == []
+
+
+def test_one_tenants_load_does_not_push_out_anothers_traces() -> None:
+    ring = TraceRing(keep=3)
+    ring.on_end(span_of(1, "quiet"))
+    for trace_id in range(2, 500):
+        ring.on_end(span_of(trace_id, "loud"))
+        ring.on_end(span_of(trace_id + 1000, None))  # strangers, refused before anybody knew them
+    assert len(ring.spans(1, "quiet")) == 1
+    assert [trace_id for trace_id in range(2, 500) if ring.spans(trace_id, "loud")] == [497, 498, 499]
+
+
+def test_where_memory_gets_short_whoever_takes_most_of_it_loses_the_oldest() -> None:
+    ring = TraceRing(keep=1000, max_bytes=100_000)
+    ring.on_end(span_of(1, "quiet", "x" * 5000))
+    for trace_id in range(2, 300):
+        ring.on_end(span_of(trace_id, "loud", "x" * 5000))
+    assert ring.spans(1, "quiet")
+    kept = [trace_id for trace_id in range(2, 300) if ring.spans(trace_id, "loud")]
+    assert kept == list(range(300 - len(kept), 300))
+    assert 10 < len(kept) < 20
+
+
+def test_of_many_tenants_the_idle_ones_go() -> None:
+    ring = TraceRing()
+    for number in range(MAX_TENANTS + 10):
+        ring.on_end(span_of(1, f"t{number}"))
+        ring.on_end(span_of(1, "t0"))
+    assert ring.spans(1, "t0")
+    assert not ring.spans(1, "t1")
+    assert ring.spans(1, f"t{MAX_TENANTS + 9}")
 
 
 def test_spans_of_nobody_go_to_the_only_tenant() -> None:
@@ -197,10 +266,10 @@ async def test_a_caller_that_traces_by_itself_is_followed() -> None:
 
 async def test_looking_at_traces_makes_none() -> None:
     async with serve_app(App("empty", [])) as served:
-        before = len(telemetry.ring._traces)
+        before = telemetry.ring._size
         with pytest.raises(NotFound):
             await trace_of(served, "ab" * 15 + "00")
-        assert len(telemetry.ring._traces) == before
+        assert telemetry.ring._size == before
 
 
 async def test_a_call_that_is_not_to_be_traced_leaves_no_span() -> None:

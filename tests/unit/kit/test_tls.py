@@ -4,10 +4,11 @@ from typing import Any
 import pytest
 from footnote_kit.app import App
 from footnote_kit.clients import open_channel
-from footnote_kit.errors import Unavailable
-from footnote_kit.server import ServiceHost
+from footnote_kit.credential import ServiceCredential
+from footnote_kit.errors import Unauthenticated, Unavailable
+from footnote_kit.server import ListenError, ServiceHost
 from footnote_kit.settings import KitSettings
-from footnote_kit.testing import SCOPE, serve_app
+from footnote_kit.testing import CREDENTIAL, SCOPE, serve_app
 from pydantic import ValidationError
 from support.certificates import Authority
 from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
@@ -17,8 +18,8 @@ async def fine(_: Any, __: Any) -> Answer:
     return Answer(name="fine")
 
 
-async def ask(address: str, settings: KitSettings) -> str:
-    async with open_channel(address, "guinea", settings) as channel:
+async def ask(address: str, settings: KitSettings, credential: ServiceCredential | None = CREDENTIAL) -> str:
+    async with open_channel(address, "guinea", settings, credential) as channel:
         name: str = (await GuineaStub(channel).unary(Ask(scope=SCOPE), timeout=60)).name
         return name
 
@@ -47,12 +48,36 @@ async def test_mtls_lets_in_only_whom_the_authority_knows(tmp_path: Path) -> Non
             await ask(served.address, KitSettings(tls_ca_file=ours.file, tls_client_auth=True, **foreign))
 
 
-async def test_mtls_may_listen_beyond_loopback(tmp_path: Path) -> None:
+async def test_certificates_speak_for_services_only_by_the_names_that_are_listed(tmp_path: Path) -> None:
     ours = Authority(tmp_path, "ours")
-    host = ServiceHost("x", KitSettings(tls_ca_file=ours.file, tls_client_auth=True, **ours.issue("server")))
-    host.bind("0.0.0.0", 0)
-    await host.serve(App("x", []), "0.0.0.0")
-    await host.stop(0)
+    values = {"tls_ca_file": ours.file, "tls_client_auth": True}
+    settings = KitSettings(tls_peers=("edge", "retrieval"), **values, **ours.issue("server"))
+    edge, stranger = KitSettings(**values, **ours.issue("edge")), KitSettings(**values, **ours.issue("printer"))
+    async with serve_app(Guinea(unary=fine).app(), settings=settings, credential=None) as served:
+        assert await ask(served.address, edge, None) == "fine"
+        with pytest.raises(Unauthenticated, match="FOOTNOTE_TLS_PEERS") as caught:
+            await ask(served.address, stranger, None)
+        assert caught.value.reason == "SCOPE_INVALID"
+    # Where there is a token as well, both are asked for.
+    async with serve_app(Guinea(unary=fine).app(), settings=settings) as served:
+        assert await ask(served.address, edge) == "fine"
+        for wrong, credential in ((edge, None), (stranger, CREDENTIAL)):
+            with pytest.raises(Unauthenticated):
+                await ask(served.address, wrong, credential)
+
+
+async def test_mtls_may_listen_beyond_loopback_when_it_knows_its_peers(tmp_path: Path) -> None:
+    ours = Authority(tmp_path, "ours")
+    for app, peers in ((App("x", [], public=True), ()), (App("x", []), ("edge",)), (App("x", []), ())):
+        settings = KitSettings(tls_ca_file=ours.file, tls_client_auth=True, tls_peers=peers, **ours.issue("server"))
+        host = ServiceHost("x", settings)
+        host.bind("0.0.0.0", 0)
+        if app.public or peers:
+            await host.serve(app, "0.0.0.0")
+            await host.stop(0)
+        else:
+            with pytest.raises(ListenError, match="FOOTNOTE_TLS_PEERS"):
+                await host.serve(app, "0.0.0.0")
 
 
 @pytest.mark.parametrize(
@@ -62,6 +87,7 @@ async def test_mtls_may_listen_beyond_loopback(tmp_path: Path) -> None:
         {"tls_key_file": "a"},
         {"tls_client_auth": True},
         {"tls_client_auth": True, "tls_ca_file": "a"},
+        {"tls_peers": "edge"},
     ],
 )
 def test_half_a_tls_configuration_is_refused(values: dict[str, Any]) -> None:

@@ -18,6 +18,8 @@ from footnote_cli.folder import FolderInUse, locked
 from footnote_cli.supervise import StartError, Supervisor, wrong_settings
 from footnote_cli.targets import STATEFUL, Target, UnknownTarget, parse
 
+TOKEN_VARIABLE = "FOOTNOTE_SERVICE_TOKEN"
+
 
 def serve(
     target: str = "all",
@@ -46,6 +48,7 @@ def serve(
     try:
         wanted = parse(target)
         settings = KitSettings(**{key: value for key, value in given.items() if value is not None})
+        os.environ.pop(TOKEN_VARIABLE, None)  # the engine, parsers and other children have no use for it
         if port is not None and len(wanted.services) + wanted.engine != 1:
             raise StartError("--port is for a target of one service; use --port-base for several")
         folder = _make_folder(settings.data_dir)
@@ -66,7 +69,7 @@ def _make_folder(path: Path) -> Path:
     """Return the data folder, made if it isn't there; StartError when it cannot be used."""
     folder = path.expanduser().resolve()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(0, "it cannot be written to")
     except OSError as error:

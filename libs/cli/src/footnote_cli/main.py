@@ -7,7 +7,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from footnote_cli.commands import ask, collections, conversations, documents, ingest, keys, probe, search, serve, status
+from footnote_cli.commands import (
+    ask,
+    collections,
+    conversations,
+    documents,
+    ingest,
+    keys,
+    probe,
+    search,
+    serve,
+    status,
+    trust,
+)
 
 _ON_DEMAND = {"eval": "footnote_cli.eval"}
 
@@ -49,6 +61,8 @@ app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)
 app.command()(probe.probe)
+app.command("service-token")(trust.service_token)
+app.command("stage-token")(trust.stage_token)
 
 
 def _version(wanted: bool) -> None:

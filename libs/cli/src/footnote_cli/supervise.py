@@ -6,16 +6,20 @@ from contextlib import AsyncExitStack
 from importlib import import_module
 from pathlib import Path
 
+from footnote_kit import secret_file
 from footnote_kit.app import App, Runtime
+from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
+from footnote_kit.net import is_loopback
 from footnote_kit.server import ListenError, ServiceHost
-from footnote_kit.settings import DEFAULT_PORTS, ENGINE_PORT, STAGES, KitSettings
+from footnote_kit.settings import DEFAULT_PORTS, PUBLIC, STAGES, KitSettings
 from pydantic import ValidationError
 
 from footnote_cli.folder import publish, withdraw
 from footnote_cli.targets import Target, build_path
 
+STORE = "store"
 _log = get_logger("footnote.launcher")
 
 
@@ -29,17 +33,20 @@ class Supervisor:
     def __init__(
         self, target: Target, settings: KitSettings, data_dir: Path, port_base: int | None, port: int | None = None
     ) -> None:
+        """Take what is to run; StartError when the services could not prove themselves to one another."""
         self._target = target
         self._settings = settings
         self._port = port
         self._hosts: list[ServiceHost] = []
         self._stack = AsyncExitStack()
+        self._credential = _credential(target, settings, data_dir)
         self.runtime = Runtime(
             settings=settings,
             data_dir=data_dir,
-            vector_store_uri=settings.vector_store_uri or f"http://127.0.0.1:{ENGINE_PORT}",
+            vector_store_uri=settings.vector_store_uri or _engine_uri(target, data_dir),
             vector_store_token=settings.vector_store_token,
             port_base=port_base,
+            credential=self._credential,
         )
 
     @property
@@ -54,7 +61,7 @@ class Supervisor:
         self._stack.push_async_callback(self.runtime.close)
         # All ports first, so that every build knows every address; then all listen; then what calls others runs.
         for name in self._target.services:
-            host = ServiceHost(name, self._settings)
+            host = ServiceHost(name, self._settings, self._credential)
             self._hosts.append(host)
             port = self._port if self._port is not None else self.runtime.port(DEFAULT_PORTS[name])
             try:
@@ -82,8 +89,8 @@ class Supervisor:
         if not self._target.engine or self._settings.vector_store_uri:
             return
         engine_class = getattr(import_module("footnote_store.engine"), "EmbeddedEngine")  # noqa: B009 (loaded on demand)
-        port = self._port if self._port is not None and not self._target.services else self.runtime.port(ENGINE_PORT)
-        engine = engine_class(self.runtime.data_dir / "store", port=port)
+        # A port only where one is asked for: a socket keeps the other users of this machine out.
+        engine = engine_class(self.runtime.data_dir / STORE, port=None if self._target.services else self._port)
         self._stack.push_async_callback(engine.stop)
         try:
             self.runtime.vector_store_uri = await engine.start()
@@ -123,6 +130,35 @@ class Supervisor:
         if self._hosts and self._settings.drain_seconds:
             await asyncio.sleep(self._settings.drain_seconds)
         await self._stack.aclose()
+
+
+def _credential(target: Target, settings: KitSettings, folder: Path) -> ServiceCredential | None:
+    """Return what the services prove themselves with; None where nothing runs, or certificates speak for them.
+
+    A whole deployment in one process has a secret of this launch, which nobody else ever sees, and believes the one in
+    the settings besides. Services apart share the one in the settings or, on this machine, one in the data folder.
+    """
+    if not target.services:
+        return None
+    try:
+        configured = secret_file.configured(settings)
+        if target.services == STAGES:
+            launch = ServiceCredential.random()
+            return launch.accepting(configured) if configured is not None else launch
+        if configured is not None or settings.tls_peers:
+            return configured
+        beyond = not is_loopback(settings.listen_host) and PUBLIC.isdisjoint(target.services)
+        return None if beyond else secret_file.shared(folder)  # the server refuses to listen without
+    except (ValueError, OSError) as error:
+        raise StartError(f"The services have no secret to know one another by: {error}") from error
+
+
+def _engine_uri(target: Target, folder: Path) -> str:
+    """Return where the embedded engine over a data folder is found, by whom it may concern."""
+    if not target.uses_store:
+        return ""
+    uri: str = import_module("footnote_store.endpoint").socket_uri(folder / STORE)
+    return uri
 
 
 def _start_error(name: str, error: Exception) -> StartError:

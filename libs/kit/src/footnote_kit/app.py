@@ -9,7 +9,8 @@ from typing import Any
 import grpc
 
 from footnote_kit import clients
-from footnote_kit.settings import DEFAULT_PORTS, KitSettings
+from footnote_kit.credential import ServiceCredential
+from footnote_kit.settings import DEFAULT_PORTS, PUBLIC, KitSettings
 
 
 async def always_ready() -> str | None:
@@ -31,8 +32,11 @@ class App:
     """Run in order once every service of the process listens."""
     close: Sequence[Callable[[], Awaitable[None]]] = ()
     """Run in order after the last call has ended."""
+    public: bool = False
+    """A door for everybody, which finds out itself who calls and takes no scope from outside. All others are stages:
+    they serve the services of their deployment only, which prove themselves."""
     authenticates: bool = False
-    """It checks credentials itself, so that it may listen beyond loopback."""
+    """A public one that asks for credentials, so that it may listen beyond loopback."""
 
 
 @dataclass
@@ -53,6 +57,8 @@ class Runtime:
     """Set when the process begins to stop: long streams end themselves then."""
     port_base: int | None = None
     """First port of this deployment where it is not the default; 0 for ephemeral ports."""
+    credential: ServiceCredential | None = None
+    """What this deployment's services prove themselves with; None where their certificates do."""
     _channels: dict[str, grpc.aio.Channel] = field(default_factory=dict)
 
     def address(self, stage: str) -> str:
@@ -62,7 +68,12 @@ class Runtime:
     def channel(self, stage: str) -> grpc.aio.Channel:
         """Return the channel to a stage, made at the first call and shared: deadlines, scope and trace go along."""
         if stage not in self._channels:
-            self._channels[stage] = clients.open_channel(self.address(stage), peer=stage, settings=self.settings)
+            self._channels[stage] = clients.open_channel(
+                self.address(stage),
+                peer=stage,
+                settings=self.settings,
+                credential=None if stage in PUBLIC else self.credential,
+            )
         return self._channels[stage]
 
     async def check(self, stage: str) -> str | None:

@@ -1,8 +1,8 @@
-"""One call to another stage: its span, its deadline, and its failure as a FootnoteError."""
+"""One call to another stage: its span, its deadline, its proof, and its failure as a FootnoteError."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Generator, Iterable
+from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,16 @@ from opentelemetry.trace import Span, SpanKind
 
 from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry
+from footnote_kit.credential import REASON, ServiceCredential
 from footnote_kit.ending import Ending, error_of
-from footnote_kit.errors import DeadlineExceeded
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unauthenticated, Unavailable
 from footnote_kit.interceptor import REQUEST_ID_KEY, UNTRACED
+from footnote_kit.logs import get_logger
+from footnote_kit.proofs import proof
 
-_UNTRACED = ("/grpc.", UNTRACED)
+_FOREIGN = "/grpc."
+_UNTRACED = (_FOREIGN, UNTRACED)
+_log = get_logger("footnote.rpc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +32,15 @@ class Wiring:
     peer: str
     call_timeout: float
     stream_timeout: float
+    credential: ServiceCredential | None = None
 
 
 class _Call:
-    """What unary and streaming calls have in common. The RPC starts when the object is made, as in grpc.aio."""
+    """What unary and streaming calls have in common. The RPC starts when the object is made, as in grpc.aio.
+
+    Not so where requests are streamed and a proof goes with them: the first one says on whose behalf, and the proof
+    goes ahead of it, so that the RPC starts when the first request is there and the call is waited for.
+    """
 
     def __init__(
         self,
@@ -50,16 +60,75 @@ class _Call:
         if remaining == 0:
             raise DeadlineExceeded("The time given to the call ran out")
         limits = [limit for limit in (options.pop("timeout", None) or default_timeout, remaining) if limit is not None]
-        metadata = list(options.pop("metadata", None) or ())
+        self._deadline = time.monotonic() + min(limits)
+        self._metadata = list(options.pop("metadata", None) or ())
         if request_id := call_context.request_id():
-            metadata.append((REQUEST_ID_KEY, request_id))
-        self._span = self._start_span(metadata)
+            self._metadata.append((REQUEST_ID_KEY, request_id))
+        self._span = self._start_span(self._metadata)
+        self._start, self._options = start, options
+        self._streams_requests = streams_requests
+        self._rpc: Any = None
+        self._ending: Ending | None = None
+        self._launched = asyncio.Event()
+        self._beginning: asyncio.Task[None] | None = None
+        self._callbacks: list[Callable[[Any], Any]] = []
         if streams_requests and request is not None:
             request = self._watched(request)
-        arguments = (request,) if request is not None or not streams_requests else ()
+        self._source = request if streams_requests else None
         self._ended = False
-        self._rpc = start(*arguments, timeout=min(limits), metadata=metadata, **options)
-        self._ending = Ending(self._rpc) if streams_requests else None
+        if not streams_requests:
+            self._launch(request, request)
+        elif not self._signs:
+            self._launch(None, request)
+
+    @property
+    def _signs(self) -> bool:
+        return self._wiring.credential is not None and not self._method.startswith(_FOREIGN)
+
+    def _launch(self, first: Any, requests: Any) -> None:
+        """Start the RPC; `first` is the request that says on whose behalf, `requests` what grpc.aio is to send."""
+        timeout = self._deadline - time.monotonic()
+        if self._signs:
+            assert self._wiring.credential is not None
+            try:
+                header = proof(self._wiring.credential, self._wiring.peer, self._method, first, timeout)
+            except BaseException as error:
+                self._end(grpc.StatusCode.CANCELLED, error)
+                raise
+            self._metadata.append(header)
+        arguments = (requests,) if requests is not None or not self._streams_requests else ()
+        self._rpc = self._start(*arguments, timeout=timeout, metadata=self._metadata, **self._options)
+        self._ending = Ending(self._rpc) if self._streams_requests else None
+        for callback in self._callbacks:
+            self.add_done_callback(callback)
+        self._launched.set()
+
+    async def _begun(self) -> Any:
+        """Return the RPC; where it has not started, wait for the first request."""
+        if self._rpc is None:
+            if self._ended and self._beginning is None:
+                raise asyncio.CancelledError
+            if self._source is None:  # it comes by `write`
+                try:
+                    async with asyncio.timeout(self._deadline - time.monotonic()):
+                        await self._launched.wait()
+                except TimeoutError:
+                    error = DeadlineExceeded("The time given to the call ran out before its first request")
+                    self._end(grpc.StatusCode.DEADLINE_EXCEEDED, error)
+                    raise error from None
+            else:
+                if self._beginning is None:
+                    self._beginning = asyncio.ensure_future(self._begin(self._source))
+                await self._beginning
+        return self._rpc
+
+    async def _begin(self, source: AsyncIterator[Any]) -> None:
+        try:
+            first = await anext(source, None)
+        except BaseException as error:
+            self._end(grpc.StatusCode.CANCELLED, error)
+            raise
+        self._launch(first, _chained(first, source))
 
     def _start_span(self, metadata: list[tuple[str, str | bytes]]) -> Span | None:
         """Start the client span and put its context into the metadata; none where the caller sees to it."""
@@ -94,10 +163,20 @@ class _Call:
         if isinstance(error, asyncio.CancelledError) and self._source_error is not None:
             shown = self._source_error
         elif isinstance(error, grpc.aio.AioRpcError):
-            shown = status.from_rpc_error(error, self._wiring.peer)
+            shown = self._of_ours(status.from_rpc_error(error, self._wiring.peer))
         code = error.code() if isinstance(error, grpc.aio.AioRpcError) else grpc.StatusCode.CANCELLED
         self._end(code, shown)
         return shown
+
+    def _of_ours(self, error: FootnoteError) -> FootnoteError:
+        """Return the error to show: a service that a stage does not believe is not its caller's fault, and may pass."""
+        if not (isinstance(error, Unauthenticated) and error.reason == REASON and call_context.current_service()):
+            return error
+        peer = self._wiring.peer
+        _log.error("service_not_believed", stage=peer, method=self._method, message=error.message)
+        return Unavailable(
+            f"The {peer} service does not believe this one: all need the same service token", metadata={"stage": peer}
+        )
 
     def _end(self, code: grpc.StatusCode, error: BaseException | None = None) -> None:
         if self._ended:
@@ -122,62 +201,78 @@ class _Call:
         # comes to what grpc.aio still holds of it.
         if not self._ended:
             with suppress(RuntimeError):  # the event loop is closed: so is the connection
-                self._rpc.cancel()
+                self.cancel()
             self._end(grpc.StatusCode.CANCELLED, asyncio.CancelledError())
 
     def cancel(self) -> bool:
         """Cancel the call, here and at the peer."""
-        cancelled: bool = self._rpc.cancel()
-        return cancelled
+        if self._rpc is not None:
+            cancelled: bool = self._rpc.cancel()
+            return cancelled
+        if self._ended:
+            return False
+        if self._beginning is not None:
+            self._beginning.cancel()
+        self._end(grpc.StatusCode.CANCELLED, asyncio.CancelledError())
+        return True
 
     def cancelled(self) -> bool:
         """Return whether it was cancelled."""
-        return bool(self._rpc.cancelled())
+        return self._ended if self._rpc is None else bool(self._rpc.cancelled())
 
     def done(self) -> bool:
         """Return whether it has ended."""
-        return bool(self._rpc.done())
+        return self._ended if self._rpc is None else bool(self._rpc.done())
 
     def time_remaining(self) -> float | None:
         """Return the seconds left."""
+        if self._rpc is None:
+            return max(0.0, self._deadline - time.monotonic())
         remaining: float | None = self._rpc.time_remaining()
         return remaining
 
     def add_done_callback(self, callback: Any) -> None:
         """Call `callback` with this call when it has ended."""
-        self._rpc.add_done_callback(lambda _: callback(self))
+        if self._rpc is None:
+            self._callbacks.append(callback)
+        else:
+            self._rpc.add_done_callback(lambda _: callback(self))
 
     async def initial_metadata(self) -> Any:
         """Return the server's initial metadata."""
-        return await self._rpc.initial_metadata()
+        return await (await self._begun()).initial_metadata()
 
     async def trailing_metadata(self) -> Any:
         """Return the server's trailing metadata, after the end."""
-        return await self._rpc.trailing_metadata()
+        return await (await self._begun()).trailing_metadata()
 
     async def code(self) -> grpc.StatusCode:
         """Return the status code, after the end."""
-        code: grpc.StatusCode = await self._rpc.code()
+        code: grpc.StatusCode = await (await self._begun()).code()
         return code
 
     async def details(self) -> str:
         """Return the status message, after the end."""
-        details: str = await self._rpc.details()
+        details: str = await (await self._begun()).details()
         return details
 
     async def wait_for_connection(self) -> None:
         """Wait until the call has reached the peer."""
+        rpc = await self._begun()
         try:
-            await self._rpc.wait_for_connection()
+            await rpc.wait_for_connection()
         except BaseException as error:
             raise await self._failure(error) from None
 
     async def write(self, request: Any) -> None:
         """Send a request; raises what ended the call when it has ended."""
+        if self._rpc is None and not self._ended:
+            self._launch(request, None)
+        rpc = await self._begun()
         try:
-            await self._rpc.write(request)
+            await rpc.write(request)
         except asyncio.InvalidStateError:
-            end = await error_of(self._rpc)
+            end = await error_of(rpc)
             if end.code() is grpc.StatusCode.OK:
                 raise
             raise await self._failure(end) from None
@@ -186,7 +281,17 @@ class _Call:
 
     async def done_writing(self) -> None:
         """Say that no more requests come."""
-        await self._rpc.done_writing()
+        if self._rpc is None and not self._ended:
+            self._launch(None, None)
+        await (await self._begun()).done_writing()
+
+
+async def _chained(first: Any, rest: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """Yield the first request, unless there was none, and the others."""
+    if first is not None:
+        yield first
+        async for request in rest:
+            yield request
 
 
 class UnaryCall(_Call):
@@ -208,8 +313,9 @@ class UnaryCall(_Call):
         return self._finish().__await__()
 
     async def _finish(self) -> Any:
+        rpc = await self._begun()
         try:
-            response = await self._rpc
+            response = await rpc
         except BaseException as error:
             raise await self._failure(error) from None
         self._end(grpc.StatusCode.OK)
@@ -241,8 +347,9 @@ class StreamCall(_Call):
 
     async def read(self) -> Any:
         """Return the next response, or grpc.aio.EOF."""
+        rpc = await self._begun()
         try:
-            response = await self._rpc.read()
+            response = await rpc.read()
         except BaseException as error:
             raise await self._failure(error) from None
         if response is grpc.aio.EOF:

@@ -13,6 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from footnote_kit import tls
 from footnote_kit.calls import StreamCall, UnaryCall, Wiring
+from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import FootnoteError
 from footnote_kit.net import is_loopback
 from footnote_kit.settings import KitSettings
@@ -56,8 +57,16 @@ def _safe_methods(peer: str) -> list[dict[str, str]]:
     ]
 
 
-def open_channel(address: str, peer: str = "", settings: KitSettings | None = None) -> "KitChannel":
-    """Return a channel to `address` (host:port, unix:…, dns:///…); `peer` names the stage, for retries and messages."""
+def open_channel(
+    address: str,
+    peer: str = "",
+    settings: KitSettings | None = None,
+    credential: ServiceCredential | None = None,
+) -> "KitChannel":
+    """Return a channel to `address` (host:port, unix:…, dns:///…); `peer` names the stage, for retries and messages.
+
+    With a `credential` every call proves to the stage that a service makes it, and on whose behalf.
+    """
     settings = settings or KitSettings()
     target = (
         address if "://" in address or address.startswith(("unix:", "dns:", "ipv4:", "ipv6:")) else f"dns:///{address}"
@@ -84,7 +93,7 @@ def open_channel(address: str, peer: str = "", settings: KitSettings | None = No
         plain = grpc.aio.insecure_channel(target, options=options)
     else:
         plain = grpc.aio.secure_channel(target, credentials, options=options)
-    return KitChannel(plain, Wiring(peer, settings.call_timeout, settings.stream_timeout))
+    return KitChannel(plain, Wiring(peer, settings.call_timeout, settings.stream_timeout, credential))
 
 
 async def check_health(channel: grpc.aio.Channel, peer: str, timeout: float = 2.0) -> str | None:

@@ -9,16 +9,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from uuid import uuid4
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 
-from footnote_kit.names import TENANT_ID
+from footnote_kit.names import TENANT_ID, USER_ID
 
 _scope: ContextVar[Scope | None] = ContextVar("footnote_scope", default=None)
 _request_id: ContextVar[str] = ContextVar("footnote_request_id", default="")
 _deadline: ContextVar[float | None] = ContextVar("footnote_deadline", default=None)
 _service: ContextVar[str] = ContextVar("footnote_service", default="")
+_serving: ContextVar[bool] = ContextVar("footnote_serving", default=False)
 
 
 def current_scope() -> Scope | None:
@@ -29,7 +30,20 @@ def current_scope() -> Scope | None:
 def bind_scope(scope: Scope) -> None:
     """Make `scope` the current one: for edge after authentication, and for background jobs."""
     _scope.set(scope)
-    trace.get_current_span().set_attribute(TENANT_ID, scope.tenant_id)
+    current = trace.get_current_span()
+    current.set_attribute(TENANT_ID, scope.tenant_id)
+    current.set_attribute(USER_ID, scope.user_id)
+
+
+def bind_call() -> None:
+    """Note that what follows is done for a caller, until `detached` work begins."""
+    _serving.set(True)
+
+
+def may_act_as_system() -> bool:
+    """Return whether a service's own scope (ROLE_SYSTEM) may be sent: never on behalf of a caller that has none."""
+    scope = _scope.get()
+    return not _serving.get() or (scope is not None and ROLE_SYSTEM in scope.roles)
 
 
 def request_id() -> str:
@@ -69,8 +83,9 @@ def bind_deadline(seconds: float | None) -> None:
 def detached(service: str, scope: Scope | None = None) -> Iterator[None]:
     """Run background work of a service: own request id, own trace, and no deadline of what started it."""
     token = otel_context.attach(otel_context.Context())
-    before = _service.get(), _scope.get(), _deadline.get(), _request_id.get()
+    before = _service.get(), _scope.get(), _deadline.get(), _request_id.get(), _serving.get()
     _service.set(service)
+    _serving.set(False)
     _scope.set(scope)
     _deadline.set(None)
     _request_id.set(uuid4().hex)
@@ -82,3 +97,4 @@ def detached(service: str, scope: Scope | None = None) -> Iterator[None]:
         _scope.set(before[1])
         _deadline.set(before[2])
         _request_id.set(before[3])
+        _serving.set(before[4])

@@ -1,4 +1,4 @@
-"""The one server interceptor: request id, deadline, scope, telemetry and errors around every handler of ours.
+"""The one server interceptor: proof, request id, deadline, scope, telemetry and errors around every handler of ours.
 
 One wrapper instead of a chain keeps a hop cheap. Health and reflection pass untouched.
 """
@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
+from contextvars import ContextVar
 from typing import Any, NoReturn
 
 import grpc
@@ -22,8 +23,10 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry
+from footnote_kit.credential import refused
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, Unauthenticated, Unavailable
 from footnote_kit.logs import get_logger
+from footnote_kit.trust import Trust, believed
 
 REQUEST_ID_KEY = "x-request-id"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -34,16 +37,7 @@ _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _active: Counter[str] = Counter()  # calls being served, by service; read when metrics are collected
 _log = get_logger("footnote.rpc")
 _propagator = TraceContextTextMapPropagator()
-
-
-def require_scope(request: Any) -> None:
-    """Refuse a request whose type has a scope but which names no tenant or user; make the scope the current one."""
-    if "scope" not in request.DESCRIPTOR.fields_by_name:
-        return
-    scope = request.scope
-    if not scope.tenant_id or not scope.user_id:
-        raise Unauthenticated("The request carries no scope with tenant_id and user_id", reason="SCOPE_MISSING")
-    call_context.bind_scope(scope)
+_proven: ContextVar[str | None] = ContextVar("footnote_proven", default=None)  # digest of the scope that is vouched for
 
 
 class _Call:
@@ -51,17 +45,18 @@ class _Call:
 
     __slots__ = ("_context", "_method", "_service", "_slow_seconds", "_span", "_started")
 
-    def __init__(self, service: str, method: str, context: Any, slow_seconds: float) -> None:
+    def __init__(self, service: str, method: str, context: Any, slow_seconds: float, traced: bool = True) -> None:
         self._slow_seconds = slow_seconds
         self._service, self._method, self._context = service, method, context
         self._started = time.perf_counter()
         metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
         call_context.bind_service(service)
+        call_context.bind_call()
         given = metadata.get(REQUEST_ID_KEY, "")
         request_id = call_context.bind_request_id(given if _REQUEST_ID.fullmatch(given) else "")
         call_context.bind_deadline(context.time_remaining())
         parent = _propagator.extract(metadata, otel_context.Context())
-        if method.startswith(UNTRACED):
+        if not traced or method.startswith(UNTRACED):
             self._span: Span = trace.INVALID_SPAN
         else:
             attributes = {
@@ -151,25 +146,6 @@ def _carries_scope(method: str) -> bool:
     return "scope" in found.input_type.fields_by_name
 
 
-async def checked(method: str, request: Any, streams_requests: bool) -> Any:
-    """Return the request, or the stream of them, after checking the scope; of a stream the first one carries it.
-
-    The first one is read here and not when the handler comes to it, so that the scope is known to the handler's own
-    task even if it reads the stream in another.
-    """
-    if not streams_requests:
-        require_scope(request)
-        return request
-    rest = aiter(request)
-    first = await anext(rest, None)
-    if first is None and not _carries_scope(method):
-        raise InvalidArgument("The stream ended before its first message")
-    if first is None:
-        raise Unauthenticated("The stream ended before a message said on whose behalf", reason="SCOPE_MISSING")
-    require_scope(first)
-    return _Requests(first, rest)
-
-
 class KitInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler of one service's server."""
 
@@ -179,7 +155,13 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         self._wrapped: dict[str, Any] = {}
         self._watches: set[asyncio.Task[Any]] = set()
         self._draining = False
+        self._trust: Trust | None = None
+        self._public = False
         telemetry.observe(names.RPC_SERVER_ACTIVE, lambda: float(_active[service]), {"footnote.service": service})
+
+    def trust(self, trust: Trust | None) -> None:
+        """Say how callers prove themselves; None for a service that is open to the public and takes nobody's scope."""
+        self._trust, self._public = trust, trust is None
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: grpc.HandlerCallDetails
@@ -187,13 +169,57 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         """Return the wrapped handler of a method, made once."""
         method = handler_call_details.method
         found = self._wrapped.get(method)
-        if found is not None:
-            return found
-        handler = await continuation(handler_call_details)
-        if handler is None or method.startswith(_FOREIGN):
-            return handler
-        wrapped = self._wrapped[method] = self._wrap(method, handler)
-        return wrapped
+        if found is None:
+            handler = await continuation(handler_call_details)
+            if handler is None or method.startswith(_FOREIGN):
+                return handler
+            found = self._wrapped[method] = self._wrap(method, handler)
+        if self._trust is not None:
+            try:
+                # In the task that runs the handler next, which finds there what was proven.
+                _proven.set(self._trust.admit(method, handler_call_details.invocation_metadata or ()))
+            except Unauthenticated as error:
+                return self._refusing(method, error)
+        return found
+
+    def _refusing(self, method: str, error: Unauthenticated) -> Any:
+        """Return a handler that ends a stranger's call without reading its message, and leaves no span of it."""
+
+        async def refuse(_: Any, context: Any) -> AsyncIterator[Any]:
+            await _Call(self._service, method, context, self._slow_seconds, traced=False).fail(error)
+            yield
+
+        return grpc.stream_stream_rpc_method_handler(refuse)
+
+    async def _checked(self, method: str, request: Any, context: Any, streams_requests: bool) -> Any:
+        """Return the request, or the stream of them, after checking the scope; of a stream the first one carries it.
+
+        The first one is read here and not when the handler comes to it, so that the scope is known to the handler's own
+        task even if it reads the stream in another.
+        """
+        if self._trust is not None:
+            self._trust.recognise(context.auth_context())
+        if not streams_requests:
+            self._bind_scope(request)
+            return request
+        rest = aiter(request)
+        first = await anext(rest, None)
+        if first is None and not _carries_scope(method):
+            raise InvalidArgument("The stream ended before its first message")
+        if first is None:
+            raise Unauthenticated("The stream ended before a message said on whose behalf", reason="SCOPE_MISSING")
+        self._bind_scope(first)
+        return _Requests(first, rest)
+
+    def _bind_scope(self, request: Any) -> None:
+        """Make the request's scope the current one, if it is believed."""
+        if self._public:
+            if "scope" in request.DESCRIPTOR.fields_by_name:
+                raise refused("Nobody's scope is taken from outside")
+            return
+        scope = believed(request, _proven.get())
+        if scope is not None:
+            call_context.bind_scope(scope)
 
     def _wrap(self, method: str, handler: Any) -> Any:
         kind = {
@@ -213,7 +239,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         async def handle(request: Any, context: Any) -> Any:
             call = _Call(self._service, method, context, self._slow_seconds)
             try:
-                response = await behaviour(await checked(method, request, streams_requests), context)
+                response = await behaviour(await self._checked(method, request, context, streams_requests), context)
                 if response is None:
                     raise TypeError(f"{method} answered nothing")
             except Exception as error:
@@ -234,7 +260,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             call = _Call(self._service, method, context, self._slow_seconds)
             try:
                 with self._ended_by_draining(method):
-                    request = await checked(method, request, streams_requests)
+                    request = await self._checked(method, request, context, streams_requests)
                     async with aclosing(behaviour(request, context)) as responses:
                         async for response in responses:
                             yield response

@@ -2,6 +2,7 @@
 
 # Span attributes: who and which call.
 TENANT_ID = "footnote.tenant_id"
+USER_ID = "enduser.id"
 REQUEST_ID = "footnote.request_id"
 ERROR_REASON = "footnote.error.reason"
 CANCELLED = "footnote.cancelled"

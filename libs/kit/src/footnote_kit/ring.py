@@ -1,60 +1,125 @@
-"""The last traces, kept in memory so that one can be shown without a trace server."""
+"""The last traces of each tenant, kept in memory so that one can be shown without a trace server."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from footnote_kit.context import current_scope
-from footnote_kit.names import TENANT_ID
+from footnote_kit.names import TENANT_ID, USER_ID
 
 MAX_SPANS = 2000
+MAX_TRACE_BYTES = 4 * 1024 * 1024
+MAX_TENANTS = 1000
+MAX_BYTES = 64 * 1024 * 1024
+_SPAN_BYTES = 500  # of a span besides its attributes
+
+
+@dataclass(slots=True)
+class _Trace:
+    spans: list[ReadableSpan] = field(default_factory=list)
+    size: int = 0
+
+
+@dataclass(slots=True)
+class _Tenant:
+    traces: OrderedDict[int, _Trace] = field(default_factory=OrderedDict)
+    size: int = 0
+
+    def forget_oldest(self) -> int:
+        """Let the oldest trace go and return its bytes."""
+        _, trace = self.traces.popitem(last=False)
+        self.size -= trace.size
+        return trace.size
 
 
 class TraceRing(SpanProcessor):
-    """Keeps the spans of the last `keep` traces, and marks every span with the tenant it was made for.
+    """Keeps the spans of the last `keep` traces of each tenant, and marks every span with tenant and user.
 
-    A trace holds at most MAX_SPANS spans; more are dropped. Safe to use from several threads.
+    One tenant's load does not push out another's: each has a ring, and where memory gets short (`max_bytes`, estimated)
+    the tenant that takes most of it loses its oldest. Of a trace at most MAX_SPANS spans of MAX_TRACE_BYTES are kept;
+    more are dropped. Of more than MAX_TENANTS tenants the one that was idle longest goes. Safe to use from threads.
     """
 
-    def __init__(self, keep: int = 200) -> None:
+    def __init__(self, keep: int = 200, max_bytes: int = MAX_BYTES) -> None:
         self.keep = keep
-        self._traces: OrderedDict[int, list[ReadableSpan]] = OrderedDict()
+        self._max_bytes = max_bytes
+        self._size = 0
+        self._tenants: OrderedDict[str, _Tenant] = OrderedDict()  # "" holds spans of nobody
         self._lock = threading.Lock()
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        """Mark the span with the current tenant."""
+        """Mark the span with the current tenant and user."""
         scope = current_scope()
         if scope is not None:
             span.set_attribute(TENANT_ID, scope.tenant_id)
+            span.set_attribute(USER_ID, scope.user_id)
 
     def on_end(self, span: ReadableSpan) -> None:
         """Keep the span."""
         context = span.get_span_context()
         if context is None or not self.keep:
             return
+        size = _size(span)
+        name = _mark(span, TENANT_ID) or ""
         with self._lock:
-            spans = self._traces.get(context.trace_id)
-            if spans is None:
-                spans = self._traces[context.trace_id] = []
-                while len(self._traces) > self.keep:
-                    self._traces.popitem(last=False)
-            if len(spans) < MAX_SPANS:
-                spans.append(span)
+            tenant = self._tenants.get(name)
+            if tenant is None:
+                tenant = self._tenants[name] = _Tenant()
+                while len(self._tenants) > MAX_TENANTS:
+                    _, idle = self._tenants.popitem(last=False)
+                    self._size -= idle.size
+            self._tenants.move_to_end(name)
+            trace = tenant.traces.get(context.trace_id)
+            if trace is None:
+                trace = tenant.traces[context.trace_id] = _Trace()
+                while len(tenant.traces) > self.keep:
+                    self._size -= tenant.forget_oldest()
+            if len(trace.spans) < MAX_SPANS and trace.size + size <= MAX_TRACE_BYTES:
+                trace.spans.append(span)
+                trace.size += size
+                tenant.size += size
+                self._size += size
+            while self._size > self._max_bytes:
+                self._size -= max(self._tenants.values(), key=lambda one: one.size).forget_oldest()
 
-    def spans(self, trace_id: int, tenant_id: str) -> Sequence[ReadableSpan]:
-        """Return what a tenant may see of a trace, by start time.
+    def spans(self, trace_id: int, tenant_id: str, user_id: str | None = None) -> Sequence[ReadableSpan]:
+        """Return what a user of a tenant may see of a trace, by start time; None for all users of the tenant.
 
-        These are its own spans, and those of no tenant (before authentication) in a trace that no other tenant has a
-        part in: a caller chooses its trace id, so that knowing one must not be enough.
+        These are its own spans, and those of nobody (before authentication) in a trace that nobody else has a part in:
+        a caller chooses its trace id, so that knowing one must not be enough.
         """
         with self._lock:
-            spans = list(self._traces.get(trace_id, ()))
-        tenants = {(span.attributes or {}).get(TENANT_ID) for span in spans} - {None}
-        if tenant_id not in tenants:
+            own = self._spans(tenant_id, trace_id)
+            nobody = self._spans("", trace_id) if tenant_id else []
+            alone = not any(name not in ("", tenant_id) and self._spans(name, trace_id) for name in self._tenants)
+        found = [span for span in own if user_id is None or _mark(span, USER_ID) == user_id]
+        if not found:
             return []
-        allowed = {tenant_id, None} if tenants == {tenant_id} else {tenant_id}
-        found = [span for span in spans if (span.attributes or {}).get(TENANT_ID) in allowed]
-        return sorted(found, key=lambda span: span.start_time or 0)
+        if user_id is not None and {_mark(span, USER_ID) for span in own} <= {user_id, None}:
+            found = own
+        else:
+            alone = alone and user_id is None
+        return sorted([*found, *nobody] if alone else found, key=lambda span: span.start_time or 0)
+
+    def _spans(self, name: str, trace_id: int) -> list[ReadableSpan]:
+        tenant = self._tenants.get(name)
+        trace = tenant.traces.get(trace_id) if tenant is not None else None
+        return list(trace.spans) if trace is not None else []
+
+
+def _mark(span: ReadableSpan, name: str) -> str | None:
+    value = (span.attributes or {}).get(name)
+    return value if isinstance(value, str) else None
+
+
+def _size(span: ReadableSpan) -> int:
+    """Return about how many bytes a span takes."""
+    attributes = sum(
+        sum(map(len, map(str, value))) if isinstance(value, (list, tuple)) else len(str(value))
+        for value in (span.attributes or {}).values()
+    )
+    return _SPAN_BYTES + attributes + len(span.name) + len(span.status.description or "")

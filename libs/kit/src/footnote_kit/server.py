@@ -10,12 +10,14 @@ from grpc_reflection.v1alpha import reflection
 from footnote_kit import context as call_context
 from footnote_kit import tls
 from footnote_kit.app import App
+from footnote_kit.credential import ServiceCredential
 from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
 from footnote_kit.net import is_loopback, port_is_free
 from footnote_kit.settings import KitSettings
 from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
 from footnote_kit.telemetry_service import TelemetryServicer
+from footnote_kit.trust import Trust
 
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -54,11 +56,12 @@ def _taken(name: str, address: str) -> str:
 class ServiceHost:
     """Runs one service. In this order: bind, serve, started, …, drain, stop."""
 
-    def __init__(self, name: str, settings: KitSettings) -> None:
+    def __init__(self, name: str, settings: KitSettings, credential: ServiceCredential | None = None) -> None:
         self.name = name
         self.ready = asyncio.Event()
         self.not_ready_because = "not started"
         self._settings = settings
+        self._credential = credential
         self._app: App | None = None
         self._health = health.aio.HealthServicer()
         self._poller: asyncio.Task[None] | None = None
@@ -87,25 +90,38 @@ class ServiceHost:
         return f"{reachable}:{bound}"
 
     async def serve(self, app: App, host: str) -> None:
-        """Answer calls for `app`; ListenError when it would listen beyond loopback without knowing its callers."""
-        settings = self._settings
-        if not (is_loopback(host) or app.authenticates or settings.tls_client_auth or settings.insecure_listen):
-            raise ListenError(
-                f"{self.name} does not know its callers and therefore listens on loopback only, not on {host}; "
-                "switch on authentication or mTLS, or say --insecure-listen in a network that you trust"
-            )
+        """Answer calls for `app`; ListenError when it could not tell its callers on the address it listens on."""
+        self._interceptor.trust(self._trust(app, host))
         self._app = app
         names = [name for _, _, name in app.servicers]
         for add, servicer, _ in app.servicers:
             add(servicer, self._server)
-        add_TelemetryServiceServicer_to_server(TelemetryServicer(), self._server)
+        if not app.public:
+            add_TelemetryServiceServicer_to_server(TelemetryServicer(), self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         for name in ("", *names):
             await self._health.set(name, _NOT_SERVING)
-        reflection.enable_server_reflection(
-            [*names, TELEMETRY_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME], self._server
-        )
+        shown = [*names, health.SERVICE_NAME, reflection.SERVICE_NAME]
+        reflection.enable_server_reflection(shown if app.public else [*shown, TELEMETRY_SERVICE], self._server)
         await self._server.start()
+
+    def _trust(self, app: App, host: str) -> Trust | None:
+        """Return how the app's callers prove themselves, None for a public one; ListenError when they could not."""
+        settings, beyond = self._settings, not is_loopback(host)
+        if app.public:
+            if beyond and not (app.authenticates or settings.tls_client_auth or settings.insecure_listen):
+                raise ListenError(
+                    f"{self.name} does not know its callers and therefore listens on loopback only, not on {host}; "
+                    "switch on authentication or mTLS, or say --insecure-listen in a network that you trust"
+                )
+            return None
+        credential = self._credential
+        if not settings.tls_peers and (credential is None or (beyond and credential.local)):
+            raise ListenError(
+                f"{self.name} could not tell the other services from anybody else on {host}; give all of them the same "
+                "FOOTNOTE_SERVICE_TOKEN (`footnote service-token FILE` makes one), or mTLS with FOOTNOTE_TLS_PEERS"
+            )
+        return Trust(self.name, credential, settings.tls_peers)
 
     async def started(self) -> None:
         """Run the app's start hooks and begin to watch its dependencies."""

@@ -1,10 +1,10 @@
 """Settings that every service shares, read from the environment with the prefix FOOTNOTE_."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 # The order in which services start; they stop in the opposite one.
 DEFAULT_PORTS: dict[str, int] = {
@@ -16,7 +16,8 @@ DEFAULT_PORTS: dict[str, int] = {
     "edge": 7100,
 }
 STAGES = tuple(DEFAULT_PORTS)
-ENGINE_PORT = 7119
+PUBLIC = frozenset({"edge"})
+"""Services that answer everybody; the others answer services only."""
 
 
 class KitSettings(BaseSettings):
@@ -28,7 +29,7 @@ class KitSettings(BaseSettings):
     listen_host: str = Field(default="127.0.0.1", description="Address to listen on")
     insecure_listen: bool = Field(
         default=False,
-        description="Listen beyond loopback without knowing callers: in networks that you trust",
+        description="Let edge listen beyond loopback without knowing callers: in networks that you trust",
     )
 
     # Where the others are, host:port or any name that gRPC resolves; in one process they tell each other.
@@ -56,6 +57,17 @@ class KitSettings(BaseSettings):
     )
     tls_client_auth: bool = Field(default=False, description="mTLS: callers show their certificate too")
 
+    tls_peers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Names in the certificates of services: with mTLS a stage believes nobody else"
+    )
+
+    service_token: str = Field(
+        default="",
+        description="Secret that services running apart share; of two, with a comma between, the first signs",
+        repr=False,
+    )
+    service_token_file: Path | None = Field(default=None, description="File that holds it instead, one a line")
+
     call_timeout: float = Field(
         default=30.0, gt=0, description="Seconds given to a unary call between services at most"
     )
@@ -73,7 +85,7 @@ class KitSettings(BaseSettings):
     max_message_bytes: int = Field(default=16 * 1024 * 1024, gt=0, description="Largest message")
 
     slow_call_seconds: float = Field(default=10.0, gt=0, description="Calls that take longer are logged as rpc_slow")
-    keep_traces: int = Field(default=200, ge=0, description="Traces kept in memory")
+    keep_traces: int = Field(default=200, ge=0, description="Traces kept in memory for each tenant")
     capture_content: bool = Field(default=False, description="Record texts of documents and prompts in spans")
     metrics_port: int | None = Field(default=None, ge=0, le=65535, description="Serve Prometheus metrics on this port")
 
@@ -83,7 +95,18 @@ class KitSettings(BaseSettings):
             raise ValueError("tls_cert_file and tls_key_file belong together")
         if self.tls_client_auth and (self.tls_cert_file is None or self.tls_ca_file is None):
             raise ValueError("tls_client_auth needs tls_cert_file, tls_key_file and tls_ca_file")
+        if self.tls_peers and not self.tls_client_auth:
+            raise ValueError("tls_peers needs tls_client_auth")
+        if self.service_token and self.service_token_file is not None:
+            raise ValueError("service_token and service_token_file exclude each other")
         return self
+
+    @field_validator("tls_peers", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
 
     def address(self, stage: str) -> str:
         """Return the configured address of a stage; KeyError for an unknown one."""

@@ -1,9 +1,10 @@
-"""The telemetry service that every server of the kit offers: traces kept in this process."""
+"""The telemetry service that every stage offers to edge, never to the public: traces kept in this process."""
 
 from typing import Any
 
 from footnote.telemetry.v1 import telemetry_service_pb2 as pb
 from footnote.telemetry.v1 import telemetry_service_pb2_grpc as pb_grpc
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from opentelemetry.sdk.trace import ReadableSpan
 
 from footnote_kit import telemetry
@@ -16,14 +17,16 @@ class TelemetryServicer(pb_grpc.TelemetryServiceServicer):
     """Answers from the ring of the last traces."""
 
     async def GetTrace(self, request: pb.GetTraceRequest, context: Any) -> pb.GetTraceResponse:
-        """Return the spans of one trace that the caller's tenant may see."""
+        """Return the spans of one trace that the caller made; an admin sees those of its whole tenant."""
         try:
             trace_id = int(request.trace_id, 16) if len(request.trace_id) == 32 else 0
         except ValueError:
             trace_id = 0
         if not trace_id:
             raise InvalidArgument.field("trace_id", "must be 32 hexadecimal digits, not all zero")
-        spans = telemetry.ring.spans(trace_id, request.scope.tenant_id)
+        scope = request.scope
+        sees_all = any(role in (ROLE_ADMIN, ROLE_SYSTEM) for role in scope.roles)
+        spans = telemetry.ring.spans(trace_id, scope.tenant_id, None if sees_all else scope.user_id)
         if not spans:
             raise NotFound(f"Trace {request.trace_id} is not among those kept in memory", reason="TRACE_NOT_FOUND")
         return pb.GetTraceResponse(spans=[to_proto(span) for span in spans])

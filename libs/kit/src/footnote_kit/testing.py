@@ -11,11 +11,25 @@ import grpc
 from footnote.types.v1.scope_pb2 import Role, Scope
 
 from footnote_kit.app import App, Runtime
-from footnote_kit.clients import open_channel
+from footnote_kit.clients import KitChannel, open_channel
+from footnote_kit.credential import HEADER, ServiceCredential, new_secret
 from footnote_kit.server import ServiceHost
 from footnote_kit.settings import KitSettings
 
 SCOPE = Scope(tenant_id="t", user_id="u", roles=[Role.ROLE_ADMIN])
+SECRET = new_secret()
+CREDENTIAL = ServiceCredential(SECRET, local=True)
+"""What the services that `serve_app` runs in this process prove themselves with to one another."""
+
+
+def stage_channel(address: str, stage: str, credential: ServiceCredential = CREDENTIAL) -> KitChannel:
+    """Return a channel to a stage as another service has it."""
+    return open_channel(address, peer=stage, credential=credential)
+
+
+def proof_of(stage: str, method: str = "*", scope: Scope = SCOPE, lifetime: float = 600) -> tuple[str, str]:
+    """Return the header with which a plain client, which signs nothing itself, calls a stage."""
+    return HEADER, CREDENTIAL.sign(stage, method, scope, lifetime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +53,13 @@ async def serve_app(
     addresses: Mapping[str, str] | None = None,
     vector_store_uri: str = "",
     settings: KitSettings | None = None,
+    credential: ServiceCredential | None = CREDENTIAL,
     **overrides: Any,
 ) -> AsyncIterator[Served]:
     """Run one service as the launcher would and yield it; `build` is its build function, or an App made by hand.
 
-    `addresses` are the stages that it may call; `overrides` are KitSettings by name, as in `call_timeout=1`.
+    `addresses` are the stages that it may call; `overrides` are KitSettings by name, as in `call_timeout=1`. Without a
+    `credential` certificates must speak for callers.
     """
     with tempfile.TemporaryDirectory(prefix="footnote-test-") as folder:
         values = {"grace_seconds": 1.0, "ready_interval": 0.1, **overrides}
@@ -54,12 +70,14 @@ async def serve_app(
             addresses=dict(addresses or {}),
             vector_store_uri=vector_store_uri,
             port_base=0,
+            credential=credential,
         )
         app = build if isinstance(build, App) else await build(runtime)
-        host = ServiceHost(app.name, settings)
+        host = ServiceHost(app.name, settings, credential)
         address = host.bind("127.0.0.1", 0)
         runtime.addresses.setdefault(app.name, address)
-        channel = open_channel(address, peer=app.name, settings=settings)
+        signing = None if app.public else credential
+        channel = open_channel(address, peer=app.name, settings=settings, credential=signing)
         try:
             await host.serve(app, "127.0.0.1")
             await host.started()

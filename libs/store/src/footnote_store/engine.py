@@ -1,5 +1,7 @@
-"""The embedded vector engine: the Milvus Lite C++ core as a supervised child process on loopback.
+"""The embedded vector engine: the Milvus Lite C++ core as a supervised child process on a Unix socket.
 
+It asks nobody who they are: what keeps the other users of the machine out is the folder of the socket, which only this
+user may enter. Processes of the same user can read the database's files anyway.
 The `milvus_lite` package is located, not imported: its `__init__` needs a module that Python no longer ships, and only
 its binary is wanted. Started with an address it takes no lock on its file, so the launcher takes one, and the child
 inherits it: the lock is free only when both are gone, however they ended.
@@ -14,13 +16,14 @@ import importlib.util
 import os
 import random
 import signal
-import socket
 import sys
 import time
 from pathlib import Path
 
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.logs import get_logger
+
+from footnote_store.endpoint import Endpoint, Loopback, Socket
 
 _log = get_logger("footnote.store.engine")
 
@@ -39,6 +42,7 @@ _TRAMPOLINE = (
     "if sys.platform=='linux':\n"
     "    ctypes.CDLL(None).prctl(1,9,0,0,0)\n"
     "    if os.getppid()!=int(sys.argv[1]): sys.exit(0)\n"
+    "os.umask(0o77)\n"
     "os.environ.update(LD_LIBRARY_PATH=sys.argv[2],DYLD_LIBRARY_PATH=sys.argv[2])\n"
     "os.execv(sys.argv[3],sys.argv[3:])\n"
 )
@@ -54,23 +58,17 @@ def engine_folder() -> Path | None:
     return None
 
 
-def _free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class EmbeddedEngine:
     """One engine process over one folder, restarted when it crashes, ended when this process ends.
 
-    `data_dir` holds the database; `port` 0 picks a free one, which every restart keeps, so that the address that
-    `start` returns stays good.
+    `data_dir` holds the database and the socket, whose address is the same at every start. With a `port` it listens on
+    loopback instead, where every process of this machine can read and change what it holds; 0 picks a free one.
     """
 
-    def __init__(self, data_dir: Path, port: int = 0) -> None:
+    def __init__(self, data_dir: Path, port: int | None = None) -> None:
         self._dir = data_dir
         self._wanted_port = port
-        self._port = port
+        self._endpoint: Endpoint = Socket(data_dir) if port is None else Loopback(port)
         self._lock_fd: int | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._supervisor: asyncio.Task[None] | None = None
@@ -80,7 +78,7 @@ class EmbeddedEngine:
     @property
     def uri(self) -> str:
         """Address of the engine, as pymilvus takes it."""
-        return f"http://127.0.0.1:{self._port}"
+        return self._endpoint.uri
 
     @property
     def pid(self) -> int | None:
@@ -96,17 +94,19 @@ class EmbeddedEngine:
         folder = engine_folder()
         if folder is None:
             raise FailedPrecondition("the embedded vector engine (milvus-lite 2.5.1) is not installed here")
-        self._dir.mkdir(parents=True, exist_ok=True)
+        self._dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         await self._take_lock()
         try:
+            if self._wanted_port is not None:
+                _log.warning("vector_engine_open", hint="every process of this machine can read and change its data")
             for attempt in range(3):
-                self._port = self._wanted_port or _free_port()
+                self._endpoint = Socket(self._dir) if self._wanted_port is None else Loopback(self._wanted_port)
                 try:
                     await self._spawn(folder)
                     break
                 except Unavailable:
-                    # Somebody may have taken the free port first; a port that was asked for is not exchanged.
-                    if self._wanted_port or attempt == 2:
+                    # Somebody may have taken the free port first; an address that was asked for is not exchanged.
+                    if self._wanted_port != 0 or attempt == 2:
                         raise
         except BaseException:
             await self.stop()
@@ -160,12 +160,13 @@ class EmbeddedEngine:
         """Start the process and wait until it accepts connections."""
         assert self._lock_fd is not None
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
+        self._endpoint.prepare()
         log = self._open_log()
         try:
             # A session of its own: Ctrl-C goes to the whole process group, and the services must drain before it ends.
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()), str(folder),
-                str(folder / "milvus"), str(self._dir / "vectors.db"), f"127.0.0.1:{self._port}", "ERROR",
+                str(folder / "milvus"), str(self._dir / "vectors.db"), self._endpoint.listen, "ERROR",
                 cwd=self._dir, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=(self._lock_fd,), start_new_session=True,
             )  # fmt: skip
@@ -184,7 +185,7 @@ class EmbeddedEngine:
                 raise self._unavailable(f"ended with code {process.returncode} while starting")
             try:
                 async with asyncio.timeout(1.0):
-                    _, writer = await asyncio.open_connection("127.0.0.1", self._port)
+                    _, writer = await self._endpoint.connect()
             except (OSError, TimeoutError):
                 await asyncio.sleep(0.02)
                 continue
@@ -223,7 +224,7 @@ class EmbeddedEngine:
                 _log.error("vector_engine_restart_failed", error=error.message)
                 self._process = None
             else:
-                _log.info("vector_engine_restarted", port=self._port)
+                _log.info("vector_engine_restarted", address=self.uri)
 
     async def _end_process(self) -> None:
         process, self._process = self._process, None

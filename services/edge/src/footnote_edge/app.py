@@ -81,6 +81,7 @@ async def build(runtime: Runtime) -> App:
         ],
         ready=database.ping,
         start=[reconciler.start, backlog.start, web.start],
+        public=True,
         authenticates=bool(settings.auth),
         close=[web.stop, backlog.stop, reconciler.stop, jobs.close, database.close],
     )

@@ -34,6 +34,8 @@ ROLES: dict[str, Role.ValueType] = {
 }
 """The least role that each call needs."""
 
+_OF_CALLERS = frozenset({ROLE_READER, ROLE_WRITER, ROLE_ADMIN})
+
 
 def allows(scope: Scope, least: Role.ValueType) -> bool:
     """Tell whether a scope's roles include `least`, or one above it; no roles mean reader."""
@@ -63,6 +65,8 @@ class Door:
         if method in PUBLIC:
             return
         scope = await self._authenticator.authenticate(_texts(context.invocation_metadata()))
+        if not _OF_CALLERS.issuperset(scope.roles):
+            raise PermissionDenied("No caller has the role of a service.")
         if not allows(scope, ROLES[method]):
             least = Role.Name(ROLES[method]).removeprefix("ROLE_").lower()
             raise PermissionDenied(f"This needs the role {least}.")

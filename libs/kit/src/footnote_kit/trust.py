@@ -1,0 +1,61 @@
+"""How a stage tells a service of its deployment from anybody else, and whose scope it believes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+
+from footnote_kit.credential import HEADER, ServiceCredential, refused, scope_digest
+from footnote_kit.errors import PermissionDenied, Unauthenticated
+
+_NAMES = ("x509_common_name", "x509_subject_alternative_name")
+
+
+class Trust:
+    """What one stage asks of its callers: a proof by the shared secret, a certificate of a known name, or both."""
+
+    def __init__(self, audience: str, credential: ServiceCredential | None, peers: Iterable[str] = ()) -> None:
+        self._audience = audience
+        self._credential = credential
+        self._peers = frozenset(peers)
+        if credential is None and not self._peers:
+            raise ValueError("a stage must be able to tell its callers")
+
+    def admit(self, method: str, metadata: Iterable[tuple[str, Any]]) -> str | None:
+        """Return the digest of the scope that the caller vouches for, before its message is read.
+
+        None where certificates alone speak for callers. Raises Unauthenticated without a proof.
+        """
+        if self._credential is None:
+            return None
+        headers = [value for key, value in metadata if key == HEADER]
+        if len(headers) > 1:
+            raise refused("The call carries two proofs")
+        return self._credential.verify(str(headers[0]) if headers else "", self._audience, method)
+
+    def recognise(self, identity: Mapping[str, Sequence[bytes]]) -> None:
+        """Check the names in the caller's certificate where an allow-list asks for it; raises Unauthenticated."""
+        if not self._peers:
+            return
+        names = {value.decode(errors="replace") for key in _NAMES for value in identity.get(key, ())}
+        if not names & self._peers:
+            raise refused("The caller's certificate is not that of a service (FOOTNOTE_TLS_PEERS)")
+
+
+def believed(request: Any, proven: str | None) -> Scope | None:
+    """Return the scope of a request when the proof covers exactly it; None for a request that has none.
+
+    `proven` is what `Trust.admit` returned. Raises Unauthenticated for a scope that is missing or another than proven,
+    PermissionDenied when it asks for all tenants and is no service's own.
+    """
+    fields = request.DESCRIPTOR.fields_by_name
+    if "scope" not in fields:
+        return None
+    scope: Scope = request.scope
+    if proven is not None and scope_digest(scope if request.HasField("scope") else None) != proven:
+        raise refused("The proof is for another scope than the message's")
+    if not scope.tenant_id or not scope.user_id:
+        raise Unauthenticated("The request carries no scope with tenant_id and user_id", reason="SCOPE_MISSING")
+    if "all_tenants" in fields and request.all_tenants and ROLE_SYSTEM not in scope.roles:
+        raise PermissionDenied("Only the services themselves may ask over all tenants")
+    return scope
