@@ -210,7 +210,7 @@ async def test_a_tenant_that_uploads_too_much_has_to_wait(tmp_path: Path, monkey
 
 
 async def test_without_identity_http_is_for_loopback_only(tmp_path: Path) -> None:
-    with pytest.raises(ListenError, match=r"serves HTTP on loopback only, not on 0\.0\.0\.0; set FOOTNOTE_EDGE_AUTH"):
+    with pytest.raises(ListenError, match=r"serves on loopback only, not on 0\.0\.0\.0; set FOOTNOTE_EDGE_AUTH=keys"):
         async with (
             serve_doubles(World()) as addresses,
             serve_app(build, addresses=addresses, data_dir=tmp_path, listen_host="0.0.0.0"),

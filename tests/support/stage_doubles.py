@@ -131,6 +131,8 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
             and (not request.collection_ids or document.collection_id in request.collection_ids)
             and (not request.states or document.state in request.states)
         ]
+        if request.page_token and not request.page_token.isdecimal():
+            raise InvalidArgument.field("page_token", "must be a next_page_token of the same list")
         begin = int(request.page_token or 0)
         end = begin + (request.page_size or len(found))
         token = str(end) if end < len(found) else ""

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
-from footnote_edge.http.binding import bind, parse_body, to_json
+from footnote_edge.http.binding import bind, to_json
+from footnote_edge.http.json_body import parse as parse_body
 from footnote_edge.http.rules import Rule, rules
 from footnote_kit.errors import InvalidArgument
 

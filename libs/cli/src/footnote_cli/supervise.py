@@ -165,7 +165,7 @@ def _start_error(name: str, error: Exception) -> StartError:
     """Return the message for a failed start; the traceback of what was not foreseen goes to the log."""
     if isinstance(error, ValidationError):
         return StartError(f"{name} did not start: {'; '.join(wrong_settings(error, f'FOOTNOTE_{name.upper()}_'))}")
-    if not isinstance(error, (FootnoteError, OSError)):
+    if not isinstance(error, (FootnoteError, OSError, ListenError)):
         _log.error("start_failed", stage=name, exc_info=error)
     return StartError(f"{name} did not start: {error or type(error).__name__}")
 

@@ -1,7 +1,7 @@
 """What a service is to the kit (App), and what the kit gives to a service (Runtime)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,9 @@ class App:
     they serve the services of their deployment only, which prove themselves."""
     authenticates: bool = False
     """A public one that asks for credentials, so that it may listen beyond loopback."""
+    admit: Callable[[str, Mapping[str, str]], Awaitable[None]] | None = None
+    """Asked with a call's full method ("/package.Service/Method") and headers before any of its messages is read; a
+    FootnoteError refuses the call. What it binds to the context holds for the handler."""
 
 
 @dataclass

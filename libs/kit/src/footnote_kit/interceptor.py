@@ -9,7 +9,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn
@@ -49,7 +49,7 @@ class _Call:
         self._slow_seconds = slow_seconds
         self._service, self._method, self._context = service, method, context
         self._started = time.perf_counter()
-        metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+        metadata = _texts(context.invocation_metadata())
         call_context.bind_service(service)
         call_context.bind_call()
         given = metadata.get(REQUEST_ID_KEY, "")
@@ -137,6 +137,11 @@ class _Requests:
         return first
 
 
+def _texts(metadata: Any) -> dict[str, str]:
+    """Return the headers of a call that are text."""
+    return {key: value for key, value in metadata or () if isinstance(value, str)}
+
+
 def _carries_scope(method: str) -> bool:
     """Return whether a method's requests have a scope; also true for methods outside of our contracts."""
     try:
@@ -152,6 +157,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
     def __init__(self, service: str, slow_seconds: float = math.inf) -> None:
         self._service = service
         self._slow_seconds = slow_seconds
+        self.admit: Callable[[str, Mapping[str, str]], Awaitable[None]] | None = None
+        """See `App.admit`."""
         self._wrapped: dict[str, Any] = {}
         self._watches: set[asyncio.Task[Any]] = set()
         self._draining = False
@@ -166,7 +173,10 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: grpc.HandlerCallDetails
     ) -> Any:
-        """Return the wrapped handler of a method, made once."""
+        """Return the wrapped handler of a method, made once; or one that refuses a call that is not admitted.
+
+        grpc.aio looks for the handler when a call's headers have come, and in the task that serves the call.
+        """
         method = handler_call_details.method
         found = self._wrapped.get(method)
         if found is None:
@@ -174,19 +184,27 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             if handler is None or method.startswith(_FOREIGN):
                 return handler
             found = self._wrapped[method] = self._wrap(method, handler)
-        if self._trust is not None:
-            try:
-                # In the task that runs the handler next, which finds there what was proven.
-                _proven.set(self._trust.admit(method, handler_call_details.invocation_metadata or ()))
-            except Unauthenticated as error:
-                return self._refusing(method, error)
+        metadata = handler_call_details.invocation_metadata or ()
+        try:
+            # In the task that runs the handler next, which finds there what was proven.
+            if self._trust is not None:
+                _proven.set(self._trust.admit(method, metadata))
+            if self.admit is not None:
+                await self.admit(method, _texts(metadata))
+        except Exception as error:
+            return self._refusing(method, error)
         return found
 
-    def _refusing(self, method: str, error: Unauthenticated) -> Any:
-        """Return a handler that ends a stranger's call without reading its message, and leaves no span of it."""
+    def _refusing(self, method: str, error: Exception) -> Any:
+        """Return a handler that ends a call with `error` without reading its message; of a stranger's no span is left.
+
+        Whatever kind the method is, its requests are a stream here: grpc.aio reads a single request before it calls a
+        handler, and of a stream only what the handler asks for.
+        """
+        known = not isinstance(error, Unauthenticated)
 
         async def refuse(_: Any, context: Any) -> AsyncIterator[Any]:
-            await _Call(self._service, method, context, self._slow_seconds, traced=False).fail(error)
+            await _Call(self._service, method, context, self._slow_seconds, traced=known).fail(error)
             yield
 
         return grpc.stream_stream_rpc_method_handler(refuse)

@@ -93,6 +93,7 @@ class ServiceHost:
         """Answer calls for `app`; ListenError when it could not tell its callers on the address it listens on."""
         self._interceptor.trust(self._trust(app, host))
         self._app = app
+        self._interceptor.admit = app.admit
         names = [name for _, _, name in app.servicers]
         for add, servicer, _ in app.servicers:
             add(servicer, self._server)

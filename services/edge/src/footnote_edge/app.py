@@ -5,6 +5,9 @@ from importlib import metadata
 from footnote.edge.v1 import edge_service_pb2_grpc
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
+from footnote_kit.net import is_loopback
+from footnote_kit.server import ListenError
+from footnote_kit.settings import KitSettings
 from footnote_kit.telemetry_service import TelemetryServicer
 
 from footnote_edge.ask import Asker
@@ -15,12 +18,13 @@ from footnote_edge.conversations import Conversations
 from footnote_edge.database import Database
 from footnote_edge.documents import Documents
 from footnote_edge.feedback import FeedbackBook
-from footnote_edge.guard import SERVICE, guard
+from footnote_edge.first_key import first_key
+from footnote_edge.guard import SERVICE, Door, guard
 from footnote_edge.health import Health
 from footnote_edge.identity import authenticator
 from footnote_edge.jobs import Jobs
 from footnote_edge.keys import ApiKeys
-from footnote_edge.limits import Limits
+from footnote_edge.limits import Limits, Watches
 from footnote_edge.parts import Parts
 from footnote_edge.permissions import Permissions
 from footnote_edge.processing import Processor
@@ -39,6 +43,7 @@ from footnote_edge.withholding import Withholding
 async def build(runtime: Runtime) -> App:
     """Return the edge service: its database migrated, its jobs taken up, its handlers behind the guard."""
     settings = Settings()
+    _known_callers_only(runtime.settings, settings)
     folder = runtime.data_dir / "edge"
     stages = Stages.connect(runtime.channel)
     database = Database(settings.sqlalchemy_url(folder))
@@ -67,24 +72,43 @@ async def build(runtime: Runtime) -> App:
         traces=Traces(stages, TelemetryServicer()),
         version=_version(),
     )
+    keys = ApiKeys(database)
+    if settings.first_key_file is not None:
+        await first_key(keys, settings.first_key_file)
+    who = authenticator(settings, keys)
+    door = Door(who, limits, Watches(settings.watches_per_user))
     reconciler = Reconciler(stages, jobs, chores, settings)
     backlog = Backlog(stages, jobs, settings)
-    web = Web(runtime, settings, parts.version)
+    web = Web(runtime, settings, who, parts.version)
     return App(
         name="edge",
         servicers=[
             (
                 edge_service_pb2_grpc.add_EdgeServiceServicer_to_server,
-                guard(EdgeServicer(parts), authenticator(settings, ApiKeys(database)), limits),
+                guard(EdgeServicer(parts), door),
                 SERVICE.full_name,
             )
         ],
         ready=database.ping,
         start=[reconciler.start, backlog.start, web.start],
         public=True,
-        authenticates=bool(settings.auth),
+        authenticates=bool(settings.auth) or settings.keyless,
+        admit=door.admit,
         close=[web.stop, backlog.stop, reconciler.stop, jobs.close, database.close],
     )
+
+
+def _known_callers_only(kit: KitSettings, settings: Settings) -> None:
+    """Raise ListenError where edge would listen beyond loopback for callers that it does not know.
+
+    That the other stages may do so in a network that they trust (`insecure_listen`) says nothing about this one.
+    """
+    if not (settings.auth or settings.keyless or kit.tls_client_auth or is_loopback(kit.listen_host)):
+        raise ListenError(
+            f"edge does not know its callers and therefore serves on loopback only, not on {kit.listen_host}; set "
+            "FOOTNOTE_EDGE_AUTH=keys, switch on mTLS, or make everyone who reaches it administrator with "
+            "FOOTNOTE_EDGE_KEYLESS=true"
+        )
 
 
 def _version() -> str:

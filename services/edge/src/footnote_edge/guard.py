@@ -1,17 +1,18 @@
-"""The door of the public API: every call is authenticated and its role checked here, before any handler runs."""
+"""The door of the public API: every call is authenticated and its role checked here, by its headers alone."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
-from footnote_kit.access import role_of
 from footnote_kit.context import bind_scope
-from footnote_kit.errors import PermissionDenied
+from footnote_kit.errors import PermissionDenied, Unauthenticated
 
 from footnote_edge.identity import Authenticator
-from footnote_edge.limits import Limits
+from footnote_edge.keys import REFUSAL
+from footnote_edge.limits import Limits, Watches
 
 SERVICE = pb.DESCRIPTOR.services_by_name["EdgeService"]
 
@@ -35,17 +36,20 @@ ROLES: dict[str, Role.ValueType] = {
 """The least role that each call needs."""
 
 _OF_CALLERS = frozenset({ROLE_READER, ROLE_WRITER, ROLE_ADMIN})
+_admitted: ContextVar[Scope | None] = ContextVar("footnote_edge_admitted", default=None)
 
 
 def allows(scope: Scope, least: Role.ValueType) -> bool:
-    """Tell whether a scope's roles include `least`, or one above it; no roles mean reader."""
-    return role_of(scope) >= least
+    """Tell whether a scope's roles include `least`, or one above it; without a role that we know it may nothing."""
+    return any(role >= least for role in scope.roles if role in Role.values())
 
 
-def guard(servicer: Any, authenticator: Authenticator, limits: Limits) -> Any:
-    """Return an object with every RPC of EdgeService, each behind the door; raises AttributeError if one is missing."""
+def guard(servicer: Any, door: "Door") -> Any:
+    """Return an object with every RPC of EdgeService, each behind the door; raises AttributeError if one is missing.
+
+    Who comes in was decided by `Door.admit` before the request was read; the handlers refuse whoever was not asked.
+    """
     guarded = type("GuardedEdge", (), {})()
-    door = Door(authenticator, limits)
     for method in SERVICE.methods:
         handler = getattr(servicer, method.name)
         make = _stream if method.server_streaming else _unary
@@ -56,27 +60,49 @@ def guard(servicer: Any, authenticator: Authenticator, limits: Limits) -> Any:
 class Door:
     """Lets a caller in, or not."""
 
-    def __init__(self, authenticator: Authenticator, limits: Limits) -> None:
+    def __init__(self, authenticator: Authenticator, limits: Limits, watches: Watches) -> None:
         self._authenticator = authenticator
         self._limits = limits
+        self._watches = watches
 
-    async def enter(self, method: str, context: Any) -> None:
-        """Find out who calls, whether it may, and whether it does so too often; bind its scope to the call."""
-        if method in PUBLIC:
+    async def admit(self, method: str, headers: Mapping[str, str]) -> None:
+        """Find out who calls, whether it may, and whether it does so too often; raises what refuses the call.
+
+        `method` is the full name, "/footnote.edge.v1.EdgeService/Ask"; `headers` have names in lower case.
+        """
+        service, _, name = method[1:].rpartition("/")
+        if service != SERVICE.full_name or name in PUBLIC:
             return
-        scope = await self._authenticator.authenticate(_texts(context.invocation_metadata()))
+        scope = await self._authenticator.authenticate(headers)
         if not _OF_CALLERS.issuperset(scope.roles):
             raise PermissionDenied("No caller has the role of a service.")
-        if not allows(scope, ROLES[method]):
-            least = Role.Name(ROLES[method]).removeprefix("ROLE_").lower()
-            raise PermissionDenied(f"This needs the role {least}.")
-        self._limits.enter(scope.tenant_id, method)
+        if not allows(scope, ROLES[name]):
+            least = Role.Name(ROLES[name]).removeprefix("ROLE_").lower()
+            none = "" if scope.roles else "; the credentials name no role"
+            raise PermissionDenied(f"This needs the role {least}{none}.")
+        self._limits.enter(scope.tenant_id, name)
+        _admitted.set(scope)
+
+    def enter(self, method: str) -> Scope | None:
+        """Bind the scope of an admitted call to it and return it; None for a public one."""
+        if method in PUBLIC:
+            return None
+        scope = _admitted.get()
+        if scope is None:
+            raise Unauthenticated(REFUSAL)
         bind_scope(scope)
+        return scope
+
+    def watching(self, method: str, scope: Scope | None) -> AbstractContextManager[None]:
+        """Count a call that goes on until its caller leaves, where it is one."""
+        if scope is None or not method.startswith("Watch"):
+            return nullcontext()
+        return self._watches.one(scope.tenant_id, scope.user_id)
 
 
 def _unary(name: str, handler: Any, door: Door) -> Any:
     async def call(request: Any, context: Any) -> Any:
-        await door.enter(name, context)
+        door.enter(name)
         return await handler(request, context)
 
     return call
@@ -84,13 +110,9 @@ def _unary(name: str, handler: Any, door: Door) -> Any:
 
 def _stream(name: str, handler: Any, door: Door) -> Any:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
-        await door.enter(name, context)
-        async with aclosing(handler(request, context)) as responses:
-            async for response in responses:
-                yield response
+        with door.watching(name, door.enter(name)):
+            async with aclosing(handler(request, context)) as responses:
+                async for response in responses:
+                    yield response
 
     return call
-
-
-def _texts(metadata: Any) -> Mapping[str, str]:
-    return {key: value for key, value in metadata or () if isinstance(value, str)}

@@ -1,6 +1,7 @@
-"""How all parts of a deployment are, asked side by side."""
+"""How all parts of a deployment are, asked side by side, and at most once a second however many want to know."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -8,12 +9,15 @@ from dataclasses import dataclass
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_STORE
 from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
 
 from footnote_edge.stages import STAGE_NAMES, Stages
 
 STORE = "vector store"
 TIMEOUT = 3.0
+FRESH_SECONDS = 1.0
+"""For so long an answer is good for everybody: anybody may ask, and none of it may cost the stages more."""
 
 # Health is asked for by probes that have no identity; the store tells it nothing of any tenant.
 _NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
@@ -37,9 +41,19 @@ class Health:
         self._indexing = stages.indexing
         self._check = check
         self._own = own
+        self._began = -math.inf
+        self._looking: asyncio.Task[list[Part]] | None = None
 
     async def parts(self) -> list[Part]:
-        """Return the health of the five stages, of the edge itself and of the vector store."""
+        """Return the health of the five stages, of the edge itself and of the vector store, a second old at most."""
+        now = time.monotonic()
+        if self._looking is None or (self._looking.done() and now - self._began >= FRESH_SECONDS):
+            self._began = now
+            with detached("edge"):  # it is nobody's: not whose call happened to be the first
+                self._looking = asyncio.create_task(self._look(), name="edge-health")
+        return await asyncio.shield(self._looking)
+
+    async def _look(self) -> list[Part]:
         asked: list[tuple[str, Awaitable[str | None]]] = [(name, self._check(name)) for name in STAGE_NAMES]
         asked += [("edge", self._own()), (STORE, self._store())]
         return list(await asyncio.gather(*(_timed(name, answer) for name, answer in asked)))

@@ -1,8 +1,9 @@
-"""Rate limits per tenant, kept by this replica: requests, uploads, their bytes, and tokens of models."""
+"""Limits kept by this replica: requests, uploads, their bytes and tokens of models by tenant; watches by user."""
 
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from footnote_kit.errors import ResourceExhausted
@@ -88,6 +89,31 @@ class Limits:
     def spend(self, tenant: str, tokens: int) -> None:
         """Charge the tokens that an answer has cost."""
         self._tokens.charge(tenant, tokens)
+
+
+class Watches:
+    """How many calls that never end by themselves each user has open; at most `most`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._open: Counter[tuple[str, str]] = Counter()
+
+    @contextmanager
+    def one(self, tenant: str, user: str) -> Iterator[None]:
+        """Count one while it lasts; raises ResourceExhausted when the user has as many open as it may."""
+        key = (tenant, user)
+        if self._open[key] >= self._most:
+            raise ResourceExhausted(
+                f"You watch {self._most} times at once already, the most that is allowed; close one, or watch a whole "
+                "collection with WatchDocuments instead of its documents.",
+            )
+        self._open[key] += 1
+        try:
+            yield
+        finally:
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
 
 
 def _check(what: str, wait: float) -> None:

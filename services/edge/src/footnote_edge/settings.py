@@ -1,11 +1,15 @@
 """What a deployment of the edge service can set; read once when the service is built."""
 
+import re
 import socket
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:]{2,39}")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]{0,31}://(?:[a-z0-9._-]{1,253}|\[[0-9a-f:]{2,39}\])(?::[0-9]{1,5})?")
 
 
 class Settings(BaseSettings):
@@ -48,12 +52,43 @@ class Settings(BaseSettings):
     max_question_characters: int = Field(default=8000, ge=1, description="Longest question.")
     http: bool = Field(default=True, description="Serve HTTP beside gRPC.")
     http_port: int = Field(default=7180, ge=0, le=65535, description="Port for HTTP.")
+    http_connections: int = Field(default=512, ge=1, description="HTTP connections at a time.")
+    http_connections_per_peer: int = Field(
+        default=128, ge=1, description="HTTP connections of one address at a time; behind a proxy all are the proxy's."
+    )
+    head_seconds: float = Field(default=10.0, gt=0, description="Time for the headers of an HTTP request.")
+    keep_alive_seconds: float = Field(default=15.0, gt=0, description="Time an HTTP connection may wait for a request.")
+    write_seconds: float = Field(
+        default=60.0, gt=0, description="Time after which an HTTP caller that reads nothing of its answer is given up."
+    )
+    body_seconds: float = Field(
+        default=10.0, gt=0, description="Time that the body of an HTTP request may be waited for."
+    )
+    body_bytes_per_second: float = Field(
+        default=4096, gt=0, description="What a longer body must bring, in the middle, to be waited for on."
+    )
+    body_bytes: int = Field(default=1024 * 1024, ge=1024, description="Longest JSON body over HTTP.")
+    vectors_body_bytes: int = Field(
+        default=16 * 1024 * 1024, ge=1024, description="Longest JSON body with vectors that the caller made."
+    )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Names besides loopback's by which HTTP is served without authentication, separated by commas.",
+    )
+    keyless: bool = Field(
+        default=False,
+        description="Without authentication listen beyond loopback: everyone who reaches it is administrator.",
+    )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description='Origins whose pages may call over HTTP, separated by commas; "*" for all.'
     )
     auth: Annotated[tuple[Literal["keys", "jwt"], ...], NoDecode] = Field(
         default=(),
-        description='How callers prove themselves: "keys", "jwt" or both; empty for not at all (loopback).',
+        description='How callers prove themselves: "keys", "jwt" or both; unset for not at all (loopback only).',
+    )
+    first_key_file: Path | None = Field(
+        default=None,
+        description="Where an administrator's key is written when there are no keys at all, for its owner's eyes.",
     )
     jwt_jwks_url: str = Field(default="", description="Where the token issuer publishes its keys.")
     jwt_issuer: str = Field(default="", description="The issuer that tokens must name; empty for any with its keys.")
@@ -65,25 +100,58 @@ class Settings(BaseSettings):
         default="groups", description="Claim with the groups that collections can be shared with, a dotted path."
     )
     jwt_default_tenant: str = Field(default="", description="Tenant of tokens without that claim; empty refuses them.")
+    jwt_default_role: Literal["", "reader", "writer", "admin"] = Field(
+        default="", description="Role of tokens that name none; empty refuses them."
+    )
     requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant and replica; 0 for no limit.")
     uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant and replica; 0 for no limit.")
     upload_bytes_per_minute: float = Field(
         default=0, ge=0, description="Bytes uploaded per tenant and replica; 0 for no limit."
     )
     tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant and replica; 0 for none.")
+    watches_per_user: int = Field(default=32, ge=1, description="Documents or collections a user watches at once.")
     history_messages: int = Field(default=8, ge=0, description="Messages of a conversation given to augmentation.")
 
     @model_validator(mode="after")
     def _complete(self) -> "Settings":
         if "jwt" in self.auth and not self.jwt_jwks_url:
             raise ValueError("jwt needs jwt_jwks_url")
+        if "jwt" in self.auth and not self.jwt_audience:
+            raise ValueError("jwt needs jwt_audience")
+        if self.first_key_file is not None and "keys" not in self.auth:
+            raise ValueError("first_key_file is of no use unless auth has keys")
+        if self.auth and self.keyless:
+            raise ValueError("keyless and auth cannot both be")
+        if not self.auth and {"*", "null"}.intersection(self.cors_origins):
+            raise ValueError(
+                "cors_origins cannot open keyless calls to every page in a browser; list origins, or set auth=keys"
+            )
         return self
 
-    @field_validator("cors_origins", "auth", mode="before")
+    @field_validator("cors_origins", "allowed_hosts", "auth", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
+        if not isinstance(value, str):
+            return value
+        parts = tuple(part.strip() for part in value.split(","))
+        if not all(parts):
+            raise ValueError("is set but names nothing, or nothing between two commas; leave it unset for none")
+        return parts
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if origin not in ("*", "null") and not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r} is no origin; write it as https://console.example.org")
+        return value
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for host in value:
+            if not _HOST.fullmatch(host):
+                raise ValueError(f"{host!r} is no host name; write it without scheme, port and wildcards")
         return value
 
     def sqlalchemy_url(self, folder: Path) -> str:

@@ -55,11 +55,12 @@ class Tokens:
             raise Unauthenticated(REFUSAL)
         if not NAME.fullmatch(tenant) or not NAME.fullmatch(user):
             raise Unauthenticated(REFUSAL)
-        roles = sorted(
-            {_ROLES[name] for name in _words(_claim(claims, self._settings.jwt_roles_claim)) if name in _ROLES}
-        )
-        groups = self._groups(claims)
-        return Scope(tenant_id=tenant, user_id=user, roles=roles or [ROLE_READER], groups=groups)
+        named = _words(_claim(claims, self._settings.jwt_roles_claim))
+        roles = sorted({_ROLES[name] for name in named if name in _ROLES})
+        if not named and self._settings.jwt_default_role:
+            roles = [_ROLES[self._settings.jwt_default_role]]
+        # Without one that we know the caller may do nothing.
+        return Scope(tenant_id=tenant, user_id=user, roles=roles, groups=self._groups(claims))
 
     def _groups(self, claims: Mapping[str, Any]) -> list[str]:
         """Return the groups that collections can be shared with; the others open nothing, and only that is lost."""

@@ -2,11 +2,11 @@
 
 from footnote_kit.app import Runtime
 from footnote_kit.logs import get_logger
-from footnote_kit.net import is_loopback
-from footnote_kit.server import ListenError
 
+from footnote_edge.http.connections import Connections
 from footnote_edge.http.server import HttpServer
 from footnote_edge.http.site import site
+from footnote_edge.identity import Authenticator
 from footnote_edge.settings import Settings
 
 _log = get_logger(__name__)
@@ -15,33 +15,31 @@ _log = get_logger(__name__)
 class Web:
     """Serves HTTP beside gRPC, unless switched off; it calls the gRPC side, so that both have one door."""
 
-    def __init__(self, runtime: Runtime, settings: Settings, version: str) -> None:
+    def __init__(self, runtime: Runtime, settings: Settings, authenticator: Authenticator, version: str) -> None:
         self._runtime = runtime
         self._settings = settings
+        self._authenticator = authenticator
         self._version = version
         self._server: HttpServer | None = None
 
     async def start(self) -> None:
-        """Listen, and make the address known; ListenError when it would listen beyond loopback for anybody."""
+        """Listen, and make the address known; ListenError when the port is taken."""
         if not self._settings.http:
             return
         kit = self._runtime.settings
-        known = self._settings.auth or kit.tls_client_auth or kit.insecure_listen
-        if not (known or is_loopback(kit.listen_host)):
-            raise ListenError(
-                f"edge does not know its callers and therefore serves HTTP on loopback only, not on {kit.listen_host}; "
-                "set FOOTNOTE_EDGE_AUTH, switch on mTLS, or say --insecure-listen in a network that you trust"
-            )
-        application = site(
-            self._runtime.channel("edge"),
-            self._settings,
-            self._version,
-            loopback_only=not self._settings.auth and is_loopback(kit.listen_host),
-        )
+        settings = self._settings
+        application = site(self._runtime.channel("edge"), settings, self._authenticator, self._version)
         self._server = HttpServer(
             application,
             kit.listen_host,
-            self._runtime.port(self._settings.http_port),
+            self._runtime.port(settings.http_port),
+            Connections(
+                most=settings.http_connections,
+                most_per_peer=settings.http_connections_per_peer,
+                head_seconds=settings.head_seconds,
+                write_seconds=settings.write_seconds,
+            ),
+            keep_alive_seconds=settings.keep_alive_seconds,
             cert_file=str(kit.tls_cert_file or ""),
             key_file=str(kit.tls_key_file or ""),
             client_ca_file=str(kit.tls_ca_file or "") if kit.tls_client_auth else "",

@@ -1,6 +1,5 @@
 """From an HTTP request to a protobuf message and back to JSON, by the rules of google.api.http."""
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -34,16 +33,6 @@ def to_json(message: Message) -> dict[str, Any]:
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
     return result
-
-
-def parse_body(body: bytes) -> Any:
-    """Return the JSON of a body, an empty object for none; raises InvalidArgument when it is not JSON."""
-    if not body.strip():
-        return {}
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise InvalidArgument("The body must be valid JSON") from None
 
 
 def bind(rule: Rule, path: Mapping[str, str], query: Iterable[tuple[str, str]], body: Any) -> Message:

@@ -2,7 +2,6 @@
 
 import re
 import time
-from urllib.parse import urlsplit
 
 from footnote_kit.context import bind_deadline, bind_request_id, bind_service
 from footnote_kit.logs import get_logger
@@ -20,27 +19,22 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from footnote_edge.http.origins import Origins
 from footnote_edge.http.problems import MEDIA_TYPE
 
 REQUEST_ID = "x-request-id"
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _propagator = TraceContextTextMapPropagator()
 _log = get_logger(__name__)
 
 
 class Entrance:
-    """An ASGI layer. Pages of other origins are kept out unless they are listed.
+    """An ASGI layer around everything else."""
 
-    Without authentication a browser on this machine is all the proof there is of who calls; so hosts but loopback
-    (a foreign name that resolves to it) and origins other than our own are refused.
-    """
-
-    def __init__(self, app: ASGIApp, *, origins: frozenset[str], loopback_only: bool) -> None:
+    def __init__(self, app: ASGIApp, origins: Origins) -> None:
         self._app = app
         self._origins = origins
-        self._loopback_only = loopback_only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -52,7 +46,7 @@ class Entrance:
         bind_deadline(None)
         given = headers.get(REQUEST_ID, "")
         identifier = bind_request_id(given if _REQUEST_ID.fullmatch(given) else "")
-        refusal = self._refusal(headers)
+        refusal = self._origins.refusal(scope["method"], headers)
         if refusal:
             body = {"type": "about:blank", "title": "Forbidden", "status": 403, "detail": refusal}
             await JSONResponse(body, 403, media_type=MEDIA_TYPE)(scope, receive, send)
@@ -87,12 +81,3 @@ class Entrance:
             span.end()
             elapsed = round((time.perf_counter() - began) * 1000, 2)
             _log.debug("http_served", method=scope["method"], route=route, status=status, ms=elapsed)
-
-    def _refusal(self, headers: Headers) -> str:
-        host = headers.get("host", "")
-        if self._loopback_only and (urlsplit(f"//{host}").hostname or "") not in _LOOPBACK:
-            return "Without authentication only loopback names are served; call 127.0.0.1 or localhost."
-        origin = headers.get("origin")
-        if origin and origin not in self._origins and "*" not in self._origins and urlsplit(origin).netloc != host:
-            return "Pages of this origin may not call; list it in FOOTNOTE_EDGE_CORS_ORIGINS."
-        return ""

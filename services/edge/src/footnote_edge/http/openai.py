@@ -17,7 +17,7 @@ from footnote_edge.http import streams
 from footnote_edge.http.binding import to_json
 from footnote_edge.http.caller import Caller
 from footnote_edge.http.chat_request import EVERYTHING, ChatRequest, parse
-from footnote_edge.http.problems import headers_of, status_of
+from footnote_edge.http.problems import headers_of, openai_error, status_of
 from footnote_edge.http.transcoder import read_json
 
 PAGE = 1000
@@ -26,7 +26,6 @@ _FINISH = {
     ans.FINISH_REASON_MAX_TOKENS: "length",
     ans.FINISH_REASON_REFUSED: "content_filter",
 }
-_TYPES = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 
 
 class OpenAiApi:
@@ -46,7 +45,7 @@ class OpenAiApi:
     async def completions(self, request: Request) -> Response:
         """Answer a chat, whole or as a stream."""
         try:
-            chat = parse(await read_json(request))
+            chat = await read_json(request, parse)
             events = self._caller.stream("Ask", chat.ask, request)
             if chat.stream:
                 return streams.response(await streams.started(_chunks(chat, events, _base(request)), _error_event))
@@ -152,7 +151,7 @@ def usage(answer: ans.Answer) -> dict[str, int]:
 
 def failure(error: FootnoteError) -> Response:
     """Return a failure in OpenAI's form."""
-    return JSONResponse(_error(error), status_of(error), headers_of(error))
+    return JSONResponse(openai_error(error), status_of(error), headers_of(error))
 
 
 async def _completed(events: AsyncGenerator[pb.AskResponse]) -> pb.AskCompleted:
@@ -192,15 +191,8 @@ async def _chunks(chat: ChatRequest, events: AsyncGenerator[pb.AskResponse], bas
     yield "data: [DONE]\n\n"
 
 
-def _error(error: FootnoteError) -> dict[str, Any]:
-    status = status_of(error)
-    kind = _TYPES.get(status, "rate_limit_error" if status == 429 else "server_error" if status >= 500 else _TYPES[400])
-    param = error.violations[0].field if error.violations else None
-    return {"error": {"message": error.message, "type": kind, "param": param, "code": error.reason.lower()}}
-
-
 def _error_event(error: FootnoteError) -> str:
-    return streams.encode(_error(error))
+    return streams.encode(openai_error(error))
 
 
 def _model(name: str, created: int) -> dict[str, Any]:

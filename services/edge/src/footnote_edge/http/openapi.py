@@ -68,13 +68,15 @@ def document(version: str) -> dict[str, Any]:
 
 def routes(version: str) -> list[Route]:
     """Return the routes of the document and of the page."""
+    # Made once: anybody may ask for them.
     content = document(version)
+    whole, page = JSONResponse(content), HTMLResponse(_page(content))
 
     async def as_json(_: Request) -> Response:
-        return JSONResponse(content)
+        return whole
 
     async def as_page(_: Request) -> Response:
-        return HTMLResponse(_page(content))
+        return page
 
     return [Route("/openapi.json", as_json, name="openapi"), Route("/docs", as_page, name="docs")]
 

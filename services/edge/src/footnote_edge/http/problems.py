@@ -1,6 +1,8 @@
 """Failures over HTTP: status codes, and problem details (RFC 9457) as bodies."""
 
+import json
 import math
+from http import HTTPStatus
 from typing import Any
 
 from footnote_kit.context import request_id
@@ -26,7 +28,14 @@ STATUS = {
     "UNAVAILABLE": 503,
     "DEADLINE_EXCEEDED": 504,
 }
-_BY_REASON = {"FILE_TOO_LARGE": 413, "FILE_UNSUPPORTED": 415}
+_BY_REASON = {"FILE_TOO_LARGE": 413, "REQUEST_TOO_LARGE": 413, "FILE_UNSUPPORTED": 415, "REQUEST_TOO_SLOW": 408}
+_OPENAI_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
 
 _log = get_logger(__name__)
 
@@ -54,6 +63,14 @@ def problem(error: FootnoteError) -> dict[str, Any]:
     return body
 
 
+def openai_error(error: FootnoteError) -> dict[str, Any]:
+    """Return an error in OpenAI's form."""
+    status = status_of(error)
+    kind = _OPENAI_TYPES.get(status, "server_error" if status >= 500 else _OPENAI_TYPES[400])
+    param = error.violations[0].field if error.violations else None
+    return {"error": {"message": error.message, "type": kind, "param": param, "code": error.reason.lower()}}
+
+
 def headers_of(error: FootnoteError) -> dict[str, str]:
     """Return the headers that belong to an error."""
     headers = {}
@@ -62,6 +79,24 @@ def headers_of(error: FootnoteError) -> dict[str, str]:
     if error.code == "UNAUTHENTICATED":
         headers["www-authenticate"] = 'Bearer realm="footnote"'
     return headers
+
+
+def raw(status: int, reason: str, detail: str) -> bytes:
+    """Return a whole response with problem details, for connections that no application will serve; it ends them."""
+    body = json.dumps(
+        {
+            "type": f"urn:footnote:error:{reason}",
+            "title": reason.replace("_", " ").capitalize(),
+            "status": status,
+            "detail": detail,
+            "reason": reason,
+        }
+    ).encode()
+    phrase = HTTPStatus(status).phrase
+    head = (
+        f"HTTP/1.1 {status} {phrase}\r\ncontent-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close"
+    )
+    return head.encode() + b"\r\n\r\n" + body
 
 
 async def on_footnote_error(_: Request, error: Exception) -> Response:
@@ -85,6 +120,11 @@ def _allowed(request: Request) -> str:
     # "…/{id}:download" is a path of its own, though an id might end like that.
     verbs = [route for route in matching if ":" in route.path.rsplit("/", 1)[-1]]
     return ", ".join(sorted({method for route in verbs or matching for method in route.methods or ()}))
+
+
+async def on_disconnect(_: Request, __: Exception) -> Response:
+    """Answer nobody: the caller went away, or was sent away, in the middle of its body."""
+    return Response(status_code=400)
 
 
 async def on_fault(_: Request, error: Exception) -> Response:

@@ -2,16 +2,22 @@
 
 import asyncio
 import contextlib
+import functools
 import socket
 import ssl
 from collections.abc import Iterator
+from typing import Any, cast
 
 import uvicorn
 from footnote_kit.logs import get_logger
 from footnote_kit.server import ListenError
 from starlette.types import ASGIApp
 
+from footnote_edge.http.connections import MAX_HEAD_BYTES, Connection, Connections
+
 START_SECONDS = 10.0
+# A peer that vanished is noticed after two minutes of silence, or one of bytes that nobody acknowledges.
+_KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 60_000}
 
 _log = get_logger(__name__)
 
@@ -29,12 +35,25 @@ class HttpServer:
     """One listening HTTP server; with `client_ca_file` callers must show a certificate of these authorities."""
 
     def __init__(
-        self, app: ASGIApp, host: str, port: int, *, cert_file: str = "", key_file: str = "", client_ca_file: str = ""
+        self,
+        app: ASGIApp,
+        host: str,
+        port: int,
+        connections: Connections,
+        *,
+        keep_alive_seconds: float = 5.0,
+        cert_file: str = "",
+        key_file: str = "",
+        client_ca_file: str = "",
     ) -> None:
         self._host = host
         self._port = port
         config = uvicorn.Config(
             app,
+            http=cast(Any, functools.partial(Connection, limits=connections)),
+            ws="none",
+            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+            timeout_keep_alive=cast(Any, keep_alive_seconds),
             log_config=None,
             access_log=False,
             lifespan="on",
@@ -53,6 +72,7 @@ class HttpServer:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _keep_alive(listener)
         try:
             listener.bind((self._host, self._port))
         except OSError as error:
@@ -75,3 +95,11 @@ class HttpServer:
             return
         self._server.should_exit = True
         await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _keep_alive(listener: socket.socket) -> None:
+    """Let the system look after connections on which nothing is said; those that are accepted inherit it."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):  # not on every system
+            listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -12,19 +12,25 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
+from starlette.routing import compile_path
 from starlette.types import ASGIApp
 
 from footnote_edge.http import exports, mcp_tools, openapi, transcoder, uploads
+from footnote_edge.http.bodies import Bodies, LimitOf
 from footnote_edge.http.caller import Caller, credentials
 from footnote_edge.http.entrance import Entrance
+from footnote_edge.http.gate import Gate
 from footnote_edge.http.openai import OpenAiApi
-from footnote_edge.http.problems import on_fault, on_footnote_error, on_http_exception
+from footnote_edge.http.origins import Origins
+from footnote_edge.http.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
+from footnote_edge.http.rules import rules
 from footnote_edge.http.wrapper import Wrapper
+from footnote_edge.identity import Authenticator
 from footnote_edge.settings import Settings
 
 
-def site(channel: Any, settings: Settings, version: str, *, loopback_only: bool) -> ASGIApp:
+def site(channel: Any, settings: Settings, authenticator: Authenticator, version: str) -> ASGIApp:
     """Return the ASGI application that serves the public API of the edge behind `channel` over HTTP."""
     caller = Caller(channel, settings)
     # Who may call is decided at the entrance, for all paths alike.
@@ -48,6 +54,13 @@ def site(channel: Any, settings: Settings, version: str, *, loopback_only: bool)
                 expose_headers=["x-request-id", "retry-after", "location"],
             )
         )
+    # Who calls, and only then how much it sends.
+    middleware += [
+        Middleware(Gate, authenticator=authenticator),
+        Middleware(
+            Bodies, limit_of=_limits(settings), patience=settings.body_seconds, rate=settings.body_bytes_per_second
+        ),
+    ]
     application = Starlette(
         routes=[
             *OpenAiApi(caller).routes(),
@@ -63,10 +76,28 @@ def site(channel: Any, settings: Settings, version: str, *, loopback_only: bool)
         exception_handlers={
             FootnoteError: on_footnote_error,
             HTTPException: on_http_exception,
+            ClientDisconnect: on_disconnect,
             Exception: on_fault,
         },
     )
-    return Entrance(application, origins=frozenset(settings.cors_origins), loopback_only=loopback_only)
+    origins = Origins(settings.cors_origins, keyless=not settings.auth, hosts=settings.allowed_hosts)
+    return Entrance(application, origins)
+
+
+def _limits(settings: Settings) -> LimitOf:
+    """Return how long the body of a request may be: files have limits of their own, vectors are numbers as text."""
+    files = [compile_path(path)[0] for path in ("/v1/documents", "/v1/documents/{document_id}:replace")]
+    vectors = [rule.path for rule in rules() if rule.method.name == "AddVectors"]
+    large = [compile_path(path)[0] for path in (*vectors, "/collections/{name}/documents")]
+
+    def limit_of(method: str, path: str) -> int | None:
+        if method != "POST":
+            return settings.body_bytes
+        if any(pattern.match(path) for pattern in files):
+            return None
+        return settings.vectors_body_bytes if any(pattern.match(path) for pattern in large) else settings.body_bytes
+
+    return limit_of
 
 
 def _metadata_of(context: Context) -> mcp_tools.Metadata:

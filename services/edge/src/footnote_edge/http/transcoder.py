@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from footnote_kit.errors import InvalidArgument
@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from footnote_edge.http import streams
-from footnote_edge.http.binding import bind, parse_body, to_json
+from footnote_edge.http import json_body, streams
+from footnote_edge.http.binding import bind, to_json
 from footnote_edge.http.caller import Caller
 from footnote_edge.http.rules import Rule, rules
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+T = TypeVar("T")
 
-MAX_BODY = 16 * 1024 * 1024
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def routes(caller: Caller) -> list[Route]:
@@ -26,20 +26,17 @@ def routes(caller: Caller) -> list[Route]:
     return [Route(rule.path, _endpoint(rule, caller), methods=[rule.verb], name=rule.method.name) for rule in rules()]
 
 
-async def read_json(request: Request) -> Any:
-    """Return a request's JSON; raises InvalidArgument when it is too long, not JSON, or not declared as JSON.
+async def read_json(request: Request, use: Callable[[Any], T]) -> T:
+    """Return what `use` makes of a request's JSON; raises InvalidArgument when it is not JSON or not declared as JSON.
 
-    The declaration matters: without it a page of another site could post here from a browser unasked.
+    The declaration matters: without it a page of another site could post here from a browser unasked. Of what is large
+    also `use` runs in a thread.
     """
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY:
-            raise InvalidArgument(f"The body must have at most {MAX_BODY} bytes")
+    body = b"".join([part async for part in request.stream()])
     declared = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if body.strip() and declared != "application/json" and not declared.endswith("+json"):
         raise InvalidArgument("The content type of the body must be application/json")
-    return parse_body(body)
+    return await json_body.aside(len(body), lambda: use(json_body.parse(body)))
 
 
 def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
@@ -99,8 +96,10 @@ def _download(rule: Rule, caller: Caller) -> Endpoint:
 
 
 async def _bound(rule: Rule, request: Request) -> Message:
-    body = await read_json(request) if rule.body else {}
-    return bind(rule, request.path_params, request.query_params.multi_items(), body)
+    def bound(body: Any) -> Message:
+        return bind(rule, request.path_params, request.query_params.multi_items(), body)
+
+    return await read_json(request, bound) if rule.body else bound({})
 
 
 async def _encoded(responses: AsyncGenerator[Any]) -> AsyncGenerator[str]:

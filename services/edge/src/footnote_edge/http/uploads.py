@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from footnote_edge.http.binding import fill, parse_body, to_json
+from footnote_edge.http import json_body
+from footnote_edge.http.binding import fill, to_json
 from footnote_edge.http.caller import Caller
 from footnote_edge.http.forms import read_form
 
@@ -22,7 +23,8 @@ def routes(caller: Caller) -> list[Route]:
 
     async def upload(request: Request) -> Response:
         fields, filename, content = await _read(request)
-        metadata = _metadata(fields, filename)
+        size = sum(len(text) for text in fields.get("metadata", ()))
+        metadata = await json_body.aside(size, lambda: _metadata(fields, filename))
 
         async def messages() -> AsyncIterator[pb.UploadDocumentRequest]:
             yield pb.UploadDocumentRequest(metadata=metadata)
@@ -82,7 +84,7 @@ def _metadata(fields: Mapping[str, Sequence[str]], filename: str) -> pb.UploadMe
     if _one(fields, "ttl"):
         values["ttl"] = _one(fields, "ttl")
     if _one(fields, "metadata"):
-        values["metadata"] = parse_body(_one(fields, "metadata").encode())
+        values["metadata"] = json_body.parse(_one(fields, "metadata").encode("utf-8", "surrogatepass"))
     return fill(values, pb.UploadMetadata())
 
 

@@ -42,21 +42,7 @@ class Wrapper:
 
     async def create(self, request: Request) -> Response:
         """Create a collection; top-level embedding fields are kept as metadata."""
-        body = await _object(request)
-        if not isinstance(body.get("name"), str) or not body["name"]:
-            raise InvalidArgument.field("name", "must be given")
-        metadata = body.get("metadata") or {}
-        if not isinstance(metadata, dict):
-            raise InvalidArgument.field("metadata", "must be an object")
-        metadata = dict(metadata)
-        for key in ("embedding_provider", "embedding_model"):
-            if body.get(key) is None:
-                continue
-            if not isinstance(body[key], str):
-                raise InvalidArgument.field(key, "must be a string")
-            metadata[key] = body[key]
-        collection = Collection(name=body["name"], metadata=_struct(metadata))
-        made = await self._caller.unary("CreateCollection", pb.CreateCollectionRequest(collection=collection), request)
+        made = await self._caller.unary("CreateCollection", await read_json(request, _creation), request)
         return JSONResponse(_collection(made.collection), 201)
 
     async def list_all(self, request: Request) -> Response:
@@ -83,24 +69,13 @@ class Wrapper:
 
     async def set_metadata(self, request: Request) -> Response:
         """Replace a collection's metadata by `metadata` of the body, or by the body itself."""
-        body = await _object(request)
-        metadata = body["metadata"] if set(body) == {"metadata"} else body
-        if not isinstance(metadata, dict):
-            raise InvalidArgument.field("metadata", "must be an object")
-        change = Collection(name=request.path_params["name"], metadata=_struct(metadata))
-        asked = pb.UpdateCollectionRequest(collection=change, update_mask=FieldMask(paths=["metadata"]))
+        asked = await read_json(request, lambda body: _change(request.path_params["name"], body))
         changed = await self._caller.unary("UpdateCollection", asked, request)
         return JSONResponse({"success": True, **_collection(changed.collection)})
 
     async def add(self, request: Request) -> Response:
         """Add documents with embeddings that the caller made."""
-        body = await _object(request)
-        documents = body.get("documents")
-        if not isinstance(documents, list) or not documents:
-            raise InvalidArgument("Documents array is required")
-        asked = pb.AddVectorsRequest(collection=request.path_params["name"])
-        for document in documents:
-            asked.documents.append(_document(document))
+        asked = await read_json(request, lambda body: _addition(request.path_params["name"], body))
         added = await self._caller.unary("AddVectors", asked, request)
         return JSONResponse({"success": True, "count": added.count, "ids": list(added.ids)})
 
@@ -123,8 +98,40 @@ class Wrapper:
         return found
 
 
-async def _object(request: Request) -> dict[str, Any]:
-    body = await read_json(request)
+def _creation(body: Any) -> pb.CreateCollectionRequest:
+    body = _object(body)
+    if not isinstance(body.get("name"), str) or not body["name"]:
+        raise InvalidArgument.field("name", "must be given")
+    metadata = body.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise InvalidArgument.field("metadata", "must be an object")
+    metadata = dict(metadata)
+    for key in ("embedding_provider", "embedding_model"):
+        if body.get(key) is None:
+            continue
+        if not isinstance(body[key], str):
+            raise InvalidArgument.field(key, "must be a string")
+        metadata[key] = body[key]
+    return pb.CreateCollectionRequest(collection=Collection(name=body["name"], metadata=_struct(metadata)))
+
+
+def _change(name: str, body: Any) -> pb.UpdateCollectionRequest:
+    body = _object(body)
+    metadata = body["metadata"] if set(body) == {"metadata"} else body
+    if not isinstance(metadata, dict):
+        raise InvalidArgument.field("metadata", "must be an object")
+    change = Collection(name=name, metadata=_struct(metadata))
+    return pb.UpdateCollectionRequest(collection=change, update_mask=FieldMask(paths=["metadata"]))
+
+
+def _addition(name: str, body: Any) -> pb.AddVectorsRequest:
+    documents = _object(body).get("documents")
+    if not isinstance(documents, list) or not documents:
+        raise InvalidArgument("Documents array is required")
+    return pb.AddVectorsRequest(collection=name, documents=[_document(document) for document in documents])
+
+
+def _object(body: Any) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise InvalidArgument("The body must be a JSON object")
     return body
