@@ -302,6 +302,17 @@ async def test_tokens_of_the_issuer_are_taken_and_no_others(
         ):  # fmt: skip
             await stub.Search(pb.SearchRequest(query="x"), metadata=bearer(token(groups=groups)))
             assert list(world.requests("Retrieve")[-1].scope.groups) == known
+        for roles in (None, [], ["owner"], ["Writer"], "", {"writer": True}):
+            with pytest.raises(PermissionDenied, match="name no role"):
+                await stub.ListConversations(pb.ListConversationsRequest(), metadata=bearer(token(roles=roles)))
+    monkeypatch.setenv("FOOTNOTE_EDGE_JWT_DEFAULT_ROLE", "reader")
+    async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        stub = EdgeServiceStub(served.channel)
+        await stub.ListConversations(pb.ListConversationsRequest(), metadata=bearer(token(roles=None)))
+        with pytest.raises(PermissionDenied):
+            await stub.CreateCollection(collection, metadata=bearer(token(roles=None)))
+        with pytest.raises(PermissionDenied, match="name no role"):
+            await stub.ListConversations(pb.ListConversationsRequest(), metadata=bearer(token(roles=["owner"])))
 
 
 async def test_keys_carry_groups_and_never_the_services_own_role(

@@ -24,7 +24,7 @@ def footnote(address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> C
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FOOTNOTE_EDGE_ADDRESS", address)
     monkeypatch.setenv("COLUMNS", "100")
-    for name in ("FOOTNOTE_API_KEY", "FOOTNOTE_TENANT", "FOOTNOTE_USER", "FOOTNOTE_DATA_DIR"):
+    for name in ("FOOTNOTE_API_KEY", "FOOTNOTE_API_KEY_FILE", "FOOTNOTE_TENANT", "FOOTNOTE_USER", "FOOTNOTE_DATA_DIR"):
         monkeypatch.delenv(name, raising=False)
     runner = CliRunner()
     return lambda *arguments: runner.invoke(app, list(arguments))

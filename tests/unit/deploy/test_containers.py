@@ -20,7 +20,7 @@ FILES = [
     ROOT / "deploy" / "docker" / "Dockerfile",
     *sorted(path for path in (ROOT / "deploy").rglob("*") if path.suffix in (".yaml", ".md")),
 ]
-NOT_SETTINGS = {"FOOTNOTE_PROBE_ADDRESS", "FOOTNOTE_API_KEY", "FOOTNOTE", "FOOTNOTE_TLS"}
+NOT_SETTINGS = {"FOOTNOTE_PROBE_ADDRESS", "FOOTNOTE_API_KEY", "FOOTNOTE_API_KEY_FILE", "FOOTNOTE", "FOOTNOTE_TLS"}
 """Read by the command line; and what is left of names that stand for several, as FOOTNOTE_TLS_…"""
 HTTP_PORT = 7180
 METRICS_PORT = 9464
@@ -68,6 +68,16 @@ def test_compose_publishes_on_this_machine_only() -> None:
     assert set(published) == {"edge", "jaeger"}
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
     assert published["edge"] == [f"127.0.0.1:{port}:{port}" for port in (DEFAULT_PORTS["edge"], HTTP_PORT)]
+
+
+def test_compose_asks_for_keys_and_says_where_the_first_one_is() -> None:
+    told = COMPOSE["services"]["edge"]["environment"]
+    assert told["FOOTNOTE_EDGE_AUTH"] == "keys"
+    file = told["FOOTNOTE_EDGE_FIRST_KEY_FILE"]
+    assert file.startswith("/data/")
+    for text in ((ROOT / "docker-compose.yml").read_text(), (ROOT / "README.md").read_text()):
+        assert f"docker compose exec edge cat {file}" in text
+    assert "FOOTNOTE_EDGE_KEYLESS" not in told
 
 
 def test_the_image_exposes_every_port_and_probes_the_edge() -> None:

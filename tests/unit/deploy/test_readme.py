@@ -11,7 +11,7 @@ from typer.main import get_command
 
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
-CLIENT_VARIABLES = {"FOOTNOTE_EDGE_ADDRESS", "FOOTNOTE_API_KEY", "FOOTNOTE_TENANT", "FOOTNOTE_USER"}
+CLIENT_VARIABLES = {f"FOOTNOTE_{name}" for name in ("EDGE_ADDRESS", "API_KEY", "API_KEY_FILE", "TENANT", "USER")}
 
 
 @pytest.mark.parametrize(

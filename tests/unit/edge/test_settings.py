@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from footnote_edge.database import Database
 from footnote_edge.settings import Settings
+from pydantic import ValidationError
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,54 @@ async def test_the_driver_is_ours_whatever_the_url_names(url: str, driver: str) 
     database = Database(url)
     assert database.engine.dialect.driver == driver
     await database.close()
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"AUTH": ""}, "auth"),
+        ({"AUTH": " "}, "auth"),
+        ({"AUTH": ","}, "auth"),
+        ({"AUTH": "keys,"}, "auth"),
+        ({"AUTH": "none"}, "auth"),
+        ({"AUTH": "off"}, "auth"),
+        ({"AUTH": "Keys"}, "auth"),
+        ({"AUTH": "keys,jwt"}, "jwt_jwks_url"),
+        ({"AUTH": "jwt", "JWT_JWKS_URL": "http://x", "JWT_AUDIENCE": ""}, "jwt_audience"),
+        ({"AUTH": "jwt", "JWT_JWKS_URL": "http://x", "JWT_DEFAULT_ROLE": "root"}, "jwt_default_role"),
+        ({"AUTH": "keys", "KEYLESS": "true"}, "keyless"),
+        ({"KEYLESS": "perhaps"}, "keyless"),
+        ({"FIRST_KEY_FILE": "/data/k"}, "first_key_file"),
+        ({"CORS_ORIGINS": "*"}, "cors_origins"),
+        ({"CORS_ORIGINS": "null"}, "cors_origins"),
+        ({"CORS_ORIGINS": ""}, "cors_origins"),
+        ({"AUTH": "keys", "CORS_ORIGINS": "console.example"}, "cors_origins"),
+        ({"AUTH": "keys", "CORS_ORIGINS": "https://a.example/path"}, "cors_origins"),
+        ({"ALLOWED_HOSTS": "*"}, "allowed_hosts"),
+        ({"ALLOWED_HOSTS": "a.example:80"}, "allowed_hosts"),
+        ({"ALLOWED_HOSTS": "a.example,,b"}, "allowed_hosts"),
+    ],
+)
+def test_a_switch_that_opens_a_door_is_clear_or_nothing_starts(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], said: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"FOOTNOTE_EDGE_{name}", value)
+    with pytest.raises(ValidationError, match=said):
+        Settings()
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"AUTH": "keys", "CORS_ORIGINS": "*"},
+        {"AUTH": " keys , jwt ", "JWT_JWKS_URL": "http://x"},
+        {"CORS_ORIGINS": "http://localhost:3000, https://[::1]:8443", "ALLOWED_HOSTS": "footnote.lan,fd00::1"},
+        {"KEYLESS": "true"},
+    ],
+)
+def test_what_is_clear_starts(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"FOOTNOTE_EDGE_{name}", value)
+    assert set(Settings().auth) == {part.strip() for part in variables.get("AUTH", "").split(",") if part.strip()}

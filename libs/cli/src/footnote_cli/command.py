@@ -14,6 +14,7 @@ from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 import typer
 
 from footnote_cli.addresses import ADDRESS_VARIABLE, edge_address
+from footnote_cli.api_key import key_of_file, warn_of_visible_key
 from footnote_cli.console import make_console
 from footnote_cli.errors import EXIT_INTERRUPTED, CommandError
 from footnote_cli.session import Connection, Session, open_session
@@ -62,7 +63,8 @@ KeyOption = Annotated[
         envvar="FOOTNOTE_API_KEY",
         rich_help_panel=_PANEL,
         show_default=False,
-        help="API key or token.",
+        callback=warn_of_visible_key,
+        help="API key or token. Others see it here; use $FOOTNOTE_API_KEY or $FOOTNOTE_API_KEY_FILE.",
     ),
 ]
 TimeoutOption = Annotated[
@@ -100,6 +102,7 @@ def connected(name: str) -> Callable[[Callable[Concatenate[Session, P], Awaitabl
             common = {key: arguments.pop(key) for key, _, _ in _COMMON}
 
             async def body() -> None:
+                common["api_key"] = common["api_key"] or key_of_file()
                 connection = Connection(**{**common, "address": edge_address(common["address"])})
                 async with open_session(connection, name) as session:
                     await action(session, **arguments)  # type: ignore[call-arg]

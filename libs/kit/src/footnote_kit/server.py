@@ -24,6 +24,11 @@ _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 # Callers may ping this often while nothing else is said, also between calls. Less than the ten seconds that gRPC's
 # clients keep at least, so that nobody who watches a long silent stream is sent away for "too_many_pings".
 MIN_PING_SECONDS = 5.0
+# Time to begin: for TLS, for HTTP/2's greeting, for the acknowledgement of its settings. Who connects and says nothing
+# is gone after it; who says nothing later, by the pings and the age below.
+_GREETING_MS = 10_000
+_IDLE_MS = 300_000
+_HEADER_BYTES = 16 * 1024
 _CLOSE_SECONDS = 5.0
 _POLLER_SECONDS = 2.0
 _log = get_logger("footnote.server")
@@ -40,6 +45,15 @@ def _options(settings: KitSettings) -> list[tuple[str, int]]:
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.server.max_pending_requests", settings.max_concurrent_calls),
         ("grpc.server.max_pending_requests_hard_limit", 2 * settings.max_concurrent_calls),
+        ("grpc.max_allowed_incoming_connections", settings.max_connections),
+        ("grpc.max_concurrent_streams", settings.max_streams_per_connection),
+        ("grpc.server_handshake_timeout_ms", _GREETING_MS),
+        ("grpc.http2.settings_timeout", _GREETING_MS),
+        # A peer that opens calls only to reset them is asked each time whether it keeps up.
+        ("grpc.http2.ping_on_rst_stream_percent", 100),
+        ("grpc.max_connection_idle_ms", _IDLE_MS),
+        ("grpc.max_metadata_size", _HEADER_BYTES),
+        ("grpc.absolute_max_metadata_size", _HEADER_BYTES),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age * 1000)),
         ("grpc.max_connection_age_grace_ms", int(settings.stream_timeout * 1000)),
         ("grpc.keepalive_time_ms", 60_000),

@@ -81,6 +81,10 @@ class KitSettings(BaseSettings):
     )
     ready_timeout: float = Field(default=60.0, gt=0, description="Seconds within which all should be ready")
     max_concurrent_calls: int = Field(default=4096, gt=0, description="Calls served at a time; more are refused")
+    max_connections: int = Field(default=1024, gt=0, description="Connections to a service at a time; more are closed")
+    max_streams_per_connection: int = Field(
+        default=1024, gt=0, description="Calls at a time on one connection; more wait at the caller's"
+    )
     max_connection_age: float = Field(default=600.0, gt=0, description="Seconds after which clients must reconnect")
     max_message_bytes: int = Field(default=16 * 1024 * 1024, gt=0, description="Largest message")
 
