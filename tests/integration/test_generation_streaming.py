@@ -292,7 +292,7 @@ async def test_policy_takes_out_secrets_html_delimiters_and_leaked_instructions(
     for gone in ("sk-abc", "<script", "SOURCES 123", "evil", "\u202e", "basis of the sources"):
         assert gone not in answer.text
     assert answer.text.endswith("Done.")
-    assert len(answer.warnings) == 5
+    assert len(answer.warnings) == 6  # an image has its own
 
 
 async def test_title_by_the_model_falls_back_to_the_message(model: ModelServer, stub: GenerationServiceStub) -> None:

@@ -5,13 +5,12 @@ from footnote_generation import policy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-RULES = (policy.control_characters, policy.raw_html, policy.secrets, policy.delimiters)
 INSTRUCTIONS = "Answer only on the basis of the sources provided and never make up any information whatsoever please."
 
 
 def run(parts: list[str]) -> tuple[str, list[str]]:
     warnings: list[str] = []
-    applied = policy.Policy(RULES, warnings, policy.PromptLeak(INSTRUCTIONS))
+    applied = policy.Policy(warnings, policy.PromptLeak(INSTRUCTIONS))
     return "".join([*(applied.feed(part) for part in parts), applied.finish()]), warnings
 
 

@@ -130,13 +130,12 @@ class Generator:
         system = "\n".join(item.text for item in request.messages if item.role == MESSAGE_ROLE_SYSTEM)
         not_found = phrases.not_found_sentences()
         leak = policy.PromptLeak(policy.instructions_in(system, not_found)) if system else None
-        rules = (policy.control_characters, policy.raw_html, policy.secrets, policy.delimiters)
         return _Answering(
             request=request,
             strict=strict,
             writer=Writer(request.sources, warnings=warnings),
             scanner=MarkerScanner([source.filename for source in request.sources]),
-            policy=policy.Policy(rules, warnings, leak),
+            policy=policy.Policy(warnings, leak),
             checker=Checker(
                 {source.number: source for source in request.sources}, request.locale, not_found, self._opinion
             ),
@@ -152,6 +151,8 @@ class Generator:
         """Flush what was held back and check the sentences that are left; in strict mode, everything."""
         pieces = [*state.scanner.feed(state.policy.finish()), *state.scanner.finish()]
         shown = self._show(state, pieces)
+        last = state.writer.finish()
+        shown += "" if state.strict else last
         if state.strict:
             await self._withhold(state)
             shown = state.writer.text

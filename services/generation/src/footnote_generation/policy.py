@@ -5,20 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from footnote_generation.markup import Stripper, guarded
 
 Rule = Callable[[str], tuple[str, str]]
 """Takes a stretch of text, returns it cleaned and what was done, "" when nothing."""
 
-_TAG = re.compile(
-    r"</?(?:script|style|iframe|object|embed|form|input|img|svg|link|meta|base|video|audio|a|div|span|p|br|b|i"
-    r"|u|table|tr|td|button|html|body|head)\b[^<>]*>",
-    re.IGNORECASE,
-)
-_COMMENT = re.compile(r"<!--[\s\S]*?(?:-->|$)")
-_ACTIVE = re.compile(r"(?i)\b(?:javascript|vbscript|data):(?=\S)")
-# An image is fetched by the reader's browser without a click: its address can carry anything out.
-_IMAGE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
 _SECRETS = (
     re.compile(r"\b(?:sk|pk|rk)-(?:proj-|ant-|live-|test-)?[A-Za-z0-9_-]{16,}"),
     re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
@@ -28,10 +21,12 @@ _SECRETS = (
     re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{8,}"),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
 )
-_WHOLE = re.compile(r"<{1,3}[^<>\n]*>{1,3}|<!--[\s\S]*?-->|!\[[^\]\n]*\]\([^)\n]*\)|-----BEGIN[\s\S]*?KEY-----\s*$")
+_ROUNDS = 4
 _WORD = re.compile(r"\w+")
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\ufeff\u200b\u2060")
-_DELIMITER = re.compile(r"<{2,}\s*(?:END\s+)?(?:SOURCES|MEMORY)\b[^>\n]*>{0,3}")
+_DELIMITER = re.compile(r"<{2,}+[ \t]{0,8}(?:END[ \t]{1,8})?(?:SOURCES|MEMORY)\b[^<>\n]{0,200}>{0,3}")
+_DELIMITER_BEGUN = re.compile(r"<{2,}+[^<>\n]{0,240}\Z")
+_KEY_BEGUN = re.compile(r"-----BEGIN(?![\s\S]*-----END[A-Z ]*KEY-----)")
 
 
 def control_characters(text: str) -> tuple[str, str]:
@@ -45,14 +40,6 @@ def control_characters(text: str) -> tuple[str, str]:
     return kept, "" if kept == text else "control characters were removed"
 
 
-def raw_html(text: str) -> tuple[str, str]:
-    """Remove HTML tags and comments, images and active addresses; ordinary links and "a < b" stay."""
-    cleaned = _TAG.sub("", _COMMENT.sub("", text))
-    cleaned = _IMAGE.sub(lambda match: match[1], cleaned)
-    cleaned = _ACTIVE.sub("", cleaned)
-    return cleaned, "" if cleaned == text else "HTML was removed"
-
-
 def secrets(text: str) -> tuple[str, str]:
     """Replace what has the form of a key or token."""
     cleaned = text
@@ -62,8 +49,13 @@ def secrets(text: str) -> tuple[str, str]:
 
 
 def delimiters(text: str) -> tuple[str, str]:
-    """Remove the delimiter lines of the prompt."""
-    cleaned = _DELIMITER.sub("", text)
+    """Remove the delimiter lines of the prompt, those too that come together when others are removed."""
+    cleaned, found = _DELIMITER.subn("", text)
+    for _ in range(_ROUNDS):
+        if not found:
+            break
+        cleaned, found = _DELIMITER.subn("", cleaned)
+    cleaned = _DELIMITER.sub("[…]", cleaned)
     return cleaned, "" if cleaned == text else "a delimiter of the prompt was removed"
 
 
@@ -132,51 +124,62 @@ def instructions_in(system: str, quotable: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class Policy:
-    """Applies rules to a stream, holding back what a rule might still have to change: an open tag, a half key.
+    """Puts a stream through all rules, holding back what one of them might still have to change: half a tag or key.
 
-    What is held back never exceeds `_LIMIT` characters, so a stray "<" delays little.
+    What is held back is bounded, so a stray "<" delays little. That no markup is left is `markup.Guard`'s business,
+    which sees the text last, when nothing can come together any more.
     """
 
-    rules: Sequence[Rule]
     warnings: list[str]
     leak: PromptLeak | None = None
+    _stripper: Stripper = field(init=False)
     _held: str = ""
 
     _LIMIT = 400
+    _KEY_LIMIT = 8192
+
+    def __post_init__(self) -> None:
+        self._stripper = Stripper(self.warnings)
 
     def feed(self, text: str) -> str:
         """Return the words that may be shown."""
-        self._held += text
+        self._held += self._stripper.feed(self._apply(text, control_characters))
         cut = self._safe_end()
         ready, self._held = self._held[:cut], self._held[cut:]
-        return self._apply(ready)
+        return self._apply(ready, delimiters, secrets, *((self.leak,) if self.leak else ()))
 
     def finish(self) -> str:
         """Return the rest."""
-        ready, self._held = self._held, ""
-        return self._apply(ready)
+        ready, self._held = self._held + self._stripper.finish(), ""
+        return self._apply(ready, delimiters, secrets, *((self.leak,) if self.leak else ()))
 
-    def _apply(self, text: str) -> str:
-        for rule in (*self.rules, *((self.leak,) if self.leak else ())):
+    def _apply(self, text: str, *rules: Rule) -> str:
+        for rule in rules:
             text, done = rule(text)
             if done and done not in self.warnings:
                 self.warnings.append(done)
         return text
 
     def _safe_end(self) -> int:
-        """Where the settled part ends: before the last word, an unclosed tag, image or key block."""
+        """Where the settled part ends: before the last word, a delimiter or a key block that is not over."""
         text = self._held
+        if (key := _KEY_BEGUN.search(text)) and len(text) - key.start() <= self._KEY_LIMIT:
+            return key.start()
         end = max(text.rfind(" "), text.rfind("\n"), text.rfind("\t")) + 1
-        for opener, closer in (("<!--", "-->"), ("-----BEGIN", "KEY-----"), ("<", ">"), ("![", ")")):
-            last = text.rfind(opener)
-            if last >= 0 and text.find(closer, last + len(opener)) < 0:
-                following = text[last + 1 : last + 2]
-                if opener != "<" or not following or following.isalpha() or following in "/<!":
-                    end = min(end, len(text[: last + 1].rstrip("<")) if opener == "<" else last)
+        if delimiter := _DELIMITER_BEGUN.search(text, max(0, len(text) - self._LIMIT)):
+            end = min(end, delimiter.start())
         # A cut inside something that a rule takes out as a whole would leave its halves.
-        for match in _WHOLE.finditer(text):
-            if match.start() < end < match.end():
-                end = match.start()
+        for pattern in (_DELIMITER, _SECRETS[-1]):
+            for match in pattern.finditer(text):
+                if match.start() < end < match.end():
+                    end = match.start()
         if self.leak is not None:
             end = min(end, self.leak.hold_from(text))
         return end if len(text) - end <= self._LIMIT else len(text)
+
+
+def clean(text: str) -> tuple[str, list[str]]:
+    """Return a whole text after all rules, and what they did; doing it again changes nothing."""
+    warnings: list[str] = []
+    policy = Policy(warnings)
+    return guarded(policy.feed(text) + policy.finish(), warnings), warnings

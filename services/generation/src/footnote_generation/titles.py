@@ -71,6 +71,7 @@ async def make_title(provider: ModelProvider, message: str, model: str, patience
     except FootnoteError:
         # A title is not worth an error to anybody.
         return fallback
-    title = policy.raw_html(policy.control_characters("".join(words))[0])[0]
-    title = " ".join(title.split()).strip(" .\"'«»“”*#")
+    title = " ".join(policy.clean("".join(words))[0].split()).strip(" .\"'«»“”*#")
+    # On one line and without its quotes it may read differently.
+    title = policy.clean(title)[0].strip()
     return title if 0 < len(title) <= LONGEST else fallback

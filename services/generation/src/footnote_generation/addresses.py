@@ -1,0 +1,59 @@
+"""Addresses in links: which kinds an answer may hold, however they are written."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from urllib.parse import unquote
+
+ALLOWED = frozenset({"http", "https", "mailto"})
+LONGEST = 512
+"""Characters in which an address must show what kind it is."""
+
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*+):(.?)")
+_GAP = re.compile(r"[ \t\n>]{0,200}")
+_BARE = re.compile(r"[^\s]{0,512}")
+_ANGLED = re.compile(r"<[^>\n]{0,512}")
+_MAIL = re.compile(r"[A-Za-z0-9._+-]{1,64}+@[A-Za-z0-9.-]{1,255}+")
+_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+
+
+def is_forbidden(address: str, definition: bool = False) -> bool:
+    """Whether an address is of a kind that an answer may not hold, after undoing escapes, entities and white space.
+
+    In a definition a bare "word:" is none: "[1]: Total: 5" is a sentence.
+    """
+    plain = address
+    for _ in range(3):
+        plain = html.unescape(_ESCAPED.sub(r"\1", plain))
+    for text in (plain, unquote(plain)):
+        shown = "".join(char for char in text if unicodedata.category(char) not in _INVISIBLE)
+        scheme = _SCHEME.match(shown.lstrip("<"))
+        if scheme and scheme[1].lower() not in ALLOWED and (scheme[2] or not definition):
+            return True
+    return False
+
+
+def read(text: str, start: int, final: bool, definition: bool = False) -> bool | None:
+    """Say whether the address that begins at or after `start` is forbidden; None while more text is needed."""
+    gap = _GAP.match(text, start)
+    begin = gap.end() if gap else start
+    if begin - start >= 200:
+        return True
+    angled = text[begin : begin + 1] == "<"
+    found = (_ANGLED if angled else _BARE).match(text, begin)
+    address = found.group() if found else ""
+    ended = len(address) >= LONGEST or begin + len(address) < len(text)
+    if not ended and not final:
+        return None
+    if is_forbidden(address, definition):
+        return True
+    return len(address) >= LONGEST and ":" not in address
+
+
+def is_autolink(inner: str) -> bool:
+    """Whether what stands between angle brackets is an address that may be followed."""
+    kind, colon, rest = inner.partition(":")
+    return bool((colon and rest and kind.lower() in ALLOWED) or _MAIL.fullmatch(inner))
