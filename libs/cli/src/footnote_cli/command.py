@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import inspect
-import json
 import os
 import signal
 import sys
@@ -12,10 +11,11 @@ from contextlib import suppress
 from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 
 import typer
+from footnote_kit.printable import printable_line
 
 from footnote_cli.addresses import ADDRESS_VARIABLE, edge_address
 from footnote_cli.api_key import key_of_file, warn_of_visible_key
-from footnote_cli.console import make_console
+from footnote_cli.console import make_console, print_json
 from footnote_cli.errors import EXIT_INTERRUPTED, CommandError
 from footnote_cli.session import Connection, Session, open_session
 
@@ -171,7 +171,7 @@ async def _interruptible(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
 def fail(error: CommandError, *, as_json: bool = False) -> NoReturn:
     """Print an error on stderr and leave with its exit code."""
     if as_json:
-        sys.stderr.write(json.dumps(error.as_dict(), ensure_ascii=False) + "\n")
+        print_json(error.as_dict(), line=True, stderr=True)
     else:
-        make_console(stderr=True).print(str(error), style="red", soft_wrap=True)
+        make_console(stderr=True).print(printable_line(str(error)), style="red", soft_wrap=True)
     raise typer.Exit(error.exit_code)

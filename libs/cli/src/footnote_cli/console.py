@@ -1,24 +1,54 @@
-"""Where output goes: results on stdout, progress and errors on stderr, no colours or bars when nobody is looking."""
+"""Where output goes: results on stdout, progress and errors on stderr, no colours or bars when nobody is looking.
+
+Everything that a command prints goes through here, and nothing that came from elsewhere (documents, servers, names of
+files) can act on the screen: it is shown, without what a terminal would obey.
+"""
 
 import json
 import os
 import sys
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterable, Mapping
+from types import TracebackType
 from typing import Any
 
+import typer
+from footnote_kit.printable import escaped, printable, printable_line
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 # What is piped into a file or another program is never cut or wrapped to fit a screen that isn't there.
 _PIPE_WIDTH = 200
 
 
-def make_console(*, stderr: bool = False) -> Console:
+class SafeConsole(Console):
+    """A console on which only rich itself can move the cursor or set colours, never the text that is printed."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; strings are made printable whole, before rich takes single characters out of them."""
+        super().print(*(printable(item) if isinstance(item, str) else item for item in objects), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render, with the text of every segment made printable; control segments are rich's own."""
+        for segment in super().render(renderable, options):
+            text = segment.text if segment.control else printable(segment.text)
+            yield segment if text == segment.text else segment._replace(text=text)
+
+
+def make_console(*, stderr: bool = False, pipe_width: int = _PIPE_WIDTH) -> SafeConsole:
     """Return a console for stdout or stderr, as wide as the terminal, or wide and plain in a pipe."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
-    return Console(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
+    width = None if stream.isatty() or "COLUMNS" in os.environ else pipe_width
+    return SafeConsole(stderr=stderr, width=width, highlight=False, emoji=False, markup=False)
+
+
+def say(text: str, *, stderr: bool = False) -> None:
+    """Print a text as it is but for what a terminal would obey; neither wrapped nor coloured."""
+    stream = sys.stderr if stderr else sys.stdout
+    stream.write(printable(text) + "\n")
+    stream.flush()
 
 
 def as_dict(message: Message) -> dict[str, Any]:
@@ -27,8 +57,29 @@ def as_dict(message: Message) -> dict[str, Any]:
     return result
 
 
-def print_json(value: Message | Mapping[str, Any]) -> None:
-    """Print one JSON document on stdout."""
+def print_json(value: Message | Mapping[str, Any], *, line: bool = False, stderr: bool = False) -> None:
+    """Print one JSON document, on one line if asked to; what a terminal would obey is escaped in it."""
     data = as_dict(value) if isinstance(value, Message) else value
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
-    sys.stdout.flush()
+    stream = sys.stderr if stderr else sys.stdout
+    stream.write(escaped(json.dumps(data, ensure_ascii=False, indent=None if line else 2)) + "\n")
+    stream.flush()
+
+
+def write_bytes(data: bytes) -> None:
+    """Write a document's own bytes to a standard output that is no terminal."""
+    sys.stdout.buffer.write(data)
+
+
+def is_screen() -> bool:
+    """Whether the standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def ask_yes(question: str) -> bool:
+    """Ask on the terminal and return whether the answer was yes."""
+    return typer.confirm(printable_line(question))
+
+
+def print_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print the traceback of an error that nobody expected, in place of Python's own way."""
+    say("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), stderr=True)

@@ -12,9 +12,11 @@ from typing import Annotated, Any
 import typer
 from footnote.types.v1.collection_pb2 import Collection, FusionMethod, RetrievalSettings, SearchStrategy
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
+from rich.text import Text
 
+from footnote_cli.console import make_console
 from footnote_cli.evaluation.dataset import Dataset, DatasetError, load
 from footnote_cli.evaluation.deployment import Bench, Ranking, open_bench
 from footnote_cli.evaluation.measures import MEASURES, Difference, compare, mean, score_query
@@ -47,9 +49,7 @@ def retrieval(
     baseline: Annotated[Path | None, typer.Option(help="Compare with the JSON of an earlier run.")] = None,
 ) -> None:
     """Ingest data sets through the real services, ask every question, and report nDCG@10, recall and MRR."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=150)  # a log has no width of its own
+    console = make_console(pipe_width=150)
     names = strategy or (list(_BAR) if bar else ["auto"])
     unknown = [name for name in names if name not in _STRATEGIES]
     if unknown:
@@ -90,7 +90,7 @@ async def _measure(
                     wanted = RetrievalSettings()
                     wanted.CopyFrom(settings)
                     wanted.strategy = _STRATEGIES[strategy]
-                    with console.status(f"{dataset.name}: {len(dataset.queries)} questions, {name}, {strategy}"):
+                    with console.status(Text(f"{dataset.name}: {len(dataset.queries)} questions, {name}, {strategy}")):
                         ranking = await bench.rank(dataset, collection_id, wanted)
                     results.append(_record(dataset, name, strategy, ranking, took))
     return results
@@ -102,10 +102,15 @@ async def _load(console: Console, bench: Bench, dataset: Dataset, provider: str)
     collection.settings.embedding.provider = kind
     collection.settings.embedding.model = model
     began = time.perf_counter()
-    with Progress(console=console, transient=True) as progress:
+    with Progress(*_columns(), console=console, transient=True) as progress:
         bar = progress.add_task(f"{dataset.name} → {provider}", total=len(dataset.documents))
         collection_id = await bench.load(dataset, collection, lambda: progress.advance(bar))
     return collection_id, time.perf_counter() - began
+
+
+def _columns() -> tuple[TextColumn, BarColumn, TaskProgressColumn]:
+    # The name of a data set is no markup.
+    return TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn()
 
 
 def _record(dataset: Dataset, provider: str, strategy: str, ranking: Ranking, ingest_seconds: float) -> dict[str, Any]:

@@ -1,13 +1,11 @@
 """Follows documents that the server is working on, and says so as they change."""
 
-import json
-import sys
-
 from footnote.edge.v1.edge_service_pb2 import WatchDocumentRequest, WatchDocumentsRequest
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Document, Progress
+from footnote_kit.printable import printable_line
 
-from footnote_cli.console import as_dict
+from footnote_cli.console import as_dict, print_json
 from footnote_cli.render.progress import step
 from footnote_cli.render.tables import STATE_STYLES, enum_word
 from footnote_cli.render.text import plural
@@ -36,10 +34,7 @@ async def follow_collection(session: Session, collection: str, until_idle: bool)
 
 def _print(session: Session, document: Document, progress: Progress) -> None:
     if session.as_json:
-        sys.stdout.write(
-            json.dumps({"document": as_dict(document), "progress": as_dict(progress)}, ensure_ascii=False) + "\n"
-        )
-        sys.stdout.flush()
+        print_json({"document": as_dict(document), "progress": as_dict(progress)}, line=True)
         return
     word = enum_word(document_pb2.DocumentState, document.state, "DOCUMENT_STATE_")
     if document.state == document_pb2.DOCUMENT_STATE_ERROR:
@@ -48,4 +43,6 @@ def _print(session: Session, document: Document, progress: Progress) -> None:
         doing = plural(document.chunks_stored, "chunk")
     else:
         doing = step(document, progress)
-    session.out.print(f"{document.filename}  {word}  {doing}", style=STATE_STYLES.get(word, ""), soft_wrap=True)
+    session.out.print(
+        printable_line(f"{document.filename}  {word}  {doing}"), style=STATE_STYLES.get(word, ""), soft_wrap=True
+    )

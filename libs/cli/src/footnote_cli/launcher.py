@@ -4,16 +4,15 @@ import asyncio
 import gc
 import os
 import signal
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import typer
 from footnote_kit import process
 from footnote_kit.settings import KitSettings
 from pydantic import ValidationError
 
+from footnote_cli.console import is_screen, say
 from footnote_cli.folder import FolderInUse, locked
 from footnote_cli.supervise import StartError, Supervisor, wrong_settings
 from footnote_cli.targets import STATEFUL, Target, UnknownTarget, parse
@@ -57,10 +56,10 @@ def serve(
             asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
     except ValidationError as error:
         for problem in wrong_settings(error, "FOOTNOTE_"):
-            typer.echo(problem, err=True)
+            say(problem, stderr=True)
         return 1
     except (UnknownTarget, FolderInUse, StartError, OSError) as error:
-        typer.echo(str(error), err=True)
+        say(str(error), stderr=True)
         return 1
     return 0
 
@@ -116,9 +115,9 @@ async def _start(supervisor: Supervisor, wait_ready: bool) -> None:
     gc.freeze()
     supervisor.publish()
     for name, reason in late.items():
-        typer.echo(f"{name} is not ready yet: {reason}", err=True)
+        say(f"{name} is not ready yet: {reason}", stderr=True)
     word = "ready" if wait_ready and not late else "listening"
-    typer.echo(_announcement(word, supervisor.addresses, supervisor.runtime.data_dir, sys.stdout.isatty()))
+    say(_announcement(word, supervisor.addresses, supervisor.runtime.data_dir, is_screen()))
 
 
 def _announcement(word: str, addresses: Mapping[str, str], folder: Path, for_people: bool) -> str:

@@ -1,12 +1,15 @@
 """The command `footnote`: its commands put together."""
 
 import sys
+from contextlib import suppress
 from importlib import import_module, metadata
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
+from footnote_cli.command import fail
 from footnote_cli.commands import (
     ask,
     collections,
@@ -20,6 +23,8 @@ from footnote_cli.commands import (
     status,
     trust,
 )
+from footnote_cli.console import print_crash, say
+from footnote_cli.errors import EXIT_FAILED, EXIT_USAGE, CommandError
 
 _ON_DEMAND = {"eval": "footnote_cli.eval"}
 
@@ -67,7 +72,7 @@ app.command("stage-token")(trust.stage_token)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"footnote {metadata.version('footnote')}")
+        say(f"footnote {metadata.version('footnote')}")
         raise typer.Exit
 
 
@@ -86,7 +91,28 @@ def run() -> None:
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character gets a question mark rather than a traceback.
             stream.reconfigure(errors="replace")
-    app()
+    sys.excepthook = print_crash
+    try:
+        code = app(standalone_mode=False)
+    except typer.Abort:
+        say("Aborted.", stderr=True)
+        code = EXIT_FAILED
+    except TyperException as error:
+        code = _called_wrongly(error)
+    sys.exit(code)
+
+
+def _called_wrongly(error: TyperException) -> int:
+    """Say what was wrong with the call. Typer would repeat what was typed, or what a pattern matched, as it is."""
+    message = error.format_message()
+    context = getattr(error, "ctx", None)
+    hint = f"See: {context.command_path} --help" if context is not None else ""
+    code: int = getattr(error, "exit_code", EXIT_USAGE)
+    with suppress(typer.Exit):
+        if not message:
+            return code  # the help was shown
+        fail(CommandError(message, hint, exit_code=code), as_json="--json" in sys.argv)
+    return code
 
 
 if __name__ == "__main__":

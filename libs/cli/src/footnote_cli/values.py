@@ -11,6 +11,7 @@ import typer
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
 
+from footnote_cli.console import ask_yes
 from footnote_cli.errors import usage_error
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -57,5 +58,5 @@ async def confirm(question: str, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise usage_error("This would have to be confirmed, and there is nobody to ask.", "Add --yes.")
-    if not await asyncio.to_thread(typer.confirm, question):
+    if not await asyncio.to_thread(ask_yes, question):
         raise typer.Exit(1)

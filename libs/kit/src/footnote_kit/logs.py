@@ -1,14 +1,17 @@
 """Structured logs: JSON lines on stderr, or short lines on a terminal, with the ids that tie them to a call."""
 
+import io
 import logging
 import sys
+import textwrap
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 from opentelemetry import trace
 
 from footnote_kit.context import current_scope, current_service, request_id
+from footnote_kit.printable import printable, printable_line
 from footnote_kit.settings import KitSettings
 
 
@@ -48,10 +51,32 @@ def _shorten(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mut
     return {key: value for key, value in event.items() if value is not None and key != "source"}
 
 
+def _readable(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Leave nothing in an event that would act on the screen; JSON escapes such things itself."""
+    return {printable_line(key): _shown(value) for key, value in event.items()}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable_line(value)
+    # The renderer shows other things by their repr, and an exception that was handed over by its traceback.
+    return (
+        value if isinstance(value, BaseException | tuple | bool | int | float | None) else printable_line(repr(value))
+    )
+
+
+def _traceback(out: TextIO, error: Any) -> None:
+    """Write a traceback whose message acts on no screen and poses as no other line."""
+    text = io.StringIO()
+    structlog.dev.plain_traceback(text, error)
+    out.write(textwrap.indent(printable(text.getvalue()), "    "))
+
+
 def _human() -> list[Any]:
     return [
         _shorten,
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback),
+        _readable,
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_traceback),
     ]
 
 

@@ -13,7 +13,6 @@ from footnote.edge.v1.edge_service_pb2 import (
 from footnote.types.v1 import answer_pb2
 from rich.console import Console
 from rich.status import Status
-from rich.text import Text
 
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
@@ -171,7 +170,7 @@ class AnswerScreen:
             self._wrapper.finish()
 
     def _write(self, text: str) -> None:
-        self._console.print(Text(text), end="", soft_wrap=True)
+        self._console.print(text, end="", soft_wrap=True)
 
     def _stop_status(self) -> None:
         if self._status is not None:

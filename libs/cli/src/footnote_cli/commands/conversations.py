@@ -10,6 +10,7 @@ from footnote.edge.v1.edge_service_pb2 import (
     ListMessagesRequest,
 )
 from footnote.types.v1 import answer_pb2
+from footnote_kit.printable import printable_line
 
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
@@ -50,7 +51,7 @@ async def show(session: Session, conversation_id: IdArgument) -> None:
         return
     out = session.out
     width = out.width if out.is_terminal else 0
-    out.print(conversation.title or "(no title yet)", style="bold")
+    out.print(printable_line(conversation.title) or "(no title yet)", style="bold")
     for message in messages:
         out.print()
         if message.role == answer_pb2.MESSAGE_ROLE_USER:

@@ -1,7 +1,6 @@
 """`footnote documents`: list, get, delete, download, replace, reindex, watch."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
@@ -21,9 +20,10 @@ from footnote.edge.v1.edge_service_pb2 import (
 )
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Document
+from footnote_kit.printable import printable_line
 
 from footnote_cli.command import connected
-from footnote_cli.console import as_dict, print_json
+from footnote_cli.console import as_dict, is_screen, print_json, write_bytes
 from footnote_cli.errors import usage_error
 from footnote_cli.following import follow_collection, follow_document
 from footnote_cli.listing import collection_names, list_documents
@@ -116,8 +116,10 @@ async def download(
     request = DownloadDocumentRequest(document_id=document_id)
     parts = session.stream(session.stub.DownloadDocument, request, timeout=_TRANSFER_TIMEOUT)
     if output == "-":
+        if is_screen() and not force:
+            raise usage_error("A document's bytes would act on the terminal.", "Pipe them on, or give --output FILE.")
         async for part in parts:
-            sys.stdout.buffer.write(part.data)
+            write_bytes(part.data)
         return
     file = Download(Path(output), force=force)
     try:
@@ -129,7 +131,7 @@ async def download(
     if session.as_json:
         print_json({"document_id": document_id, "path": str(file.target), "size_bytes": file.size})
     else:
-        session.out.print(f"Wrote {file.target} ({size(file.size)}).")
+        session.out.print(printable_line(f"Wrote {file.target} ({size(file.size)})."), soft_wrap=True)
 
 
 @app.command()

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from footnote.edge.v1.edge_service_pb2 import AskCompleted
 from footnote.types.v1 import answer_pb2
 from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
-from rich.console import Console
+from footnote_kit.printable import printable_line
 from rich.text import Text
 
+from footnote_cli.console import make_console
 from footnote_cli.render.text import elapsed, one_line, plural, seconds
 
-_PLAIN = Console()
+_PLAIN = make_console()
 
 SUPPORT_WORDS = {
     answer_pb2.SUPPORT_SUPPORTED: ("supported", "green"),
@@ -31,7 +32,7 @@ def footnotes(citations: Sequence[Citation], width: int) -> list[Text]:
     seen: set[tuple[int, str, str]] = set()
     lines: list[Text] = []
     for citation in citations:
-        label = citation.label or citation.filename
+        label = printable_line(citation.label or citation.filename)
         key = (citation.number, label, citation.quote)
         if key in seen:
             continue
@@ -65,9 +66,9 @@ def doubts(answer: Answer) -> Iterator[Text]:
         word, style = SUPPORT_WORDS[claim.support]
         sentence = one_line(answer.text[claim.span.start : claim.span.end], 100)
         why = f": {claim.reason}" if claim.reason else ""
-        yield Text(f"! {word}: “{sentence}”{why}", style=style)
+        yield Text(printable_line(f"! {word}: “{sentence}”{why}"), style=style)
     for warning in answer.warnings:
-        yield Text(f"! {warning}", style="yellow")
+        yield Text(printable_line(f"! {warning}"), style="yellow")
 
 
 def notices(degradations: Sequence[Degradation]) -> Iterator[Text]:
@@ -76,7 +77,7 @@ def notices(degradations: Sequence[Degradation]) -> Iterator[Text]:
         where = stage_name(degradation.stage)
         cause = ", ".join(part for part in (where, degradation.reason, degradation.detail) if part)
         effect = degradation.effect or "Something did not work as configured."
-        yield Text(f"! {effect}" + (f" ({cause})" if cause else ""), style="yellow")
+        yield Text(printable_line(f"! {effect}" + (f" ({cause})" if cause else "")), style="yellow")
 
 
 def summary(completed: AskCompleted, waited: float) -> list[Text]:
@@ -96,4 +97,4 @@ def summary(completed: AskCompleted, waited: float) -> list[Text]:
         parts.append(plural(tokens, "token"))
     handles = {"trace": completed.trace_id, "conversation": completed.conversation_id, "message": completed.message_id}
     further = " · ".join(f"{name} {value}" for name, value in handles.items() if value)
-    return [Text(line, style="dim") for line in (" · ".join(parts), further) if line]
+    return [Text(printable_line(line), style="dim") for line in (" · ".join(parts), further) if line]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from footnote_kit.printable import printable
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -32,7 +33,8 @@ class FittedTable:
 
     def add_row(self, *cells: Cell) -> None:
         """Add a row, a cell for each column."""
-        self._rows.append(dict(zip(self._columns, cells, strict=True)))
+        shown = (printable(cell) if isinstance(cell, str) else cell for cell in cells)
+        self._rows.append(dict(zip(self._columns, shown, strict=True)))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown = [name for name in self._columns if name not in self._optional or any(row[name] for row in self._rows)]

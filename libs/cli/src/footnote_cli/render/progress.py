@@ -5,6 +5,7 @@ from pathlib import Path
 
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Document, Progress
+from footnote_kit.printable import printable_line
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -47,9 +48,9 @@ def step(document: Document, progress: Progress) -> str:
 
 def outcome_line(outcome: Outcome, name: str) -> Text:
     """Return one line on a finished file."""
-    document = outcome.document
+    document, name = outcome.document, printable_line(name)
     if outcome.failed:
-        return Text.assemble(("✗ ", "red"), name, (f"  {sentence(outcome.error)}", "red"))
+        return Text.assemble(("✗ ", "red"), name, (f"  {printable_line(sentence(outcome.error))}", "red"))
     if document is None or document.state != document_pb2.DOCUMENT_STATE_INDEXED:
         return Text.assemble(("· ", "yellow"), name, "  accepted")
     parts = [plural(document.chunks_stored, "chunk")]
@@ -57,7 +58,7 @@ def outcome_line(outcome: Outcome, name: str) -> Text:
         parts.insert(0, plural(document.page_count, "page"))
     if outcome.duplicate:
         parts.append("was there already")
-    noticed = f"  {'; '.join(document.warnings)}" if document.warnings else ""
+    noticed = f"  {printable_line('; '.join(document.warnings))}" if document.warnings else ""
     return Text.assemble(("✓ ", "green"), name, (f"  {', '.join(parts)}", "dim"), (noticed, "yellow"))
 
 
@@ -88,9 +89,9 @@ class BarReport(Observer):
             console=console,
         )
         self._files = Bars(
-            TextColumn("{task.description}", table_column=None, style="cyan"),
+            TextColumn("{task.description}", style="cyan", markup=False),
             BarColumn(bar_width=20),
-            TextColumn("{task.fields[step]}", style="dim"),
+            TextColumn("{task.fields[step]}", style="dim", markup=False),
             console=console,
         )
         self._name_width = name_width
@@ -131,7 +132,7 @@ class BarReport(Observer):
         if task is None:
             if len(self._tasks) >= _MOST_BARS:
                 return
-            name = self._name(path)
+            name = printable_line(self._name(path))
             shown = shorten(name, self._name_width).ljust(self._name_width)
             task = self._tasks[path] = self._files.add_task(shown, total=_WHOLE, step=words)
-        self._files.update(task, completed=completed, step=words)
+        self._files.update(task, completed=completed, step=printable_line(words))

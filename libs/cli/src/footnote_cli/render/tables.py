@@ -9,6 +9,7 @@ from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.collection_pb2 import Collection, Grant
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.provider_pb2 import Provider
+from footnote_kit.printable import printable, printable_line
 from footnote_text.locators import label
 from rich.table import Table
 from rich.text import Text
@@ -47,9 +48,9 @@ def documents(items: Iterable[Document], names: Mapping[str, str]) -> FittedTabl
         whole=("Uploaded", "Id"),
     )
     for item in items:
-        name = Text(item.filename)
+        name = Text(printable_line(item.filename))
         if item.failure.message:
-            name.append(f"\n{item.failure.message}", style="red")
+            name.append(f"\n{printable_line(item.failure.message)}", style="red")
         result.add_row(
             name,
             names.get(item.collection_id, item.collection_id),
@@ -66,7 +67,9 @@ def failures(items: Iterable[tuple[str, str, str]]) -> FittedTable:
     """Return what failed: file, why, and what to do about it."""
     result = FittedTable("File", "Why", "What to do")
     for filename, why, hint in items:
-        result.add_row(Text(filename, style="bold"), Text(why, style="red"), hint)
+        result.add_row(
+            Text(printable_line(filename), style="bold"), Text(printable_line(why), style="red"), printable_line(hint)
+        )
     return result
 
 
@@ -86,7 +89,7 @@ def collections(items: Iterable[Collection]) -> FittedTable:
     for item in items:
         embedding = item.settings.embedding
         result.add_row(
-            Text(item.name, style="bold"),
+            Text(printable_line(item.name), style="bold"),
             str(item.document_count),
             str(item.chunk_count),
             "/".join(part for part in (embedding.provider, embedding.model) if part),
@@ -123,7 +126,7 @@ def conversations(items: Iterable[Conversation]) -> FittedTable:
         whole=("Last used", "Id"),
     )
     for item in items:
-        result.add_row(Text(item.title), str(item.message_count), moment(item.update_time), item.id)
+        result.add_row(Text(printable_line(item.title)), str(item.message_count), moment(item.update_time), item.id)
     return result
 
 
@@ -132,7 +135,7 @@ def search_results(items: Sequence[ScoredChunk]) -> FittedTable:
     result = FittedTable("#", "Score", "Where", "Passage", right=("#", "Score"))
     for number, item in enumerate(items, start=1):
         passage = one_line(item.chunk.text, 240)
-        result.add_row(str(number), f"{item.score:.3f}", Text(place(item.chunk), style="bold"), passage)
+        result.add_row(str(number), f"{item.score:.3f}", Text(printable_line(place(item.chunk)), style="bold"), passage)
     return result
 
 
@@ -151,7 +154,16 @@ def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
         optional=("Where", "Rank", "Raw"),  # the numbers are those of the results
     )
     for number, item in enumerate(items, start=1):
-        result.add_row(str(number), Text(place(item.chunk), style="bold"), "final", "", f"{item.score:.3f}", "", "", "")
+        result.add_row(
+            str(number),
+            Text(printable_line(place(item.chunk)), style="bold"),
+            "final",
+            "",
+            f"{item.score:.3f}",
+            "",
+            "",
+            "",
+        )
         for channel in item.channels:
             name = enum_word(chunk_pb2.Channel, channel.channel, "CHANNEL_")
             added = _signed(channel.score * channel.weight)
@@ -216,5 +228,5 @@ def fields(values: Mapping[str, str]) -> Table:
     result.add_column(style="dim")
     result.add_column(overflow="fold")
     for name, value in values.items():
-        result.add_row(name, value)
+        result.add_row(Text(printable_line(name)), Text(printable(value)))
     return result

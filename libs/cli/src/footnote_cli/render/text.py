@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from footnote_kit.printable import printable
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -63,7 +64,7 @@ def moment(stamp: Timestamp) -> str:
 
 def one_line(text: str, limit: int = 200) -> str:
     """Return a text on one line, cut at a word near `limit` characters with an ellipsis."""
-    flat = " ".join(text.split())
+    flat = " ".join(printable(text).split())
     if len(flat) <= limit:
         return flat
     cut = flat[: limit - 1]

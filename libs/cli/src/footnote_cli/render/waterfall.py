@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
+from footnote_kit.printable import printable_line
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -98,11 +99,12 @@ def _tree(spans: Sequence[TraceSpan]) -> list[_Node]:
 
 def _lines(node: _Node, lead: str, branch: str, last: bool) -> Iterator[Row]:
     span = node.span
-    name = short_name(span.name)
+    name = printable_line(short_name(span.name))
     # A call is two spans of one name, the caller's and below it the callee's: the arrow tells them apart.
     called = any(child.span.service != span.service and short_name(child.span.name) == name for child in node.children)
     label = lead + branch + ("→ " if called else "") + name
-    yield Row(short_service(span.service), label, node.start, node.end - node.start, span.error)
+    service, error = printable_line(short_service(span.service)), printable_line(span.error)
+    yield Row(service, label, node.start, node.end - node.start, error)
     inner = lead if not branch else lead + ("  " if last else "│ ")
     alike = Counter(child.kind for child in node.children)
     shown: Counter[tuple[str, str]] = Counter()
@@ -123,7 +125,7 @@ def _lines(node: _Node, lead: str, branch: str, last: bool) -> Iterator[Row]:
 
 
 def _folded(nodes: Sequence[_Node]) -> Row:
-    service, name = nodes[0].kind
+    service, name = map(printable_line, nodes[0].kind)
     start = min(node.start for node in nodes)
     end = max(node.end for node in nodes)
     errors = sum(1 for node in nodes if node.span.error)
