@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage
 
+from footnote_augmentation.neutralise import neutralise
+
 MAX_MESSAGES = 8
 MAX_CHARACTERS = 4000
 
@@ -24,11 +26,13 @@ def window(
     kept: list[ChatMessage] = []
     left = characters
     for item in reversed(spoken[-messages:] if messages > 0 else []):
-        if len(item.text) > left:
+        # What was said may repeat what documents say: their forgeries count for nothing here either.
+        text = neutralise(item.text, markers=False).text
+        if len(text) > left:
             if not kept and left > 1:
-                kept.append(ChatMessage(role=item.role, text=item.text[: left - 1] + "…"))
+                kept.append(ChatMessage(role=item.role, text=text[: left - 1] + "…"))
             break
-        kept.append(ChatMessage(role=item.role, text=item.text))
-        left -= len(item.text)
+        kept.append(ChatMessage(role=item.role, text=text))
+        left -= len(text)
     kept.reverse()
     return kept

@@ -8,24 +8,29 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from footnote.types.v1.locator_pb2 import Anchor
 
+from footnote_augmentation.lookalikes import read
+
 _JOINERS = frozenset("\u200c\u200d")  # needed between letters of Arabic and Indic scripts and inside emoji
 _ROLE = re.compile(
-    r"(?im)^(?P<head>[ \t>#*\-]*(?:system|assistant|user|human|developer|tool|ai|syst[eè]me|utilisateur|d[ée]veloppeur|"
-    r"new instructions?|nouvelles? instructions?|nouvelles? consignes?)[ \t*]*)(?P<colon>[:：])"
+    r"(?im)^[ \t>#*\-]*(?:system|assistant|user|human|developer|tool|ai|systeme|utilisateur|developpeur|"
+    r"new instructions?|nouvelles? instructions?|nouvelles? consignes?)[ \t*]*(?P<colon>:)"
 )
-_CITATION = re.compile(r"(?i)\[(?=\s*(?:sources?\b|\d))[^\[\]\n]{0,120}\]")
+_CITATION = re.compile(r"(?i)\[(?=\s*(?:sources?\b|\d))[^\[\]\n]{0,120}\]|\[(?=\s*sources?\s*\d)")
+_LABEL = re.compile(r"(?i)\[(?=\s*sources?\b)[^\[\]\n]{0,120}\]|\[(?=\s*sources?\s*\d)")
 _ANGLES = re.compile(
     r"<{2,}|>{2,}|<\||\|>|</?(?:s|system|user|assistant|human|sources?|context|instructions?)\b[^<>\n]{0,80}>", re.I
 )
-_INST = re.compile(r"(?i)\[(/?(?:inst|sys|system|user|assistant)\b[^\[\]\n]{0,40})\]")
+_INST = re.compile(r"(?i)\[\s{0,8}/?(?:inst|sys|system|user|assistant)\b[^\[\]\n]{0,40}\]")
 _FENCE_ROLE = re.compile(r"(?im)^(?P<hashes>#{2,})(?=[ \t]*(?:system|instruction|assistant|user|human|response)\b)")
-_TO_ANGLE = str.maketrans("<>", "‹›")
-_TO_ROUND = str.maketrans("[]", "()")
+_TO_ANGLE = {"<": "‹", ">": "›"}
+_TO_ROUND = {"[": "(", "]": ")"}
+_BRACKETS = {**_TO_ANGLE, **_TO_ROUND}
+_ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +73,66 @@ def is_invisible(text: str, index: int) -> bool:
     return True
 
 
-def _sub(pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], text: str) -> str:
-    return pattern.sub(change, text) if pattern.search(text) else text
+def neutralise(text: str, markers: bool = True) -> Neutral:
+    """Source text as the model may see it. What looks like a mark of the prompt counts as one, in any script.
 
-
-def neutralise(text: str) -> Neutral:
-    """Source text as the model may see it."""
-    normal = text.replace("\r\n", " \n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    Without `markers` footnotes such as "[2]" stay, as in an earlier answer; labels of sources go all the same.
+    """
+    normal = text.replace("\r\n", " \n")
+    for mark in "\r\x85\u2028\u2029":
+        normal = normal.replace(mark, "\n")
     kept: tuple[int, ...] | None = None
     if INVISIBLE.search(normal):
         offsets = tuple(index for index in range(len(normal)) if not is_invisible(normal, index))
         if len(offsets) != len(normal):
             kept = offsets
             normal = "".join(normal[index] for index in offsets)
-    normal = _sub(_CITATION, lambda match: match.group().translate(_TO_ROUND), normal)
-    normal = _sub(_INST, lambda match: match.group().translate(_TO_ROUND), normal)
-    normal = _sub(_ANGLES, lambda match: match.group().translate(_TO_ANGLE), normal)
-    normal = _sub(_ROLE, lambda match: match["head"] + "∶", normal)
-    normal = _sub(_FENCE_ROLE, lambda match: "♯" * len(match["hashes"]), normal)
+    for _ in range(_ROUNDS):
+        changed = _disarm(normal, _CITATION if markers else _LABEL)
+        if changed == normal:
+            break
+        normal = changed
     return Neutral(normal, kept)
 
 
+def _disarm(text: str, citation: re.Pattern[str]) -> str:
+    """Put a harmless character for each one that makes a mark, as the text reads."""
+    reading = read(text)
+    plain = reading.text
+    changes: dict[int, str] = {}
+
+    def change(match: re.Match[str], table: Mapping[str, str]) -> None:
+        for index in range(match.start(), match.end()):
+            if plain[index] in table:
+                changes[reading.source(index)] = table[plain[index]]
+
+    for match in citation.finditer(plain):
+        # A number alone is a citation in these only: 〔2023〕 numbers a decree.
+        if text[reading.source(match.start())] in "[［【" or not match.group()[1:].lstrip()[:1].isdigit():
+            change(match, _TO_ROUND)
+    for match in _INST.finditer(plain):
+        change(match, _TO_ROUND)
+    for match in _ANGLES.finditer(plain):
+        change(match, _TO_ANGLE)
+    for match in _ROLE.finditer(plain):
+        changes[reading.source(match.start("colon"))] = "∶"
+    for match in _FENCE_ROLE.finditer(plain):
+        for index in range(match.start("hashes"), match.end("hashes")):
+            changes[reading.source(index)] = "♯"
+    if not changes:
+        return text
+    chars = list(text)
+    for index, char in changes.items():
+        chars[index] = char
+    return "".join(chars)
+
+
 def one_line(text: str) -> str:
-    """Return a file name or label made harmless and kept on one line."""
+    """Return a file name or label made harmless and kept on one line, without brackets of any kind that look ours."""
     flat = " ".join(neutralise(text).text.split())
-    return flat.replace("[", "(").replace("]", ")").translate(_TO_ANGLE)
+    if flat.isascii():
+        return flat.translate(_FLAT)
+    return "".join(_BRACKETS.get(read(char).text[:1], char) for char in flat)
+
+
+_FLAT = str.maketrans(_BRACKETS)

@@ -59,7 +59,8 @@ def format_messages(messages: list[MemoryMessage], max_tokens: int) -> tuple[str
     kept: list[MemoryMessage] = []
     length = 0
     for message in messages:
-        line = f"[{_ROLES.get(message.role, 'assistant')}] {message.text}"
+        # Further lines of a message are indented, so that none can pose as another speaker's.
+        line = f"[{_ROLES.get(message.role, 'assistant')}] " + "\n  ".join(message.text.splitlines())
         added = len(line) + (1 if lines else 0)
         if length + added > budget:
             break
