@@ -365,3 +365,17 @@ def test_where_it_listens_is_a_list_for_people_and_a_line_for_programs() -> None
         "  http          http://127.0.0.1:7180",
         "  data          /data",
     ]
+
+
+def test_ingest_says_which_links_it_left_out(footnote: Footnote, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("text")
+    (tmp_path / "docs" / "b.txt").symlink_to("/etc/hostname")
+    plain = footnote("ingest", "docs")
+    assert plain.exit_code == 0
+    assert "Left out 1 symbolic link: docs/b.txt. Take what they lead to with --follow-symlinks." in plain.stderr
+    result = json.loads(footnote("ingest", "docs", "--json").stdout)
+    assert result["skipped"] == [{"path": "docs/b.txt", "reason": "SYMLINK"}]
+    assert result["total"] == 1
+    assert footnote("ingest", "docs/b.txt").exit_code == 2
+    assert json.loads(footnote("ingest", "docs", "--follow-symlinks", "--json").stdout)["total"] == 2

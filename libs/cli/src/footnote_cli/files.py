@@ -1,33 +1,51 @@
-"""Finds the files a command was given: files, folders, patterns."""
+"""Finds the files a command was given: files, folders, patterns; symbolic links only where they are asked for."""
 
 import glob
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from footnote_cli.errors import usage_error
 
 
-def find_files(paths: Iterable[str]) -> list[Path]:
-    """Return the files meant by paths, folders (all in them that isn't hidden) and patterns, each once.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files, each once, and the symbolic links that were left out."""
 
-    Files are sorted within a folder. Raises CommandError with exit code 2 for a path that isn't there.
+    files: Sequence[Path]
+    links: Sequence[Path]
+
+
+def find_files(paths: Iterable[str], *, follow_symlinks: bool = False) -> Found:
+    """Return the files meant by paths, folders (all in them that isn't hidden) and patterns.
+
+    Files are sorted within a folder. A link leads out of what was named, to a key or to what another wrote, so links
+    are left out, those too that a shell's pattern named. Raises CommandError with exit code 2 for a path that isn't
+    there.
     """
     found: dict[Path, Path] = {}
+    links: dict[Path, None] = {}
     for text in paths:
-        for file in _expand(text):
-            found.setdefault(file.resolve(), file)
-    return list(found.values())
+        for file in _expand(text, follow_symlinks):
+            if file.is_symlink() and not follow_symlinks:
+                links.setdefault(file)
+            else:
+                found.setdefault(file.resolve(), file)
+    return Found(list(found.values()), list(links))
 
 
-def _expand(text: str) -> Sequence[Path]:
+def _expand(text: str, follow: bool) -> Iterable[Path]:
+    """Return files, and links where they are not to be followed."""
     path = Path(text).expanduser()
+    if path.is_symlink() and not follow:
+        return [path]
     if path.is_dir():
-        return sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
+        return _walk(path, follow)
     if path.exists():
         return [path]
     if glob.has_magic(text):
-        matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207 - the pattern may be absolute
-        files = [file for match in matches for file in (_expand(str(match)) if match.is_dir() else [match])]
+        files = list(_matches(path, follow))
         if files:
             return files
         raise usage_error(
@@ -36,5 +54,47 @@ def _expand(text: str) -> Sequence[Path]:
     raise usage_error(f"There is no file or folder {text}.", "Check the path.")
 
 
-def _hidden(relative: Path) -> bool:
-    return any(part.startswith(".") for part in relative.parts)
+def _walk(folder: Path, follow: bool) -> list[Path]:
+    """Return the files under a folder that are not hidden, and the links; a folder is entered once, links or not."""
+    result: list[Path] = []
+    entered: set[tuple[int, int]] = set()
+    for place, folders, files in os.walk(folder, followlinks=follow):
+        status = Path(place).stat()
+        if (status.st_dev, status.st_ino) in entered:
+            folders.clear()
+            continue
+        entered.add((status.st_dev, status.st_ino))
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inside = [Path(place, name) for name in files if not name.startswith(".")]
+        result += (file for file in inside if file.is_file() or (file.is_symlink() and not follow))
+        if not follow:
+            result += (link for name in folders if (link := Path(place, name)).is_symlink())
+    return sorted(result)
+
+
+def _matches(pattern: Path, follow: bool) -> Iterator[Path]:
+    """Yield what a pattern matches and the files in its folders; in place of what lies behind a link, the link."""
+    parts = pattern.parts
+    fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
+    root = Path(*parts[:fixed])
+    dotted = any(part.startswith(".") for part in parts[fixed:])
+    for match in sorted(root.glob(str(Path(*parts[fixed:])))):
+        if not dotted and any(part.startswith(".") for part in match.relative_to(root).parts):
+            continue
+        link = None if follow else _first_link(root, match)
+        if link is not None:
+            yield link
+        elif match.is_dir():
+            yield from _walk(match, follow)
+        else:
+            yield match
+
+
+def _first_link(root: Path, match: Path) -> Path | None:
+    """Return the first link on the way from a folder to what lies in it."""
+    way = root
+    for part in match.relative_to(root).parts:
+        way = way / part
+        if way.is_symlink():
+            return way
+    return None

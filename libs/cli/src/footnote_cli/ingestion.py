@@ -68,7 +68,14 @@ class Ingestor:
     """Brings files into a collection, `jobs` uploads at a time."""
 
     def __init__(
-        self, session: Session, metadata: UploadMetadata, observer: Observer, *, jobs: int, wait: bool
+        self,
+        session: Session,
+        metadata: UploadMetadata,
+        observer: Observer,
+        *,
+        jobs: int,
+        wait: bool,
+        follow: bool = False,
     ) -> None:
         self._session = session
         self._metadata = metadata
@@ -76,6 +83,7 @@ class Ingestor:
         self._uploads = asyncio.Semaphore(jobs)
         self._followed = asyncio.Semaphore(MAX_FOLLOWED + jobs)
         self._wait = wait
+        self._follow_symlinks = follow
 
     async def run(self, paths: Sequence[Path]) -> list[Outcome]:
         """Return what became of each file, in the order given."""
@@ -128,7 +136,7 @@ class Ingestor:
         yield UploadDocumentRequest(metadata=metadata)
         total = (await asyncio.to_thread(path.stat)).st_size
         sent = 0
-        async for data in read_parts(path):
+        async for data in read_parts(path, follow_symlinks=self._follow_symlinks):
             yield UploadDocumentRequest(data=data)
             sent += len(data)
             self._observer.uploading(path, sent, total)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from footnote.edge.v1.edge_service_pb2 import CreateCollectionRequest, GetCollectionRequest, UploadMetadata
 from footnote.types.v1.collection_pb2 import Collection
+from footnote_kit.printable import printable_line
 
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
@@ -23,6 +24,7 @@ from footnote_cli.session import Session
 from footnote_cli.values import parse_duration, parse_metadata
 
 _DEFAULT = "default"
+_NAMED = 3  # links named where some are left out
 
 
 @connected("footnote ingest")
@@ -49,9 +51,15 @@ async def ingest(
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, max=32, help="Uploads at a time.")] = 4,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is searchable.")] = True,
+    follow_symlinks: Annotated[
+        bool, typer.Option("--follow-symlinks", help="Take what symbolic links lead to as well.")
+    ] = False,
 ) -> None:
     """Upload documents and wait until each is searchable. Exit code 1 if any failed."""
-    files = find_files(paths)
+    found = await asyncio.to_thread(find_files, paths, follow_symlinks=follow_symlinks)
+    files = found.files
+    if not files and found.links:
+        raise usage_error(_left_out(found.links), "Take what they lead to with --follow-symlinks.")
     if not files:
         raise usage_error("There are no files there.", "Give files, or a folder with files that are not hidden.")
     metadata = UploadMetadata(
@@ -67,11 +75,14 @@ async def ingest(
     if await _ensure_collection(session, collection, create) and not session.as_json:
         session.err.print(f"Created collection '{collection}'.")
     name = _shortest_names(files)
-    outcomes = await _run(session, files, metadata, name, jobs, wait)
+    outcomes = await _run(session, files, metadata, name, jobs, wait, follow_symlinks)
     took = time.perf_counter() - began
     if session.as_json:
-        print_json(_as_json(outcomes, took))
+        print_json(_as_json(outcomes, found.links, took))
     else:
+        if found.links:
+            hint = "Take what they lead to with --follow-symlinks."
+            session.err.print(f"{_left_out(found.links)} {hint}", style="yellow", soft_wrap=True)
         _summarise(session, outcomes, took, name)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(EXIT_FAILED)
@@ -107,10 +118,11 @@ async def _run(
     name: Callable[[Path], str],
     jobs: int,
     wait: bool,
+    follow: bool,
 ) -> list[Outcome]:
     async def bring(observer: Observer) -> list[Outcome]:
         try:
-            return await Ingestor(session, metadata, observer, jobs=jobs, wait=wait).run(files)
+            return await Ingestor(session, metadata, observer, jobs=jobs, wait=wait, follow=follow).run(files)
         except asyncio.CancelledError:
             session.err.print("What was uploaded goes on being indexed; see: footnote documents list")
             raise
@@ -149,7 +161,13 @@ def _summarise(session: Session, outcomes: Sequence[Outcome], took: float, name:
     session.out.print(", ".join(parts) + ".", style="red" if failed else "green")
 
 
-def _as_json(outcomes: Sequence[Outcome], took: float) -> dict[str, object]:
+def _left_out(links: Sequence[Path]) -> str:
+    """Return how many symbolic links were left out, and where the first few are."""
+    named = ", ".join(map(str, links[:_NAMED])) + (", …" if len(links) > _NAMED else "")
+    return printable_line(f"Left out {plural(len(links), 'symbolic link')}: {named}.")
+
+
+def _as_json(outcomes: Sequence[Outcome], links: Sequence[Path], took: float) -> dict[str, object]:
     documents = []
     for outcome in outcomes:
         entry: dict[str, object] = {"path": str(outcome.path), "failed": outcome.failed, "duplicate": outcome.duplicate}
@@ -159,4 +177,11 @@ def _as_json(outcomes: Sequence[Outcome], took: float) -> dict[str, object]:
             entry["error"] = {"reason": outcome.reason, "message": outcome.error, "hint": outcome.hint}
         documents.append(entry)
     failed = sum(outcome.failed for outcome in outcomes)
-    return {"documents": documents, "total": len(outcomes), "failed": failed, "seconds": round(took, 3)}
+    skipped = [{"path": str(link), "reason": "SYMLINK"} for link in links]
+    return {
+        "documents": documents,
+        "total": len(outcomes),
+        "failed": failed,
+        "skipped": skipped,
+        "seconds": round(took, 3),
+    }
