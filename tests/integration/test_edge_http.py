@@ -215,6 +215,7 @@ async def test_the_wrapper_takes_documents_with_embeddings(http: httpx.AsyncClie
     for body in ({"documents": []}, {}, {"documents": "x"}):
         refused = await http.post("/collections/kb/documents", json=body)
         assert (refused.status_code, refused.json()["detail"]) == (400, "Documents array is required")
+    assert (await http.post("/collections", json={"name": "kb"})).status_code == 201
     documents = [{"id": "a", "text": "x", "embedding": [1, 2]}, {"text": "y", "embedding": "no"}, {"text": "z"}]
     added = await http.post("/collections/kb/documents", json={"documents": documents})
     assert added.json()["count"] == 3

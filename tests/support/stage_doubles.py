@@ -352,7 +352,8 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
     async def QueryChunks(self, request: Any, context: Any) -> ret.QueryChunksResponse:
         await self.world.enter("QueryChunks", request)
         every = [chunk for chunks in self.world.chunks.values() for chunk in chunks]
-        chunks = [chunk for chunk in every if self._sees(request.scope, chunk)]
+        hidden = [one.id for one in self.world.collections.values() if not may_read(request.scope, one)]
+        chunks = [chunk for chunk in every if chunk.collection_id not in hidden]
         return ret.QueryChunksResponse(chunks=chunks, count=len(chunks), total=len(chunks))
 
     async def SearchMemory(self, request: Any, context: Any) -> ret.SearchMemoryResponse:
