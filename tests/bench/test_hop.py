@@ -6,7 +6,7 @@ from typing import Any
 
 import grpc
 import pytest
-from footnote_kit.testing import SCOPE, serve_app
+from footnote_kit.testing import SCOPE, proof_of, serve_app
 from rich.console import Console
 from rich.table import Table
 from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
@@ -19,15 +19,15 @@ async def fine(_: Any, __: Any) -> Answer:
     return Answer(name="fine")
 
 
-async def measure(channel: Any) -> tuple[float, float]:
+async def measure(channel: Any, *metadata: tuple[str, str]) -> tuple[float, float]:
     """Return median and 95th percentile of unary calls, one at a time, in milliseconds."""
     stub = GuineaStub(channel)
     for _ in range(200):
-        await stub.unary(ASK)
+        await stub.unary(ASK, metadata=metadata)
     times = []
     for _ in range(CALLS):
         started = time.perf_counter()
-        await stub.unary(ASK)
+        await stub.unary(ASK, metadata=metadata)
         times.append((time.perf_counter() - started) * 1000)
     return statistics.median(times), statistics.quantiles(times, n=20)[-1]
 
@@ -47,7 +47,7 @@ async def test_hop_cost() -> None:
             grpc.aio.insecure_channel(served.address) as plain_to_kit,
         ):
             rows["bare grpc.aio"] = await measure(plain)
-            rows["kit server: scope, errors, span, metrics"] = await measure(plain_to_kit)
+            rows["kit server: proof, scope, errors, span, metrics"] = await measure(plain_to_kit, proof_of("guinea"))
             rows["kit on both sides"] = await measure(served.channel)
     finally:
         await bare.stop(0)

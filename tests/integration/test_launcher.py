@@ -14,8 +14,10 @@ from typing import Any
 
 import psutil
 import pytest
-from footnote_kit.clients import check_health, open_channel
+from footnote_kit.clients import check_health, check_trust, open_channel
+from footnote_kit.credential import ServiceCredential
 from footnote_kit.net import is_loopback
+from footnote_kit.secret_file import shared
 from footnote_kit.settings import DEFAULT_PORTS, KitSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +117,50 @@ async def test_six_processes_share_a_folder_and_its_addresses(tmp_path: Path) ->
         assert set(retrieval.addresses()) == {"retrieval"}
 
 
+async def trusted(address: str, stage: str, credential: ServiceCredential | None) -> bool:
+    """Tell whether a stage believes a caller; it says SCOPE_INVALID where not."""
+    async with open_channel(address, stage, KitSettings(), credential) as channel:
+        problem = await check_trust(channel)
+    assert problem is None or "proof" in problem, problem
+    return problem is None
+
+
+async def test_services_apart_know_one_another_by_the_secret_in_their_folder(tmp_path: Path) -> None:
+    async with serving(tmp_path, "retrieval") as one, serving(tmp_path, "augmentation,generation") as two:
+        await one.line()
+        await two.line()
+        assert stat.S_IMODE((tmp_path / "service.token").stat().st_mode) == 0o600
+        for stage, address in two.addresses().items():
+            assert await trusted(address, stage, shared(tmp_path))
+            for stranger in (None, ServiceCredential.random()):
+                assert not await trusted(address, stage, stranger)
+
+
+async def test_one_process_keeps_the_secret_of_its_launch_to_itself(tmp_path: Path) -> None:
+    configured = ServiceCredential("c" * 32)
+    for env, believed in (({}, False), ({"FOOTNOTE_SERVICE_TOKEN": "c" * 32}, True)):
+        async with serving(tmp_path, "all", env) as process:
+            await process.line()
+            assert not (tmp_path / "service.token").exists()
+            for stage, address in process.addresses().items():
+                if stage == "edge":
+                    continue
+                for stranger in (None, ServiceCredential.random(), shared(tmp_path / "elsewhere")):
+                    assert not await trusted(address, stage, stranger)
+                assert await trusted(address, stage, configured) is believed
+                assert await health(address, stage) is None, "health is told to everybody"
+
+
+async def test_a_stage_with_a_token_listens_beyond_loopback(tmp_path: Path) -> None:
+    env = {"FOOTNOTE_LISTEN_HOST": "0.0.0.0", "FOOTNOTE_SERVICE_TOKEN": f"{'n' * 32},{'o' * 32}"}
+    async with serving(tmp_path, "augmentation", env) as process:
+        await process.line()
+        address = process.addresses()["augmentation"]
+        for letter, believed in (("n", True), ("o", True), ("x", False)):
+            assert await trusted(address, "augmentation", ServiceCredential(letter * 32)) is believed
+    assert not (tmp_path / "service.token").exists()
+
+
 async def test_a_second_one_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     async with serving(tmp_path, "all") as first:
         await first.line()
@@ -162,6 +208,15 @@ async def test_a_taken_port_ends_it_with_a_message(tmp_path: Path) -> None:
         ({}, {"target": "nonsense"}, "There is no target 'nonsense'; there are all, store, ingestion"),
         ({}, {"port": 7000}, "--port is for a target of one service"),
         ({"FOOTNOTE_LISTEN_HOST": "0.0.0.0"}, {}, "does not know its callers"),
+        ({"FOOTNOTE_LISTEN_HOST": "0.0.0.0"}, {"target": "retrieval"}, "FOOTNOTE_SERVICE_TOKEN"),
+        (
+            {"FOOTNOTE_LISTEN_HOST": "0.0.0.0", "FOOTNOTE_INSECURE_LISTEN": "true"},
+            {"target": "retrieval,indexing"},
+            "could not tell the other services from anybody else on 0.0.0.0",
+        ),
+        ({"FOOTNOTE_SERVICE_TOKEN": "tooshort"}, {}, "at least 32 characters"),
+        ({"FOOTNOTE_SERVICE_TOKEN_FILE": "/nowhere/token"}, {}, "No such file"),
+        ({"FOOTNOTE_TLS_PEERS": "edge"}, {}, "tls_peers needs tls_client_auth"),
         ({"FOOTNOTE_TLS_CERT_FILE": "/nowhere/a.pem", "FOOTNOTE_TLS_KEY_FILE": "/nowhere/b.pem"}, {}, "No such file"),
     ],
 )  # fmt: skip
@@ -223,7 +278,8 @@ def alive(pid: int) -> bool:
 
 
 async def test_the_vector_engine_lives_and_ends_with_the_process(tmp_path: Path) -> None:
-    async with serving(tmp_path, "all", {"FOOTNOTE_VECTOR_STORE_URI": ""}) as process:
+    env = {"FOOTNOTE_VECTOR_STORE_URI": "", "FOOTNOTE_SERVICE_TOKEN": "s" * 32}
+    async with serving(tmp_path, "all", env) as process:
         assert "is ready" in await process.line()
         uri = process.addresses()["store"]
         (engine,) = [child for child in psutil.Process(process.process.pid).children() if "milvus" in child.name()]
@@ -231,6 +287,7 @@ async def test_the_vector_engine_lives_and_ends_with_the_process(tmp_path: Path)
         _, writer = await asyncio.open_unix_connection(path)
         writer.close()
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700, "nobody else may come near the socket"
+        assert "s" * 32 not in str(psutil.Process(engine.pid).environ()), "it has no use for the services' secret"
         assert not [one for one in engine.net_connections("inet") if one.status == psutil.CONN_LISTEN]
         process.process.terminate()
         code, error = await process.end()

@@ -15,7 +15,7 @@ from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
 from footnote_cli.folder import read_addresses
-from footnote_kit.clients import check_health, open_channel
+from footnote_kit.clients import check_health, check_trust, open_channel
 from footnote_kit.settings import STAGES, KitSettings
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
@@ -77,12 +77,33 @@ async def one_process_with_mtls(folder: Path) -> AsyncIterator[KitSettings]:
 async def seven_processes(folder: Path) -> AsyncIterator[KitSettings]:
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(served(folder, "store"))
-        known = {"FOOTNOTE_VECTOR_STORE_URI": read_addresses(folder)["store"]}
+        known: dict[str, str] = {}  # the engine and the services' secret are found in the folder
         # Who is called comes first, so that its address is known to who calls.
         for stage in ("ingestion", "indexing", "retrieval", "augmentation", "generation", "edge"):
             await stack.enter_async_context(served(folder, stage, **known))
             known[f"FOOTNOTE_{stage.upper()}_ADDRESS"] = read_addresses(folder)[stage]
         yield KitSettings()
+
+
+@asynccontextmanager
+async def seven_processes_with_mtls(folder: Path) -> AsyncIterator[KitSettings]:
+    """No secret is shared: each service knows the others by the names in their certificates."""
+    authority = Authority(folder, "ours")
+    ours = {"FOOTNOTE_TLS_CA_FILE": str(authority.file), "FOOTNOTE_TLS_CLIENT_AUTH": "true"}
+    known = KitSettings(tls_ca_file=authority.file, tls_client_auth=True, **authority.issue("client"))
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(served(folder, "store"))
+        for stage in ("ingestion", "indexing", "retrieval", "augmentation", "generation", "edge"):
+            files = {f"FOOTNOTE_{name.upper()}": str(path) for name, path in authority.issue(stage).items()}
+            await stack.enter_async_context(served(folder, stage, FOOTNOTE_TLS_PEERS="edge,retrieval", **files, **ours))
+            ours[f"FOOTNOTE_{stage.upper()}_ADDRESS"] = address = read_addresses(folder)[stage]
+            if stage != "edge":
+                # The authority's certificate lets it connect; that makes it no service.
+                async with open_channel(address, stage, known) as stranger:
+                    assert await check_health(stranger, stage) != f"The {stage} service does not answer"
+                    assert "FOOTNOTE_TLS_PEERS" in str(await check_trust(stranger))
+        assert not (folder / "service.token").exists()
+        yield known
 
 
 async def wait_ready(folder: Path, settings: KitSettings) -> None:
@@ -113,7 +134,7 @@ def edges(spans: list[TraceSpan]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [one_process, one_process_with_mtls, seven_processes])
+@pytest.mark.parametrize("mode", [one_process, one_process_with_mtls, seven_processes, seven_processes_with_mtls])
 async def test_a_document_goes_in_and_a_footnoted_answer_comes_out_in_one_trace(tmp_path: Path, mode: Any) -> None:
     async with mode(tmp_path) as settings:
         await wait_ready(tmp_path, settings)

@@ -80,8 +80,10 @@ class Runtime:
         return self._channels[stage]
 
     async def check(self, stage: str) -> str | None:
-        """Ask a stage's health service; None when it serves, else a sentence saying that it does not."""
-        return await clients.check_health(self.channel(stage), stage)
+        """Ask whether a stage serves, and serves us; None when it does, else a sentence saying that it does not."""
+        channel = self.channel(stage)
+        problem = await clients.check_health(channel, stage)
+        return problem if problem or stage in PUBLIC else await clients.check_trust(channel)
 
     def announce(self, name: str, address: str) -> None:
         """Make known that a service also listens at `address`, as in ("http", "127.0.0.1:7180")."""

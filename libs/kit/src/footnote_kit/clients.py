@@ -9,17 +9,21 @@ from importlib import import_module
 from typing import Any
 
 import grpc
+from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest
+from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
+from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from footnote_kit import tls
 from footnote_kit.calls import StreamCall, UnaryCall, Wiring
 from footnote_kit.credential import ServiceCredential
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, Unauthenticated, Unavailable
 from footnote_kit.net import is_loopback
 from footnote_kit.settings import KitSettings
 
 # Calls with these verbs change nothing and may be repeated.
 _SAFE_VERBS = ("Get", "List", "Resolve", "Retrieve", "Query", "Search", "Build", "Plan", "Validate", "Check")
+_NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
 _RETRY = {
     "maxAttempts": 4,
     "initialBackoff": "0.1s",
@@ -103,6 +107,18 @@ async def check_health(channel: grpc.aio.Channel, peer: str, timeout: float = 2.
     except FootnoteError as error:
         return error.message
     return None if answer.status == health_pb2.HealthCheckResponse.SERVING else f"The {peer} service is not ready"
+
+
+async def check_trust(channel: grpc.aio.Channel, timeout: float = 2.0) -> str | None:
+    """Return None when a stage believes this service, else a sentence: health is told to everybody, all else is not."""
+    request = GetTraceRequest(scope=_NOBODY, trace_id="f" * 32)
+    try:
+        await TelemetryServiceStub(channel).GetTrace(request, timeout=timeout)
+    except (Unauthenticated, Unavailable) as error:
+        return error.message
+    except FootnoteError:
+        pass  # no such trace, or no such service in a stage of another make: it has listened
+    return None
 
 
 class KitChannel(grpc.aio.Channel):
