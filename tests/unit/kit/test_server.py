@@ -287,3 +287,57 @@ async def test_plain_clients_get_plain_grpc() -> None:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await GuineaStub(plain).stream(ASK, metadata=metadata).read()
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_who_connects_and_says_nothing_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("footnote_kit.server._GREETING_MS", 500)
+    async with serve_app(App("shy", [])) as served:
+        reader, writer = await asyncio.open_connection(*served.address.split(":"))
+        async with asyncio.timeout(30):
+            await reader.read()  # its greeting, and then the end
+        writer.close()
+
+
+async def test_connections_and_calls_on_each_are_counted() -> None:
+    async def watch(_: Ask, __: Any) -> AsyncIterator[Answer]:
+        yield Answer(name="now")
+        await asyncio.Event().wait()
+
+    def alone(address: str) -> grpc.aio.Channel:
+        return grpc.aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
+
+    app = Guinea(unary=fine, watch=watch).app()
+    async with serve_app(app, max_connections=3, max_streams_per_connection=2) as served:
+        channels = [alone(served.address) for _ in range(3)]
+        for channel in channels:
+            assert (await GuineaStub(channel).unary(ASK)).name == "fine"
+        late = alone(served.address)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await GuineaStub(late).unary(ASK, timeout=1)
+        assert caught.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+        watches = [GuineaStub(channels[0]).watch(ASK) for _ in range(3)]
+        begun = [asyncio.ensure_future(one.read()) for one in watches]
+        await asyncio.wait(begun, timeout=2)
+        assert sum(one.done() for one in begun) == 2
+        for one in watches:
+            one.cancel()
+        await asyncio.gather(*begun, return_exceptions=True)
+        for channel in (*channels, late):
+            await channel.close()
+
+
+async def test_a_call_is_refused_before_its_messages_are_read() -> None:
+    async def admit(method: str, headers: Any) -> None:
+        if headers.get("x-may") != "yes":
+            raise Unavailable(f"{method} is not for you")
+
+    app = Guinea(unary=fine).app()
+    app.admit = admit
+    async with serve_app(app) as served:
+        assert (await GuineaStub(served.channel).unary(ASK, metadata=(("x-may", "yes"),))).name == "fine"
+        # A message that cannot be read: whoever tried would say so.
+        plain = grpc.aio.insecure_channel(served.address)
+        call = plain.unary_unary("/footnote.guinea.v1.GuineaService/Unary", request_serializer=lambda text: text)
+        with pytest.raises(grpc.aio.AioRpcError, match="is not for you"):
+            await call(b"\xff" * 1000, timeout=20)
+        await plain.close()

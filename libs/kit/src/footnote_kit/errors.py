@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, NamedTuple, Self
 
+MAX_BYTES = 1000
+"""Of a message: it travels as a header, of which callers take some kilobytes; names that it quotes may be longer."""
+
 
 class FieldViolation(NamedTuple):
     """One field of a request that is wrong: its path, as in `settings.chunk_size`, and a sentence that says how."""
@@ -31,15 +34,24 @@ class FootnoteError(Exception):
         violations: Iterable[tuple[str, str]] = (),
         retry_after: float | None = None,
     ) -> None:
+        message = _bounded(message)
         super().__init__(message)
         self.message = message
         self.reason = reason or self.default_reason
-        self.metadata = dict(metadata or {})
-        self.violations = tuple(FieldViolation(*violation) for violation in violations)
+        self.metadata = {key: _bounded(value) for key, value in (metadata or {}).items()}
+        self.violations = tuple(FieldViolation(_bounded(field), _bounded(problem)) for field, problem in violations)
         self.retry_after = retry_after
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.message!r}, reason={self.reason!r})"
+
+
+def _bounded(text: str) -> str:
+    """Return a text of at most MAX_BYTES in UTF-8, with an ellipsis where it was cut."""
+    if len(text) <= MAX_BYTES // 4:
+        return text
+    encoded = text.encode("utf-8", "replace")
+    return text if len(encoded) <= MAX_BYTES else encoded[: MAX_BYTES - 3].decode("utf-8", "ignore") + "…"
 
 
 class InvalidArgument(FootnoteError):

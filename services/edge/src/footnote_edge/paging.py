@@ -8,6 +8,7 @@ from footnote_kit.errors import InvalidArgument
 
 DEFAULT_SIZE = 100
 MAX_SIZE = 1000
+MAX_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,13 @@ class Page:
         if not page_token:
             return cls(page_size or DEFAULT_SIZE, 0)
         try:
-            offset = int(base64.urlsafe_b64decode(page_token.encode()))
+            digits = base64.urlsafe_b64decode(page_token.encode())
         except (ValueError, binascii.Error):
-            raise InvalidArgument.field("page_token", "must be a next_page_token of the same list") from None
-        if offset < 0:
+            digits = b""
+        # No list is as long as ten digits say; the databases would stumble over more.
+        if not digits.isdigit() or len(digits) > MAX_DIGITS:
             raise InvalidArgument.field("page_token", "must be a next_page_token of the same list")
-        return cls(page_size or DEFAULT_SIZE, offset)
+        return cls(page_size or DEFAULT_SIZE, int(digits))
 
     def next_token(self, returned: int, total: int) -> str:
         """Return the token of the page after this one, empty when this is the last."""
