@@ -10,6 +10,7 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import json
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -224,4 +225,54 @@ async def model_server(**values: Any) -> AsyncIterator[ModelServer]:
     state = ModelServer(**values)
     async with serve_routes(state.routes()) as url:
         state.base_url = url
+        yield state
+
+
+class HostileServer:
+    """An endpoint that says the key it was given, in the words chosen by `say`, wherever a server can say anything."""
+
+    def __init__(self) -> None:
+        self.base_url = ""
+        self.status = 400
+        self.say: Callable[[str], str] = lambda key: key
+        self.redirect = False
+        self.stream = False
+        self.seen: list[str] = []
+        """Paths that were asked for, also after a redirect."""
+
+    def routes(self) -> list[Route]:
+        """Everything that is asked for is answered here."""
+        return [Route("/{path:path}", self.answer, methods=["GET", "POST"])]
+
+    async def answer(self, request: Request) -> Response:
+        """Echo the key: in the body, in headers, in the address of a redirect, in a stream and as a model's name."""
+        self.seen.append(request.url.path)
+        key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        words = self.say(key)
+        header = words.encode("ascii", "replace").decode().replace("\n", " ")
+        if self.redirect and "away" not in request.url.path:
+            return Response(status_code=307, headers={"location": f"{self.base_url}/away/{header}?key={key}"})
+        if self.stream:
+            return Response(_stream_of(words), media_type="text/event-stream", headers={"x-echo": header})
+        body = {"error": {"message": f"Refused: {words}", "type": key, "code": words, "param": key}}
+        return JSONResponse(body, self.status, {"x-echo": header, "www-authenticate": header})
+
+
+def _stream_of(words: str) -> bytes:
+    def event(delta: dict[str, Any], reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": words, "choices": [choice]}
+        return f"data: {json.dumps(chunk)}\n\n".encode()
+
+    half = len(words) // 2
+    parts = [{"content": "Your key is "}, {"content": words[:half]}, {"content": f"{words[half:]} indeed."}]
+    return b"".join([*map(event, parts), event({}, "stop"), b"data: [DONE]\n\n"])
+
+
+@asynccontextmanager
+async def hostile_server() -> AsyncIterator[HostileServer]:
+    """Run a server that gives keys away."""
+    state = HostileServer()
+    async with serve_routes(state.routes()) as url:
+        state.base_url = url.removesuffix("/v1")
         yield state

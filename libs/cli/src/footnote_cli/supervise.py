@@ -12,6 +12,7 @@ from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.net import is_loopback
+from footnote_kit.redact import redact
 from footnote_kit.server import ListenError, ServiceHost
 from footnote_kit.settings import DEFAULT_PORTS, PUBLIC, STAGES, KitSettings
 from pydantic import ValidationError
@@ -167,7 +168,7 @@ def _start_error(name: str, error: Exception) -> StartError:
         return StartError(f"{name} did not start: {'; '.join(wrong_settings(error, f'FOOTNOTE_{name.upper()}_'))}")
     if not isinstance(error, (FootnoteError, OSError, ListenError)):
         _log.error("start_failed", stage=name, exc_info=error)
-    return StartError(f"{name} did not start: {error or type(error).__name__}")
+    return StartError(redact(f"{name} did not start: {error or type(error).__name__}"))
 
 
 def wrong_settings(error: ValidationError, prefix: str) -> list[str]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, NamedTuple, Self
 
+from footnote_kit.redact import redact
+
 MAX_BYTES = 1000
 """Of a message: it travels as a header, of which callers take some kilobytes; names that it quotes may be longer."""
 
@@ -19,7 +21,8 @@ class FootnoteError(Exception):
 
     `reason` names a value of `footnote.types.v1.ErrorReason` without its prefix, `metadata` are a few words for
     programs, `violations` the fields that are wrong, `retry_after` the seconds to wait before the next attempt.
-    The message is shown to people: no document text, no secrets.
+    The message is shown to people: no document text. Secrets of this process are cut out here, once for status, log,
+    span, degradation and document failure: whatever a provider said comes through this door.
     """
 
     code: ClassVar[str] = "UNKNOWN"
@@ -34,16 +37,19 @@ class FootnoteError(Exception):
         violations: Iterable[tuple[str, str]] = (),
         retry_after: float | None = None,
     ) -> None:
-        message = _bounded(message)
-        super().__init__(message)
-        self.message = message
+        self.message = _told(message)
+        super().__init__(self.message)
         self.reason = reason or self.default_reason
-        self.metadata = {key: _bounded(value) for key, value in (metadata or {}).items()}
-        self.violations = tuple(FieldViolation(_bounded(field), _bounded(problem)) for field, problem in violations)
+        self.metadata = {key: _told(value) for key, value in (metadata or {}).items()}
+        self.violations = tuple(FieldViolation(_bounded(field), _told(problem)) for field, problem in violations)
         self.retry_after = retry_after
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.message!r}, reason={self.reason!r})"
+
+
+def _told(text: str) -> str:
+    return _bounded(redact(text))
 
 
 def _bounded(text: str) -> str:

@@ -12,6 +12,7 @@ from opentelemetry import trace
 
 from footnote_kit.context import current_scope, current_service, request_id
 from footnote_kit.printable import printable, printable_line
+from footnote_kit.redact import redact
 from footnote_kit.settings import KitSettings
 
 
@@ -72,16 +73,22 @@ def _traceback(out: TextIO, error: Any) -> None:
     out.write(textwrap.indent(printable(text.getvalue()), "    "))
 
 
+def _clean(_logger: Any, _method: str, line: str) -> str:
+    """Cut secrets out of the finished line, tracebacks and foreign libraries' words included."""
+    return redact(line)
+
+
 def _human() -> list[Any]:
     return [
         _shorten,
         _readable,
         structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=_traceback),
+        _clean,
     ]
 
 
 def _json() -> list[Any]:
-    return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str)]
+    return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str), _clean]
 
 
 def configure(settings: KitSettings) -> None:

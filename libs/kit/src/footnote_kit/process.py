@@ -10,7 +10,7 @@ from opentelemetry.sdk.metrics.export import MetricExporter, MetricReader, Perio
 from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
-from footnote_kit import logs, telemetry
+from footnote_kit import logs, redact, telemetry
 from footnote_kit.settings import KitSettings
 
 # From half a millisecond, a hop, to five minutes, a big document.
@@ -104,5 +104,6 @@ class ProcessTelemetry:
 
 def configure(settings: KitSettings, services: Sequence[str] = ()) -> ProcessTelemetry:
     """Set up logs and exports of a process that runs `services`; once. OSError when the metrics port is taken."""
+    redact.learn()
     logs.configure(settings)
     return ProcessTelemetry(settings, services)

@@ -10,6 +10,7 @@ from footnote.types.v1.provider_pb2 import Provider, ProviderHealth, ProviderKin
 from google.protobuf import json_format
 
 from footnote_kit.errors import FootnoteError
+from footnote_kit.redact import redact_all
 
 
 def description(
@@ -68,7 +69,7 @@ async def health(
     started = perf_counter()
     try:
         async with asyncio.timeout(seconds):
-            json_format.ParseDict(dict(await ask()), found.details)
+            json_format.ParseDict(redact_all(dict(await ask())), found.details)
         found.healthy = True
     except FootnoteError as error:
         found.error = error.message

@@ -8,7 +8,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from footnote_kit import context as call_context
-from footnote_kit import tls
+from footnote_kit import redact, tls
 from footnote_kit.app import App
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.interceptor import KitInterceptor
@@ -71,6 +71,8 @@ class ServiceHost:
     """Runs one service. In this order: bind, serve, started, …, drain, stop."""
 
     def __init__(self, name: str, settings: KitSettings, credential: ServiceCredential | None = None) -> None:
+        redact.learn()  # before anything is built that could say a key
+        redact.register(settings.vector_store_token, settings.vector_store_token.rpartition(":")[2])
         self.name = name
         self.ready = asyncio.Event()
         self.not_ready_because = "not started"

@@ -17,12 +17,13 @@ from footnote_kit import names
 from footnote_kit.context import current_service
 from footnote_kit.errors import FootnoteError
 from footnote_kit.ring import TraceRing
+from footnote_kit.spans import CleaningProcessors
 
 MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
 _INSTANCE = uuid4().hex  # tells replicas of a service apart, whose figures would overwrite each other otherwise
 _capture = False
-_processors = SynchronousMultiSpanProcessor()  # type: ignore[no-untyped-call]
+_processors = CleaningProcessors()
 _tracers: dict[str, Tracer] = {}
 _instruments: dict[str, Counter | Histogram] = {}
 _observed: dict[str, dict[frozenset[tuple[str, AttributeValue]], Callable[[], float]]] = {}

@@ -8,6 +8,7 @@ from time import time
 
 import numpy as np
 from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_kit.redact import redact, register
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncOpenAI, omit
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -70,6 +71,7 @@ class OpenAICompatibleEmbeddings:
         self._endpoint = endpoint
         self._gate = gate
         self._settings = settings
+        register(endpoint.api_key)
         self._client = AsyncOpenAI(
             api_key=endpoint.api_key or "none",
             base_url=endpoint.base_url,
@@ -166,4 +168,5 @@ def _words(error: APIStatusError) -> str:
     """Return the provider's own message, cut to a length fit for a sentence."""
     body = error.body
     message = body.get("message") if isinstance(body, dict) else None
-    return str(message or error.message)[:300]
+    # Cleaned before it is cut: the half of a key is not found any more.
+    return redact(str(message or error.message)[:10_000])[:300]

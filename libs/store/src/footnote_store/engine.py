@@ -20,6 +20,7 @@ import sys
 import time
 from pathlib import Path
 
+from footnote_kit.children import child_environment
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.logs import get_logger
 
@@ -159,7 +160,6 @@ class EmbeddedEngine:
     async def _spawn(self, folder: Path) -> None:
         """Start the process and wait until it accepts connections."""
         assert self._lock_fd is not None
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
         self._endpoint.prepare()
         log = self._open_log()
         try:
@@ -167,7 +167,7 @@ class EmbeddedEngine:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()), str(folder),
                 str(folder / "milvus"), str(self._dir / "vectors.db"), self._endpoint.listen, "ERROR",
-                cwd=self._dir, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
+                cwd=self._dir, env=child_environment(), stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=(self._lock_fd,), start_new_session=True,
             )  # fmt: skip
         finally:

@@ -30,11 +30,14 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")))
 
 
-@cache
 def load(locale: str) -> Phrases:
     """Return the phrases of a locale ("fr", "fr-CA"), English for one that has none."""
-    code = locale.lower()[:2]
-    code = code if code in names() else "en"
+    code = locale[:2].lower()
+    return _load(code if code in names() else "en")
+
+
+@cache
+def _load(code: str) -> Phrases:
     return Phrases(**tomllib.loads((resources.files(__package__) / "locales" / f"{code}.toml").read_text("utf-8")))
 
 

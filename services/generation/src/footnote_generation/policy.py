@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from footnote_kit.redact import redact
+
 from footnote_generation.markup import Stripper, guarded
 
 Rule = Callable[[str], tuple[str, str]]
@@ -41,8 +43,8 @@ def control_characters(text: str) -> tuple[str, str]:
 
 
 def secrets(text: str) -> tuple[str, str]:
-    """Replace what has the form of a key or token."""
-    cleaned = text
+    """Replace this deployment's own secrets and what has the form of a key or token."""
+    cleaned = redact(text)
     for pattern in _SECRETS:
         cleaned = pattern.sub("[redacted]", cleaned)
     return cleaned, "" if cleaned == text else "something in the form of a secret was removed"

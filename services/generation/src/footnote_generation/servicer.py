@@ -75,7 +75,7 @@ class Servicer(GenerationServiceServicer):
                     elif isinstance(event, Citation):
                         yield pb.GenerateResponse(citation=event)
                     else:
-                        self._report(event, span)
+                        self._report(event, model or provider.default_model, span)
                         telemetry.record_content(names.GEN_AI_OUTPUT_MESSAGES, _message("assistant", event.answer.text))
                         yield pb.GenerateResponse(completed=_completed(event))
 
@@ -148,7 +148,7 @@ class Servicer(GenerationServiceServicer):
             return asked
         return self._settings.model if provider.id == self._providers.default else ""
 
-    def _report(self, completed: Completed, span: Span) -> None:
+    def _report(self, completed: Completed, asked: str, span: Span) -> None:
         """Put an answer's figures on its span, into the metrics and into the log; never its text."""
         answer = completed.answer
         reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_")
@@ -158,8 +158,10 @@ class Servicer(GenerationServiceServicer):
         span.set_attribute(names.GEN_AI_FINISH_REASONS, [reason])
         span.set_attribute(names.CITATIONS, len(answer.citations))
         tokens = telemetry.counter("footnote.generation.tokens")
-        tokens.add(answer.usage.prompt_tokens, {"direction": "input", names.GEN_AI_RESPONSE_MODEL: answer.model})
-        tokens.add(answer.usage.completion_tokens, {"direction": "output", names.GEN_AI_RESPONSE_MODEL: answer.model})
+        # By the model that was asked for: what a server calls its own is its choice, and labels are kept for ever.
+        label = {names.GEN_AI_REQUEST_MODEL: asked}
+        tokens.add(answer.usage.prompt_tokens, {"direction": "input", **label})
+        tokens.add(answer.usage.completion_tokens, {"direction": "output", **label})
         if completed.first_token is not None:
             telemetry.histogram("footnote.generation.time_to_first_token").record(completed.first_token)
         self._count_citations(answer)

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_kit.redact import register
 
 from footnote_augmentation.ports import CreateReranker
 
@@ -19,6 +20,7 @@ class HttpReranker:
         self._url = url
         self._model = model
         self._form = form
+        register(api_key)
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx.AsyncClient(timeout=timeout, headers=headers, limits=httpx.Limits(max_connections=16))
 

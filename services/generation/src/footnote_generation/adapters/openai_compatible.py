@@ -12,10 +12,12 @@ import httpx2
 import openai
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM
 from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_kit.redact import redact, register
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, RetryableFailure, Stop, Words
 
+_READ = 10_000  # characters of an error that are looked at
 _STOPS = {"length": Stop.LENGTH, "max_tokens": Stop.LENGTH, "content_filter": Stop.FILTERED}
 
 
@@ -56,6 +58,7 @@ class OpenAICompatible:
         self.id = preset.id
         self.default_model = default_model or preset.default_model
         self._preset = preset
+        register(api_key)
         self._lacks_key = bool(preset.key_variable) and not api_key and base_url in ("", preset.base_url)
         # Time-outs between words are kept outside, the same for every provider; here only connecting has one.
         timeout = httpx2.Timeout(None, connect=connect_timeout, pool=connect_timeout)
@@ -116,7 +119,7 @@ class OpenAICompatible:
                 stop=stop,
                 prompt_tokens=usage.prompt_tokens if usage else None,
                 completion_tokens=usage.completion_tokens if usage else None,
-                model=model,
+                model=redact(model[:200]),
                 refusal=refusal,
             )
 
@@ -176,8 +179,8 @@ def _words(error: openai.APIError) -> str:
     """Return the provider's own words, on one line and not endless; they may quote a key, which is cut out."""
     body = error.body
     message = body.get("message") if isinstance(body, dict) else None
-    text = " ".join(str(message or error.message).split())[:200]
-    return " ".join("[redacted]" if part.startswith(("sk-", "Bearer")) else part for part in text.split(" "))
+    # Cleaned before it is cut: the half of a key is not found any more.
+    return redact(" ".join(str(message or error.message)[:_READ].split()))[:200]
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:
