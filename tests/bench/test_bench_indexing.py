@@ -26,8 +26,10 @@ from footnote_kit.testing import serve_app
 from footnote_providers import registry
 from footnote_providers.base import Health, Vectors
 from footnote_providers.builtin import Settings
-from footnote_providers.onnx_local import OnnxEmbeddings, find_files
+from footnote_providers.onnx_files import find_files
+from footnote_providers.onnx_local import OnnxEmbeddings
 from footnote_providers.onnx_local import Settings as OnnxSettings
+from footnote_providers.settings import OnnxSettings as OnnxDeployment
 from footnote_store.rows import Row, encode_chunk
 from footnote_store.store import VectorStore
 from support.blocks import HEADING, PARAGRAPH, block, placed
@@ -238,7 +240,7 @@ async def test_against_the_bare_model(tmp_path: Path) -> None:
     folder = shared / "models" / "all-MiniLM-L6-v2-onnx" if shared else None
     if folder is None or not folder.is_dir():
         pytest.skip("the shared ONNX model is not beside the checkout")
-    model = OnnxEmbeddings(find_files(str(folder), None), str(folder), OnnxSettings())
+    model = OnnxEmbeddings(find_files(str(folder), OnnxDeployment(), own=True), str(folder), OnnxSettings())
     rounds = max(1, min(ROUNDS, ONNX_CHUNKS // PER_DOCUMENT))
     seconds, texts_embedded, share = 0.0, 0, ONNX_CHUNKS // rounds
     with running_engine(tmp_path) as uri:

@@ -20,7 +20,7 @@ from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
 from footnote_kit.testing import SCOPE
-from footnote_providers.registry import acreate
+from footnote_providers.registry import check, make
 from footnote_store.filters import RowScope
 from footnote_store.rows import MessageRow, Row
 from footnote_text.lexical import lexical_text
@@ -103,7 +103,7 @@ async def test_search_latency_by_size(uri: str) -> None:
         shelf = await library.add_collection("bench")
         rng = random.Random(0)
         queries = [words(rng, 7) + "?" for _ in range(ROUNDS)]
-        provider = await acreate(EmbeddingSettings())
+        provider = make(check(EmbeddingSettings()))
         vectors = [await provider.embed_query(query) for query in queries]
         client = MilvusClient(uri)
         loaded = 0
@@ -221,7 +221,7 @@ async def test_memory_latency(uri: str) -> None:
     console = Console(width=110)
     size = 10_000
     async with open_library(uri, ready_interval=5.0) as library:
-        provider = await acreate(EmbeddingSettings())
+        provider = make(check(EmbeddingSettings()))
         space = await library.store.ensure_message_space(provider.dimensions)
         rng = random.Random(0)
         for start in range(0, size, 1000):

@@ -20,7 +20,7 @@ from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole, Stage
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.testing import SCOPE
-from footnote_providers.registry import acreate
+from footnote_providers.registry import check, make
 from footnote_store.engine import EmbeddedEngine
 from footnote_store.rows import MessageRow, Row
 from footnote_text.lexical import lexical_text
@@ -169,7 +169,7 @@ async def test_breaker_answers_at_once_while_the_store_hangs(engine: EmbeddedEng
 
 
 async def remember(library: Library, texts: list[str]) -> None:
-    provider = await acreate(EmbeddingSettings())
+    provider = make(check(EmbeddingSettings()))
     space = await library.store.ensure_message_space(provider.dimensions)
     vectors = await provider.embed_documents(texts)
     rows = [

@@ -19,7 +19,7 @@ from footnote.types.v1.scope_pb2 import Role, Scope
 from footnote_kit.app import App
 from footnote_kit.errors import NotFound
 from footnote_kit.testing import serve_app
-from footnote_providers.registry import acreate
+from footnote_providers.registry import check, make
 from footnote_retrieval.app import build
 from footnote_store.rows import Row
 from footnote_store.store import VectorStore
@@ -94,7 +94,7 @@ class Library:
         collection.visibility = Visibility.VISIBILITY_PRIVATE if private else Visibility.VISIBILITY_SHARED
         if embedding is not None:
             collection.settings.embedding.CopyFrom(embedding)
-        provider = await acreate(collection.settings.embedding)
+        provider = make(check(collection.settings.embedding))
         space = await self.store.ensure_space(provider.dimensions)
         shelf = Shelf(collection, space, languages=list(languages))
         self.known.shelves.append(shelf)
@@ -102,7 +102,7 @@ class Library:
 
     async def add(self, shelf: Shelf, chunks: Sequence[Chunk]) -> None:
         """Embed and store chunks in a collection."""
-        provider = await acreate(shelf.collection.settings.embedding)
+        provider = make(check(shelf.collection.settings.embedding))
         vectors = await provider.embed_documents([chunk.text for chunk in chunks])
         rows = []
         for chunk, vector in zip(chunks, vectors, strict=True):

@@ -217,6 +217,13 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         await self.world.enter("GetCollection", request)
         return idx.GetCollectionResponse(collection=self._find(request.scope, request.collection))
 
+    async def ResolveCollections(self, request: Any, context: Any) -> idx.ResolveCollectionsResponse:
+        await self.world.enter("ResolveCollections", request)
+        found = [self._find(request.scope, name) for name in request.collections] or self._of(request.scope)
+        return idx.ResolveCollectionsResponse(
+            collections=[idx.SearchableCollection(collection=collection) for collection in found]
+        )
+
     async def ListCollections(self, request: Any, context: Any) -> idx.ListCollectionsResponse:
         found = self._of(request.scope)
         return idx.ListCollectionsResponse(collections=found, total_size=len(found))

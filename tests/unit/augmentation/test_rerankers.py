@@ -134,5 +134,6 @@ async def test_a_failing_reranker_is_left_out_and_reported(endpoint: tuple[Reran
 )
 async def test_wrong_settings_are_the_requests_fault(provider: str, settings: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        await Rerankers(Settings()).get(provider, "", settings)
+        async with Rerankers(Settings()).lease(provider, "", settings):
+            pass
     assert caught.value.reason == "PROVIDER_INVALID"

@@ -10,7 +10,9 @@ from footnote.types.v1 import collection_pb2
 from footnote_kit.errors import InvalidArgument
 from footnote_providers import registry
 from footnote_providers.base import WeighsQuestions
-from footnote_providers.onnx_local import OnnxEmbeddings, Settings, find_files
+from footnote_providers.onnx_files import find_files
+from footnote_providers.onnx_local import OnnxEmbeddings, Settings
+from footnote_providers.settings import OnnxSettings
 from support.shared import shared_dir
 
 
@@ -25,7 +27,7 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> OnnxEmbeddings:
-    return OnnxEmbeddings(find_files(str(folder), None), "m", Settings())
+    return OnnxEmbeddings(find_files(str(folder), OnnxSettings(), own=True), "m", Settings())
 
 
 async def test_meaning_order_and_padding(model: OnnxEmbeddings) -> None:
@@ -54,9 +56,10 @@ async def test_models_are_found_below_the_deployment_s_folder_only(
 ) -> None:
     monkeypatch.setenv("FOOTNOTE_ONNX_MODELS_DIR", str(folder.parent))
     settings = collection_pb2.EmbeddingSettings(provider="onnx", model=folder.name)
-    assert (await registry.acreate(settings)).dimensions == 384
+    async with registry.lease(settings) as provider:
+        assert provider.dimensions == 384
     for name in ("../" + folder.parent.name + "/../secrets", "/etc", "absent"):
         with pytest.raises(InvalidArgument) as caught:
-            await registry.acreate(collection_pb2.EmbeddingSettings(provider="onnx", model=name))
+            registry.make(registry.check(collection_pb2.EmbeddingSettings(provider="onnx", model=name)))
         assert caught.value.reason == "PROVIDER_INVALID"
     await registry.close_all()

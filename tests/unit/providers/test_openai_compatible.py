@@ -16,12 +16,20 @@ from footnote_providers.base import EmbeddingProvider
 from footnote_providers.openai_compatible import retry_after
 from support import model_server as ms
 
+_made: list[EmbeddingProvider] = []
+
+
+def made(**settings: object) -> EmbeddingProvider:
+    _made.append(registry.make(registry.check(collection_pb2.EmbeddingSettings(**settings))))
+    return _made[-1]
+
 
 @pytest.fixture
 async def server() -> AsyncIterator[ms.ModelServer]:
     async with ms.model_server() as running:
         yield running
-    await registry.close_all()
+        while _made:
+            await _made.pop().close()
 
 
 @pytest.fixture
@@ -30,7 +38,7 @@ async def provider(server: ms.ModelServer, monkeypatch: pytest.MonkeyPatch) -> E
         "BASE_URL": server.base_url, "API_KEY": "sk-very-secret", "FIRST_BACKOFF": "0.02", "TIMEOUT": "30",
     }.items():  # fmt: skip
         monkeypatch.setenv(f"FOOTNOTE_OPENAI_{name}", value)
-    return registry.create(collection_pb2.EmbeddingSettings(provider="openai", model="test-model"))
+    return made(provider="openai", model="test-model")
 
 
 TEXTS = [f"text number {n}" for n in range(7)]
@@ -58,8 +66,7 @@ async def test_two_failures_are_survived_and_three_are_not(
 ) -> None:
     if fault.kind == "stall":
         monkeypatch.setenv("FOOTNOTE_OPENAI_TIMEOUT", "1")
-        await registry.close_all()
-        provider = registry.create(collection_pb2.EmbeddingSettings(provider="openai", model="test-model"))
+        provider = made(provider="openai", model="test-model")
     server.fail_with(fault, times=2)
     np.testing.assert_allclose(await provider.embed_documents(TEXTS), expected(TEXTS), atol=1e-6)
     assert len(server.batches) == 3
@@ -132,7 +139,7 @@ async def test_the_rate_limit_spaces_requests_of_all_workers(
 ) -> None:
     monkeypatch.setenv("FOOTNOTE_VLLM_BASE_URL", server.base_url)
     monkeypatch.setenv("FOOTNOTE_VLLM_REQUESTS_PER_MINUTE", "1200")
-    provider = registry.create(collection_pb2.EmbeddingSettings(provider="vllm", model="test-model"))
+    provider = made(provider="vllm", model="test-model")
     started = asyncio.get_running_loop().time()
     await asyncio.gather(*(provider.embed_documents([f"{n}"]) for n in range(6)))
     assert server.times[-1] - started >= 0.25
@@ -141,9 +148,7 @@ async def test_the_rate_limit_spaces_requests_of_all_workers(
 async def test_dimensions_are_asked_for_where_the_model_can_shorten(
     server: ms.ModelServer, provider: EmbeddingProvider
 ) -> None:
-    short = registry.create(
-        collection_pb2.EmbeddingSettings(provider="openai", model="text-embedding-3-small", dimensions=256)
-    )
+    short = made(provider="openai", model="text-embedding-3-small", dimensions=256)
     assert (await short.embed_query("question")).shape == (256,)
     assert server.requests[-1]["dimensions"] == 256
     await provider.embed_query("question")
@@ -162,7 +167,7 @@ def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) 
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "FOOTNOTE_OPENAI_API_KEY", "FOOTNOTE_OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(InvalidArgument, match="FOOTNOTE_OPENAI_API_KEY"):
-        registry.create(collection_pb2.EmbeddingSettings(provider="openai"))
+        made(provider="openai")
 
 
 def test_retry_after_is_read_in_both_forms() -> None:

@@ -26,12 +26,16 @@ def settings(**values: object) -> collection_pb2.EmbeddingSettings:
 
 
 async def test_the_same_settings_give_the_same_provider() -> None:
-    first = await registry.acreate(settings())
-    assert first is await registry.acreate(settings(provider="builtin", model="hashing-v1"))
-    assert first is not await registry.acreate(settings(dimensions=64))
-    assert isinstance(first, EmbeddingProvider)
-    assert (first.id, first.dimensions) == ("builtin", 384)
-    assert 0 <= first.recommended_dense_weight <= 0.3
+    async with (
+        registry.lease(settings()) as first,
+        registry.lease(settings(provider="builtin", model="hashing-v1")) as same,
+        registry.lease(settings(dimensions=64)) as other,
+    ):
+        assert first is same
+        assert first is not other
+        assert isinstance(first, EmbeddingProvider)
+        assert (first.id, first.dimensions) == ("builtin", 384)
+        assert 0 <= first.recommended_dense_weight <= 0.3
     await registry.close_all()
 
 
@@ -44,8 +48,8 @@ async def test_a_third_party_joins_by_entry_point_and_replaces_none_of_ours(monk
         by_id = {provider.id: provider for provider in registry.descriptors()}
         assert by_id["third"].display_name == "Third party"
         assert by_id["builtin"].display_name != "Impostor"
-        provider = await registry.acreate(settings(provider="third"))
-        assert (provider.model, provider.dimensions) == ("third-1", 8)
+        async with registry.lease(settings(provider="third")) as provider:
+            assert (provider.model, provider.dimensions) == ("third-1", 8)
     finally:
         registry.registrations.cache_clear()
         await registry.close_all()
@@ -58,8 +62,8 @@ async def test_a_third_party_joins_by_entry_point_and_replaces_none_of_ours(monk
         ({"provider": "builtin", "model": "gpt"}, "builtin has one model"),
         ({"provider": "builtin", "dimensions": -3}, "dimensions must be between"),
         ({"provider": "builtin", "settings": {"x": 1}}, "x: Extra inputs are not permitted"),
-        ({"provider": "onnx"}, "needs a model: a folder"),
-        ({"provider": "onnx", "model": "/no/such/folder"}, "no model.onnx found there"),
+        ({"provider": "onnx"}, "needs a model: put a folder"),
+        ({"provider": "onnx", "model": "/no/such/folder"}, "is outside the folder of models"),
         (
             {"provider": "onnx", "model": "m", "settings": {"pooling": "max"}},
             "pooling: Input should be 'mean' or 'cls'",
@@ -69,7 +73,7 @@ async def test_a_third_party_joins_by_entry_point_and_replaces_none_of_ours(monk
 )
 def test_what_is_wrong_is_said(wrong: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidArgument, match=words) as caught:
-        registry.create(settings(**wrong))
+        registry.make(registry.check(settings(**wrong)))
     assert caught.value.reason == "PROVIDER_INVALID"
 
 

@@ -1,6 +1,7 @@
 """What every service with a registry of providers answers with: descriptions, problems of settings, health."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from time import perf_counter
@@ -11,6 +12,11 @@ from google.protobuf import json_format
 
 from footnote_kit.errors import FootnoteError
 from footnote_kit.redact import redact_all
+
+_DEPLOYMENTS = re.compile(
+    r"(?i)(?:^|_)(?:ur[il]|endpoint|host|hostname|address|proxy|path|file|filename|folder|dir|directory|env|environment"
+    r"|variable|key|apikey|secret|password|credentials?|headers?)(?:_|$)|(?:^|_)token$"
+)
 
 
 def description(
@@ -40,10 +46,12 @@ def problems(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str
 
     It reads the part of JSON Schema that flat settings need: type, enum, minimum and maximum.
     """
-    found: list[str] = []
+    found: list[str] = callers_own(settings)
     properties: Mapping[str, Any] = schema["properties"]
     for name, value in settings.items():
         rule = properties.get(name)
+        if found and _DEPLOYMENTS.search(name):
+            continue
         if rule is None:
             found.append(f"{name} is not a setting of this provider.")
         elif rule["type"] == "string":
@@ -58,6 +66,19 @@ def problems(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str
         elif not rule.get("minimum", value) <= value <= rule.get("maximum", value):
             found.append(f"{name} must be from {rule['minimum']} to {rule['maximum']}.")
     return found
+
+
+def callers_own(settings: Mapping[str, Any]) -> list[str]:
+    """Return what settings name that only the deployment may: a sentence for each address, path, key or variable.
+
+    Whoever could name an address could have this service call anything that its network reaches, and whoever could name
+    a variable besides could have a key sent there.
+    """
+    return [
+        f"{name} is set for the deployment, by its environment, never by a caller or a collection."
+        for name in settings
+        if _DEPLOYMENTS.search(name)
+    ]
 
 
 async def health(

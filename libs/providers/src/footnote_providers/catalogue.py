@@ -9,9 +9,11 @@ from pydantic_settings import SettingsConfigDict
 
 from footnote_providers import builtin, onnx_local, openai_compatible
 from footnote_providers.base import EmbeddingProvider
+from footnote_providers.egress.egress import Egress
+from footnote_providers.onnx_files import find_files, invalid
 from footnote_providers.registry import Registration
 from footnote_providers.resilience import Gate, Policy
-from footnote_providers.settings import OnnxSettings, RemoteSettings
+from footnote_providers.settings import DefaultSettings, OnnxSettings, RemoteSettings
 
 
 def _builtin(model: str, dimensions: int, settings: BaseModel) -> EmbeddingProvider:
@@ -24,10 +26,15 @@ def _builtin(model: str, dimensions: int, settings: BaseModel) -> EmbeddingProvi
 
 def _onnx(model: str, dimensions: int, settings: BaseModel) -> EmbeddingProvider:
     assert isinstance(settings, onnx_local.Settings)
-    deployment = OnnxSettings()
+    deployment, defaults = OnnxSettings(), DefaultSettings()
     name = model or deployment.model
-    files = onnx_local.find_files(name, deployment.models_dir)
-    return onnx_local.OnnxEmbeddings(files, name, settings, deployment.threads)
+    own = name in (deployment.model, defaults.model if defaults.provider == "onnx" else None)
+    checksum = "" if deployment.pinned(name) else Egress.load().checksum(name)
+    files = find_files(name, deployment, own=own, checksum=checksum)
+    try:
+        return onnx_local.OnnxEmbeddings(files, name, settings, deployment.threads)
+    except Exception as error:  # the libraries raise bare ones for a file that is no model
+        raise invalid(f"onnx model {name!r} cannot be loaded: {type(error).__name__}") from error
 
 
 def remote_settings(provider: str, base_url: str) -> RemoteSettings:
@@ -87,6 +94,7 @@ def _remote(provider: str, display_name: str, base_url: str, default_model: str)
         settings=openai_compatible.Settings,
         make=make,
         default_model=default_model,
+        address=lambda: remote_settings(provider, base_url).base_url,
         recommended_dense_weight=openai_compatible.OpenAICompatibleEmbeddings.recommended_dense_weight,
     )
 
@@ -99,6 +107,7 @@ CATALOGUE = (
         make=_builtin,
         default_model=builtin.MODEL,
         recommended_dense_weight=builtin.DENSE_WEIGHT,
+        local=True,
     ),
     Registration(
         id="onnx",
@@ -106,6 +115,7 @@ CATALOGUE = (
         settings=onnx_local.Settings,
         make=_onnx,
         recommended_dense_weight=onnx_local.OnnxEmbeddings.recommended_dense_weight,
+        local=True,
     ),
     _remote("openai", "OpenAI", "https://api.openai.com/v1", "text-embedding-3-small"),
     _remote("ollama", "Ollama", "http://localhost:11434/v1", "nomic-embed-text"),

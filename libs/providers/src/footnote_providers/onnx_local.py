@@ -10,9 +10,7 @@ from typing import Literal
 
 import numpy as np
 import onnxruntime
-from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+from footnote_kit.errors import FootnoteError, Unavailable
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from tokenizers import Encoding, Tokenizer
@@ -157,44 +155,6 @@ class OnnxEmbeddings:
             return normalized(output[:, 0])
         weights = mask[..., None].astype(np.float32)
         return normalized((output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0))
-
-
-def find_files(model: str, root: Path | None) -> tuple[Path, Path]:
-    """Return the paths of model.onnx and tokenizer.json of a model named by folder or by Hugging Face name.
-
-    With `root` set only folders below it count. Otherwise a hub name ("org/name") that is no folder is fetched by
-    huggingface_hub into its usual cache. InvalidArgument(PROVIDER_INVALID) says what is missing.
-    """
-    if not model:
-        raise _invalid("The onnx provider needs a model: a folder with model.onnx and tokenizer.json")
-    if root is not None:
-        folder = (root / model).resolve()
-        if not folder.is_relative_to(root.resolve()):
-            raise _invalid(f"onnx model {model!r} is outside the folder of models")
-    else:
-        folder = Path(model).expanduser()
-        if not folder.is_dir() and model.count("/") == 1 and not model.startswith((".", "/", "~")):
-            folder = _download(model)
-    model_file = next((path for path in (folder / "model.onnx", folder / "onnx/model.onnx") if path.is_file()), None)
-    if model_file is None:
-        raise _invalid(f"onnx model {model!r}: no model.onnx found there")
-    if not (folder / "tokenizer.json").is_file():
-        raise _invalid(f"onnx model {model!r}: no tokenizer.json found there")
-    return model_file, folder / "tokenizer.json"
-
-
-def _invalid(message: str) -> InvalidArgument:
-    return InvalidArgument(message, reason="PROVIDER_INVALID")
-
-
-def _download(model: str) -> Path:
-    files = ["onnx/model.onnx", "model.onnx", "tokenizer.json"]
-    try:
-        return Path(snapshot_download(model, allow_patterns=files))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        raise _invalid(
-            f"onnx model {model!r} is no folder here and could not be fetched: {type(error).__name__}"
-        ) from error
 
 
 def _cores() -> int:

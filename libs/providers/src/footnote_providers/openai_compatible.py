@@ -13,6 +13,7 @@ from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_providers.base import Health, Vectors, normalized
+from footnote_providers.outbound import http_client
 from footnote_providers.resilience import Gate, Transient
 
 _RETRIED = frozenset({408, 409, 429})
@@ -76,6 +77,7 @@ class OpenAICompatibleEmbeddings:
             api_key=endpoint.api_key or "none",
             base_url=endpoint.base_url,
             timeout=endpoint.timeout,
+            http_client=http_client(endpoint.base_url),
             max_retries=0,  # the gate counts attempts and shares pauses between all workers
         )
 

@@ -4,23 +4,29 @@ A third party adds one by an entry point in the group `footnote.embedding_provid
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
-from threading import Lock
 from typing import Any
 
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.provider_calls import callers_own
 from google.protobuf import json_format
 from pydantic import BaseModel, ValidationError
 
 from footnote_providers.base import EmbeddingProvider
+from footnote_providers.egress.egress import Egress, Use
+from footnote_providers.egress.policy import Kind
+from footnote_providers.pool import Pool
 from footnote_providers.settings import DefaultSettings
 
 ENTRY_POINT_GROUP = "footnote.embedding_providers"
 MAX_DIMENSIONS = 32768
+_MOST_KEPT = 16
+"""Providers kept open, models in memory: more are made again when they are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,10 @@ class Registration:
     recommended_dense_weight: float = 0.5
     max_batch: int = 100
     capabilities: tuple[str, ...] = ("embeddings",)
+    local: bool = False
+    """Texts stay in this process."""
+    address: Callable[[], str] | None = None
+    """Where texts are sent to, for those that are no part of this process; unknown counts as another machine."""
 
     def descriptor(self) -> provider_pb2.Provider:
         """Return the public description."""
@@ -74,6 +84,8 @@ def validate(provider_id: str, settings: Mapping[str, Any]) -> list[str]:
     registration = registrations().get(provider_id)
     if registration is None:
         return [_unknown(provider_id)]
+    if named := callers_own(settings):
+        return named
     try:
         registration.settings.model_validate(dict(settings))
     except ValidationError as error:
@@ -98,39 +110,53 @@ def with_defaults(
     return chosen
 
 
-_made: dict[tuple[int, bytes], EmbeddingProvider] = {}
-_making = Lock()
+def use_of(chosen: collection_pb2.EmbeddingSettings, egress: Egress, kind: Kind = Kind.EMBEDDING) -> Use:
+    """Return what the policy must know of a provider whose settings are filled in; nothing is called or made."""
+    local = egress.local.get(chosen.provider)
+    if local is None:
+        registration = registrations().get(chosen.provider)
+        if registration is not None:
+            address = registration.address
+            local = egress.local[chosen.provider] = registration.local or (
+                address is not None and egress.stays_here(address())
+            )
+    return Use(kind, chosen.provider, chosen.model, bool(local), builtin=chosen.provider == "builtin")
 
 
-def create(
-    settings: collection_pb2.EmbeddingSettings, defaults: DefaultSettings | None = None, *, loop_id: int | None = None
-) -> EmbeddingProvider:
-    """Return the provider for these settings, the same one for the same settings on the same event loop.
+_pools: dict[int, Pool[EmbeddingProvider]] = {}
+"""By event loop: connections belong to the loop that opened them."""
 
-    Raises InvalidArgument(PROVIDER_INVALID) with what is wrong. It may read a model from disk: on an event loop use
-    `acreate`.
-    """
+
+def check(
+    settings: collection_pb2.EmbeddingSettings, defaults: DefaultSettings | None = None
+) -> collection_pb2.EmbeddingSettings:
+    """Return settings filled in; raises InvalidArgument(PROVIDER_INVALID) with what is wrong with them."""
     chosen = with_defaults(settings, defaults)
     problems = validate(chosen.provider, json_format.MessageToDict(chosen.settings))
     if not 0 <= chosen.dimensions <= MAX_DIMENSIONS:
         problems.append(f"dimensions must be between 1 and {MAX_DIMENSIONS}, or 0 for the model's own.")
     if problems:
         raise InvalidArgument(" ".join(problems), reason="PROVIDER_INVALID")
-    key = (_loop_id() if loop_id is None else loop_id, chosen.SerializeToString(deterministic=True))
-    with _making:
-        if key not in _made:
-            _made[key] = _make(chosen)
-        return _made[key]
+    return chosen
 
 
-async def acreate(
+@asynccontextmanager
+async def lease(
     settings: collection_pb2.EmbeddingSettings, defaults: DefaultSettings | None = None
-) -> EmbeddingProvider:
-    """Do what `create` does without holding up the event loop."""
-    return await asyncio.to_thread(create, settings, defaults, loop_id=_loop_id())
+) -> AsyncIterator[EmbeddingProvider]:
+    """Give the provider for these settings, the same one for the same settings on the same event loop.
+
+    It is made on a thread, for a model is read from disk, and may be closed once nobody holds it and others were used
+    since: hold it for a call or a few, not for ever. Raises InvalidArgument(PROVIDER_INVALID) with what is wrong.
+    """
+    chosen = check(settings, defaults)
+    pool = _pools.setdefault(id(asyncio.get_running_loop()), Pool(_MOST_KEPT))
+    async with pool.lease(chosen.SerializeToString(deterministic=True), lambda: make(chosen)) as provider:
+        yield provider
 
 
-def _make(chosen: collection_pb2.EmbeddingSettings) -> EmbeddingProvider:
+def make(chosen: collection_pb2.EmbeddingSettings) -> EmbeddingProvider:
+    """Return a new provider for checked settings; reads a model from disk, so never on an event loop."""
     registration = registrations()[chosen.provider]
     settings = registration.settings.model_validate(json_format.MessageToDict(chosen.settings))
     provider = registration.make(chosen.model, chosen.dimensions, settings)
@@ -145,17 +171,9 @@ def _make(chosen: collection_pb2.EmbeddingSettings) -> EmbeddingProvider:
 
 async def close_all() -> None:
     """Close every provider made on this event loop."""
-    loop = _loop_id()
-    for key in [key for key in _made if key[0] == loop]:
-        await _made.pop(key).close()
-
-
-def _loop_id() -> int:
-    """Tell event loops apart: connections belong to the loop that opened them."""
-    try:
-        return id(asyncio.get_running_loop())
-    except RuntimeError:
-        return 0
+    pool = _pools.pop(id(asyncio.get_running_loop()), None)
+    if pool is not None:
+        await pool.close()
 
 
 def _unknown(provider_id: str) -> str:

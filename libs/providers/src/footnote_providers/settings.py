@@ -1,9 +1,11 @@
 """The deployment's part of provider settings: default provider, addresses, keys, limits."""
 
+import re
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class DefaultSettings(BaseSettings):
@@ -37,6 +39,31 @@ class OnnxSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_ONNX_")
 
-    models_dir: Path | None = None
-    model: str = ""
+    models_dir: Path | None = Field(default=None, description="Folder of the models that collections may name.")
+    model: str = Field(default="", description="Folder of the model used where a collection names none.")
     threads: int = Field(default=0, ge=0, description="0 means every core")
+    allow_model_downloads: bool = Field(
+        default=False,
+        validation_alias="FOOTNOTE_ALLOW_MODEL_DOWNLOADS",
+        description='Fetch models named "org/name" from the hub, those with a pinned checksum.',
+    )
+    model_sha256: Annotated[dict[str, str], NoDecode] = Field(
+        default_factory=dict, description="SHA-256 of model.onnx by hub name: org/name=0123…, separated by commas."
+    )
+
+    @field_validator("model_sha256", mode="before")
+    @classmethod
+    def _pairs(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        pairs = {}
+        for part in filter(None, map(str.strip, value.split(","))):
+            name, equals, digest = part.rpartition("=")
+            if not equals or not re.fullmatch("[0-9a-fA-F]{64}", digest):
+                raise ValueError(f"'{part}' is not org/name=<64 hexadecimal digits>")
+            pairs[name] = digest.lower()
+        return pairs
+
+    def pinned(self, model: str) -> str:
+        """Return the checksum of a model of the hub, "" for none."""
+        return self.model_sha256.get(model, "")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from footnote_kit import provider_calls
 from footnote_kit.errors import InvalidArgument
+from footnote_providers.pool import Pool
 
 from footnote_augmentation.adapters import cosine, cross_encoder, http, lexical, mmr
 from footnote_augmentation.ports import Descriptor, Reranker
@@ -31,13 +32,13 @@ def descriptors(settings: Settings) -> tuple[Descriptor, ...]:
         Descriptor(
             "onnx",
             "Cross-encoder on this machine",
-            cross_encoder.create,
+            cross_encoder.creator(settings.rerank_model),
             _schema(
                 max_length={"type": "integer", "minimum": 16, "maximum": 8192},
                 threads={"type": "integer", "minimum": 0, "maximum": 256},
             ),
             default_model=settings.rerank_model,
-            needs="model: a folder with model.onnx and tokenizer.json",
+            needs="model: a folder with model.onnx and tokenizer.json below FOOTNOTE_ONNX_MODELS_DIR",
         ),
         Descriptor(
             "http",
@@ -52,12 +53,11 @@ def descriptors(settings: Settings) -> tuple[Descriptor, ...]:
 
 
 class Rerankers:
-    """Rerankers by id, model and settings; each is made once and kept, the least recently used is closed."""
+    """Rerankers by id, model and settings; each is made once, the least recently used are closed."""
 
     def __init__(self, settings: Settings) -> None:
         self._descriptors = {item.id: item for item in descriptors(settings)}
-        self._open: dict[tuple[str, str, str], Reranker] = {}
-        self._lock = asyncio.Lock()
+        self._open: Pool[Reranker] = Pool(_MAX_OPEN)
 
     def all(self) -> Sequence[Descriptor]:
         """Return the registered kinds."""
@@ -70,26 +70,29 @@ class Rerankers:
             return [f"There is no reranker {id!r}; there are {', '.join(self._descriptors)}."]
         return provider_calls.problems(descriptor.schema, settings)
 
-    async def get(self, id: str, model: str, settings: Mapping[str, Any]) -> Reranker:
-        """Return the reranker, made in a thread at its first use since loading a model takes time.
-
-        Raises InvalidArgument(PROVIDER_INVALID) for an unknown id or wrong settings.
-        """
+    def require(self, id: str, settings: Mapping[str, Any]) -> None:
+        """Raise InvalidArgument(PROVIDER_INVALID) for an unknown id or wrong settings."""
         problems = self.problems(id, settings)
         if problems:
             raise InvalidArgument(" ".join(problems), reason="PROVIDER_INVALID")
-        descriptor = self._descriptors[id]
-        key = (id, model or descriptor.default_model, json.dumps(dict(settings), sort_keys=True))
-        async with self._lock:
-            found = self._open.pop(key, None)
-            if found is None:
-                found = await asyncio.to_thread(descriptor.create, key[1], settings)
-                while len(self._open) >= _MAX_OPEN:
-                    await self._open.pop(next(iter(self._open))).close()
-            self._open[key] = found
-            return found
+
+    def model(self, id: str, model: str) -> str:
+        """Return the model that is used where `model` is asked for: it, or the one that the deployment sets."""
+        descriptor = self._descriptors.get(id)
+        return model or (descriptor.default_model if descriptor else "")
+
+    @asynccontextmanager
+    async def lease(self, id: str, model: str, settings: Mapping[str, Any]) -> AsyncIterator[Reranker]:
+        """Give the reranker, made on a thread at its first use since loading a model takes time.
+
+        Raises InvalidArgument(PROVIDER_INVALID) for an unknown id or wrong settings.
+        """
+        self.require(id, settings)
+        create = self._descriptors[id].create
+        key = (id, self.model(id, model), json.dumps(dict(settings), sort_keys=True))
+        async with self._open.lease(key, lambda: create(key[1], settings)) as reranker:
+            yield reranker
 
     async def close(self) -> None:
         """Close all of them."""
-        while self._open:
-            await self._open.popitem()[1].close()
+        await self._open.close()

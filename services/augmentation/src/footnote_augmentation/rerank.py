@@ -27,18 +27,18 @@ class RerankStep:
 
         Raises InvalidArgument for a reranker that does not exist or wrong settings: that is the request's fault.
         """
-        reranker = await self._rerankers.get(provider, model, settings)
         passages = [candidate.chunk.text for candidate in candidates]
         before = [candidate.score for candidate in candidates]
-        try:
-            async with asyncio.timeout(self._timeout):
-                scores = await reranker.rerank(question, passages, before)
-        except InvalidArgument:
-            raise
-        except TimeoutError:
-            return list(candidates), _failed(f"no scores within {self._timeout:g} s")
-        except FootnoteError as error:
-            return list(candidates), _failed(error.message)
+        async with self._rerankers.lease(provider, model, settings) as reranker:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    scores = await reranker.rerank(question, passages, before)
+            except InvalidArgument:
+                raise
+            except TimeoutError:
+                return list(candidates), _failed(f"no scores within {self._timeout:g} s")
+            except FootnoteError as error:
+                return list(candidates), _failed(error.message)
         rescored: list[ScoredChunk] = []
         for candidate, score in zip(candidates, scores, strict=True):
             copy = ScoredChunk()

@@ -11,15 +11,19 @@ import grpc
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
 from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, Degradation, StageTiming
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER
+from footnote.types.v1.collection_pb2 import RerankSettings
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, TextBounds
 from footnote_kit import provider_calls, telemetry
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
+from footnote_providers.egress import limits
+from footnote_providers.egress.egress import Egress, bounds_of
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
 
 from footnote_augmentation import history, plan
 from footnote_augmentation.build import Assembled, Assembly, build
+from footnote_augmentation.permitted import Permitted
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.rerank import RerankStep
 from footnote_augmentation.settings import Settings
@@ -33,7 +37,9 @@ _MAX_QUESTION = 20_000
 class Servicer(AugmentationServiceServicer):
     """AugmentationService over the functions of this package."""
 
-    def __init__(self, settings: Settings, rerankers: Rerankers) -> None:
+    def __init__(self, settings: Settings, rerankers: Rerankers, egress: Egress) -> None:
+        self._egress = egress
+        self._permitted = Permitted(egress, rerankers, settings)
         self._settings = settings
         self._rerankers = rerankers
         self._rerank = RerankStep(rerankers, settings.rerank_timeout)
@@ -48,6 +54,7 @@ class Servicer(AugmentationServiceServicer):
         dropped = []
         provider = request.rerank.provider or self._settings.reranker
         if provider and provider != "none" and candidates and not request.without_sources:
+            self._permitted.check(request.scope, provider, request.rerank, _bounds(request))
             with telemetry.span("rerank", {"footnote.chunks": len(candidates), "footnote.strategy": provider}):
                 candidates, degradation = await self._rerank.apply(
                     provider, request.rerank.model, _plain(request.rerank.settings), request.question, candidates
@@ -113,9 +120,12 @@ class Servicer(AugmentationServiceServicer):
         """Score two passages and say how that went."""
 
         async def score() -> dict[str, Any]:
-            reranker = await self._rerankers.get(request.id, "", _plain(request.settings))
-            await reranker.rerank("Is it healthy?", ["It is healthy.", "Nothing."], [0.5, 0.5])
+            async with self._rerankers.lease(request.id, "", _plain(request.settings)) as reranker:
+                await reranker.rerank("Is it healthy?", ["It is healthy.", "Nothing."], [0.5, 0.5])
             return {}
+
+        wanted = RerankSettings(provider=request.id, settings=request.settings)
+        self._permitted.check(request.scope, request.id, wanted, TextBounds(), chosen=False)
 
         seconds = self._settings.rerank_timeout
         return pb.CheckProviderResponse(
@@ -129,11 +139,8 @@ class Servicer(AugmentationServiceServicer):
             raise InvalidArgument.field("question", f"must be at most {_MAX_QUESTION} characters")
         if len(request.chunks) > self._settings.max_candidates:
             raise InvalidArgument.field("chunks", f"must be at most {self._settings.max_candidates}")
-        budget = request.prompt.token_budget
-        if budget and not 100 <= budget <= 100_000:
-            raise InvalidArgument.field("prompt.token_budget", "must be from 100 to 100000")
-        if request.rerank.top < 0:
-            raise InvalidArgument.field("rerank.top", "must not be negative")
+        limits.check_prompt(request.prompt, self._egress.deployment_limits)
+        limits.check_rerank(request.rerank)
         locale = request.prompt.locale
         if locale and locale.lower()[:2] not in locales():
             raise InvalidArgument.field("prompt.locale", f"must be one of {', '.join(locales())}")
@@ -147,7 +154,10 @@ class Servicer(AugmentationServiceServicer):
             memory=request.memory_context,
             system_prompt=prompt.system_prompt,
             locale=prompt.locale,
-            token_budget=prompt.token_budget or self._settings.token_budget,
+            token_budget=min(
+                prompt.token_budget or self._settings.token_budget,
+                self._egress.limits(request.scope, _bounds(request).collections).token_budget,
+            ),
             history_messages=prompt.history_messages if prompt.HasField("history_messages") else history.MAX_MESSAGES,
             history_characters=(
                 prompt.history_characters if prompt.HasField("history_characters") else history.MAX_CHARACTERS
@@ -172,6 +182,10 @@ class Servicer(AugmentationServiceServicer):
             prompt_tokens=assembled.plan.prompt_tokens,
             template=assembled.prompt.template_version,
         )
+
+
+def _bounds(request: pb.BuildPromptRequest) -> TextBounds:
+    return bounds_of(request.HasField("bounds"), request.bounds)
 
 
 def _plain(settings: Struct) -> dict[str, Any]:

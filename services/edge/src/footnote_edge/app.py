@@ -9,6 +9,7 @@ from footnote_kit.net import is_loopback
 from footnote_kit.server import ListenError
 from footnote_kit.settings import KitSettings
 from footnote_kit.telemetry_service import TelemetryServicer
+from footnote_providers.egress.egress import Egress
 
 from footnote_edge.ask import Asker
 from footnote_edge.backlog import Backlog
@@ -64,7 +65,7 @@ async def build(runtime: Runtime) -> App:
         documents=documents,
         watch=Watch(documents, bus, settings.watch_poll_seconds),
         jobs=jobs,
-        asker=Asker(stages, catalog, conversations, jobs, limits, settings),
+        asker=Asker(stages, catalog, conversations, jobs, limits, settings, Egress.load()),
         conversations=conversations,
         feedback=FeedbackBook(database, conversations),
         providers=Providers(stages, settings.call_timeout_seconds),

@@ -6,7 +6,7 @@ Up to generation every failure degrades the answer and is reported in it (EDG-5)
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.edge_service_pb2 import (
@@ -32,26 +32,31 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.collection_pb2 import CollectionSettings, GenerationSettings
+from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, current_trace_id
+from footnote_providers.egress import limits
+from footnote_providers.egress.egress import Egress
 from opentelemetry import trace
 
 from footnote_edge import precedence
 from footnote_edge.answering import Ledger, degrades, duration, manifest
+from footnote_edge.bounds import UNKNOWN, Bounds, of_conversation
 from footnote_edge.catalog import Catalog
 from footnote_edge.conversations import Conversations
 from footnote_edge.deadlines import Deadline
 from footnote_edge.jobs import Jobs
 from footnote_edge.limits import Limits
-from footnote_edge.recall import Recall
+from footnote_edge.recall import Recall, without
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.steps import Steps
 
 T = TypeVar("T")
+_Settings: TypeAlias = tuple[CollectionSettings, TextBounds]
 
 _log = get_logger(__name__)
 
@@ -67,7 +72,10 @@ class Asker:
         jobs: Jobs,
         limits: Limits,
         settings: Settings,
+        egress: Egress,
     ) -> None:
+        self.egress = egress
+        self.bounds = Bounds(stages, catalog, settings.call_timeout_seconds)
         self.stages = stages
         self.catalog = catalog
         self.conversations = conversations
@@ -96,6 +104,10 @@ class Asker:
         limit = self.settings.max_question_characters
         if len(request.question) > limit:
             raise InvalidArgument.field("question", f"must have at most {limit} characters")
+        allowed = self.egress.limits(scope, request.collections)
+        limits.check_prompt(request.prompt, allowed)
+        limits.check_rerank(request.rerank)
+        limits.check_generation(request.generation, allowed)
         run = _Run(self, scope, request, question, Deadline.after(seconds), plan)
         try:
             async for event in run.events():
@@ -137,9 +149,9 @@ class _Run:
         # Beside each other: memory, the collections' settings and the record of the question, while we plan and search.
         in_conversation = self._conversation is not None
         use_memory = self._request.use_memory if self._request.HasField("use_memory") else in_conversation
-        memory = self._beside(self._remember(use_memory))
         settings = self._beside(self._collection_settings())
-        recorded = self._beside(self._record_question())
+        memory = self._beside(self._remember(use_memory, settings))
+        recorded = self._beside(self._record_question(settings))
 
         topic = self._conversation.topic if self._conversation is not None else ""
         plan = self._given_plan or await self._steps.plan(self._question, topic, self._history)
@@ -154,8 +166,9 @@ class _Run:
             yield self._ended(STAGE_RETRIEVAL)
 
         memory_context = await memory
+        of_collections, bounds = await settings
         prompt_settings, rerank, model = precedence.effective(
-            self._request.prompt, self._request.rerank, self._request.generation, await settings
+            self._request.prompt, self._request.rerank, self._request.generation, of_collections
         )
         yield _began(STAGE_AUGMENTATION)
         built = await self._steps.build(
@@ -169,6 +182,7 @@ class _Run:
                 rerank=rerank,
                 named_document_ids=named,
                 without_sources=without_sources,
+                bounds=bounds,
             )
         )
         yield self._ended(STAGE_AUGMENTATION)
@@ -185,13 +199,14 @@ class _Run:
             locale=built.prompt.locale,
             without_sources=without_sources,
             documents_unavailable=without_sources and plan.should_retrieve,
+            bounds=bounds,
         )
         yield _began(STAGE_GENERATION)
         async with aclosing(self._generated(request)) as words:
             async for event in words:
                 yield event
         yield self._ended(STAGE_GENERATION)
-        yield AskResponse(completed=await self._completed(plan, built, model))
+        yield AskResponse(completed=await self._completed(plan, built, model, bounds))
 
     async def close(self) -> None:
         """End what still runs beside."""
@@ -223,6 +238,7 @@ class _Run:
         plan: augmentation.PlanQueryResponse,
         built: augmentation.BuildPromptResponse,
         settings: GenerationSettings,
+        bounds: TextBounds,
     ) -> AskCompleted:
         """Return the last event, after keeping the answer in its conversation."""
         assert self._answered is not None
@@ -243,6 +259,7 @@ class _Run:
             ),
             trace_id=current_trace_id(),
         )
+        completed.manifest.local_only = bounds.local_only
         if self._ledger.first_token is not None:
             completed.time_to_first_token.CopyFrom(duration(self._ledger.first_token))
         await self._record_answer(completed, plan.topic)
@@ -281,38 +298,58 @@ class _Run:
         self._collections = self._collections or list(self._conversation.collections)
         trace.get_current_span().set_attribute(names.CONVERSATION_ID, conversation_id)
 
-    async def _record_question(self) -> None:
-        if self._conversation is not None:
-            await self._asker.conversations.add_question(self._scope, self._conversation.id, self._question)
+    async def _record_question(self, settings: "asyncio.Task[_Settings]") -> None:
+        if self._conversation is None:
+            return
+        conversations, mine = self._asker.conversations, self._conversation.id
+        try:
+            bounds = (await settings)[1]
+        except FootnoteError:
+            pass  # the question fails by it elsewhere; what was said is kept nevertheless
+        else:
+            if bounds.local_only and bounds != UNKNOWN and not self._conversation.local_only:
+                await conversations.keep_here(self._scope, mine)
+        await conversations.add_question(self._scope, mine, self._question)
 
-    async def _remember(self, wanted: bool) -> str:
+    async def _remember(self, wanted: bool, settings: "asyncio.Task[_Settings]") -> str:
+        bounds = (await settings)[1]
         with self._ledger.timed(STAGE_RETRIEVAL, "memory"):
             found = await self._asker.recall.search(
                 self._scope,
                 self._question,
                 conversation_id=self._request.conversation_id,
                 enabled=wanted,
+                bounds=bounds,
                 timeout=self._deadline.share(STAGE_RETRIEVAL),
             )
+            if found.source_messages and not bounds.local_only:
+                theirs = {message.conversation_id for message in found.source_messages}
+                found = without(found, await self._asker.conversations.kept_here(theirs))
         self._ledger.report(found.degradations)
         return found.context
 
-    async def _collection_settings(self) -> CollectionSettings:
+    async def _collection_settings(self) -> _Settings:
+        """Return the settings of the collections, and what binds texts about them."""
+        names, finder = self._collections, self._asker.bounds
+        problem: FootnoteError | None = None
         try:
             with self._ledger.timed(STAGE_EDGE, "settings"):
                 async with asyncio.timeout(self._deadline.share(STAGE_EDGE)):
-                    found = await asyncio.gather(
-                        *(self._asker.catalog.get(self._scope, name) for name in self._collections)
-                    )
-        except TimeoutError:
-            self._ledger.degrade(STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.")
-            return CollectionSettings()
-        except FootnoteError as error:
-            if not degrades(error):
-                raise
-            self._ledger.degrade(STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.", error)
-            return CollectionSettings()
-        return precedence.shared_settings(found)
+                    found, bounds = await finder.find(self._scope, names)
+            settings = precedence.shared_settings(found)
+        except (TimeoutError, FootnoteError) as error:
+            if isinstance(error, FootnoteError):
+                if not degrades(error):
+                    raise
+                problem = error
+            self._ledger.degrade(STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.", problem)
+            settings, bounds = CollectionSettings(), finder.last_known(self._scope, names)
+        if self._conversation is not None and self._conversation.local_only and not bounds.local_only:
+            mixed = TextBounds()
+            mixed.CopyFrom(bounds)
+            mixed.MergeFrom(of_conversation(True))
+            bounds = mixed
+        return settings, bounds
 
     async def _record_answer(self, completed: AskCompleted, topic: str) -> None:
         if self._conversation is None:

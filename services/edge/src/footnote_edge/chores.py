@@ -14,10 +14,12 @@ from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_UPLOADED,
     Document,
 )
+from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 
+from footnote_edge.bounds import of_conversation
 from footnote_edge.conversations import Conversations
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
@@ -55,7 +57,9 @@ class Chores:
         question = await self._conversations.first_question(conversation_id)
         if question is None:
             return ""
-        request = generation.GenerateTitleRequest(scope=scope, first_message=question)
+        request = generation.GenerateTitleRequest(
+            scope=scope, first_message=question, bounds=await self._bounds(conversation_id)
+        )
         try:
             title = (
                 await self._patiently(lambda: self._stages.generation.GenerateTitle(request, timeout=self._timeout))
@@ -71,9 +75,10 @@ class Chores:
     async def embed(self, scope: Scope, conversation_id: str) -> int:
         """Make the conversation's new messages searchable and return how many there were."""
         messages = await self._conversations.unembedded(conversation_id)
+        bounds = await self._bounds(conversation_id)
         for start in range(0, len(messages), EMBED_BATCH):
             batch = messages[start : start + EMBED_BATCH]
-            request = indexing.IndexMessagesRequest(scope=scope, messages=batch)
+            request = indexing.IndexMessagesRequest(scope=scope, messages=batch, bounds=bounds)
             call = partial(self._stages.indexing.IndexMessages, request, timeout=self._timeout)
             try:
                 await self._patiently(call)
@@ -83,6 +88,9 @@ class Chores:
                 return start
             await self._conversations.mark_embedded([message.message_id for message in batch])
         return len(messages)
+
+    async def _bounds(self, conversation_id: str) -> TextBounds:
+        return of_conversation(conversation_id in await self._conversations.kept_here([conversation_id]))
 
     async def forget(self, scope: Scope, conversation_id: str) -> int:
         """Remove a conversation from memory search and return how many messages went."""

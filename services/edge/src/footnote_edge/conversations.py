@@ -1,7 +1,7 @@
 """Conversations and their messages: what was said, by whom, and how each answer came about."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -36,6 +36,7 @@ class Conversations:
             title=_checked_title(title),
             collections=json.dumps(list(collections)),
             topic="",
+            local_only=False,
             create_time=now,
             update_time=now,
         )
@@ -188,6 +189,20 @@ class Conversations:
             )
         return message.id
 
+    async def keep_here(self, scope: Scope, conversation_id: str) -> None:
+        """Note, for good, that the conversation holds texts that stay on this machine."""
+        statement = update(ConversationRow).where(*_mine(scope, conversation_id)).values(local_only=True)
+        async with self._sessions.begin() as session:
+            await session.execute(statement)
+
+    async def kept_here(self, conversation_ids: Collection[str]) -> set[str]:
+        """Return those of the conversations that hold texts that stay on this machine."""
+        query = select(ConversationRow.id).where(
+            ConversationRow.id.in_(conversation_ids), ConversationRow.local_only.is_(True)
+        )
+        async with self._sessions() as session:
+            return set((await session.scalars(query)).all())
+
     async def unembedded(self, conversation_id: str) -> list[MemoryMessage]:
         """Return the messages that memory search does not hold yet, oldest first."""
         query = (
@@ -245,6 +260,7 @@ def _conversation(row: ConversationRow, messages: int) -> Conversation:
         collections=json.loads(row.collections),
         topic=row.topic,
         message_count=messages,
+        local_only=row.local_only,
     )
     conversation.create_time.FromDatetime(utc(row.create_time))
     conversation.update_time.FromDatetime(utc(row.update_time))

@@ -1,9 +1,11 @@
 """Chat memory: what the user said before, as context; it never breaks the chat."""
 
 import time
+from collections.abc import Collection
 
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, STAGE_EDGE, STAGE_RETRIEVAL, Degradation
+from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.errors import FootnoteError, InvalidArgument
@@ -34,9 +36,12 @@ class Recall:
         enabled: bool = True,
         max_messages: int | None = None,
         max_tokens: int | None = None,
+        bounds: TextBounds,
         timeout: float,
     ) -> retrieval.SearchMemoryResponse:
         """Return matching messages of other conversations; `enabled` is false when switched off or not searchable.
+
+        `bounds` say whether the query may be embedded elsewhere.
 
         Raises InvalidArgument only: for options outside their ranges.
         """
@@ -52,6 +57,7 @@ class Recall:
             max_messages=max_messages,
             max_tokens=max_tokens,
             exclude_conversation_id=conversation_id,
+            bounds=bounds,
         )
         try:
             found: retrieval.SearchMemoryResponse = await self._retrieval.SearchMemory(request, timeout=timeout)
@@ -103,6 +109,24 @@ class Recall:
 
 def _speaker(role: int) -> str:
     return "assistant" if role == MESSAGE_ROLE_ASSISTANT else "user"
+
+
+def without(found: retrieval.SearchMemoryResponse, conversation_ids: Collection[str]) -> retrieval.SearchMemoryResponse:
+    """Return what memory found without the messages of some conversations, and say that they are left out."""
+    kept = [message for message in found.source_messages if message.conversation_id not in conversation_ids]
+    if len(kept) == len(found.source_messages):
+        return found
+    degradation = Degradation(
+        stage=STAGE_RETRIEVAL,
+        reason="MEMORY_KEPT_HERE",
+        effect="Earlier conversations about collections that keep their texts on this machine were left out.",
+    )
+    return retrieval.SearchMemoryResponse(
+        context="\n".join(f"[{_speaker(one.role)}] {one.text}" for one in kept),
+        source_messages=kept,
+        enabled=found.enabled,
+        degradations=[*found.degradations, degradation],
+    )
 
 
 def _figures(began: float) -> dict[str, int]:

@@ -21,6 +21,7 @@ class ConversationRow(Base):
     title: Mapped[str] = mapped_column(Text, default="")
     collections: Mapped[str] = mapped_column(Text, default="[]")
     topic: Mapped[str] = mapped_column(Text, default="")
+    local_only: Mapped[bool] = mapped_column(default=False)
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     update_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
 

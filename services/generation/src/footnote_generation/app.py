@@ -6,6 +6,7 @@ import asyncio
 
 from footnote.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
 from footnote_kit.app import App, Runtime
+from footnote_providers.egress.egress import Egress
 
 from footnote_generation.registry import Providers, second_opinion
 from footnote_generation.servicer import Servicer
@@ -15,7 +16,7 @@ from footnote_generation.settings import Settings
 async def build(runtime: Runtime) -> App:
     """Put the service together; a model that is down shows per answer, not in the service's health."""
     settings = Settings()
-    providers = Providers(settings)
+    providers = Providers(settings, Egress.load())
     opinion = await asyncio.to_thread(second_opinion, settings)
     return App(
         name="generation",

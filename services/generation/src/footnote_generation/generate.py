@@ -90,16 +90,23 @@ class Generator:
         self._opinion = opinion
 
     async def run(
-        self, provider: ModelProvider, request: ModelRequest, strict: bool = False, remaining: float | None = None
+        self,
+        provider: ModelProvider,
+        request: ModelRequest,
+        strict: bool = False,
+        remaining: float | None = None,
+        without_opinion: str = "",
     ) -> AsyncGenerator[Event, None]:
         """Stream an answer: words and footnotes as they are settled, then one Completed.
+
+        `without_opinion` says why the second opinion is not to be heard, "" when it is.
 
         Closing the generator closes the model's stream. Raises Unavailable(PROVIDER_FAILED) when the model fails or
         dies midway, after everything it said has been passed on, and DeadlineExceeded when it is too slow.
         """
         started = perf_counter()
         first_token: float | None = None
-        state = self._start(request, strict)
+        state = self._start(request, strict, without_opinion)
         finished = Finished()
         async with aclosing(patient_stream(provider, request, self._patience, remaining)) as stream:
             try:
@@ -125,7 +132,7 @@ class Generator:
         answer = await self._answer(state, provider, finished)
         yield Completed(answer, first_token, state.checker.failure)
 
-    def _start(self, request: ModelRequest, strict: bool) -> _Answering:
+    def _start(self, request: ModelRequest, strict: bool, without_opinion: str) -> _Answering:
         warnings: list[str] = []
         system = "\n".join(item.text for item in request.messages if item.role == MESSAGE_ROLE_SYSTEM)
         not_found = phrases.not_found_sentences()
@@ -137,7 +144,11 @@ class Generator:
             scanner=MarkerScanner([source.filename for source in request.sources]),
             policy=policy.Policy(warnings, leak),
             checker=Checker(
-                {source.number: source for source in request.sources}, request.locale, not_found, self._opinion
+                {source.number: source for source in request.sources},
+                request.locale,
+                not_found,
+                None if without_opinion else self._opinion,
+                without_opinion if self._opinion else "",
             ),
             warnings=warnings,
         )
@@ -163,7 +174,7 @@ class Generator:
 
     async def _settle(self, state: _Answering, ended: bool = False) -> list[Citation]:
         """Check the sentences settled since the last time, in a thread, and return their footnotes."""
-        if self._opinion is None:
+        if state.checker.opinion is None:
             checked = await asyncio.to_thread(lambda: state.checker.check_by_rules(self._fresh(state, ended)))
         else:
             checked = await state.checker.check(await asyncio.to_thread(self._fresh, state, ended))

@@ -8,6 +8,8 @@ from typing import Any
 
 from footnote_kit import provider_calls
 from footnote_kit.errors import InvalidArgument
+from footnote_providers.egress.egress import Egress, Use
+from footnote_providers.egress.policy import Kind
 
 from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
 from footnote_generation.adapters.extractive.provider import Extractive
@@ -33,8 +35,9 @@ def second_opinion(settings: Settings) -> SecondOpinion | None:
 class Providers:
     """Providers by id; addresses and keys come from the deployment, never from a request."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, egress: Egress | None = None) -> None:
         self._settings = settings
+        self.egress = egress or Egress()
         builtin = Extractive(settings.not_found_threshold)
         self._providers: dict[str, ModelProvider] = {builtin.id: builtin}
         self._descriptors = [
@@ -61,6 +64,23 @@ class Providers:
         """Return the registered providers."""
         return list(self._descriptors)
 
+    def use(self, provider: ModelProvider, model: str) -> Use:
+        """Return what the policy must know of a provider and model; "" is the provider's own model."""
+        url = getattr(provider, "base_url", "")
+        local = provider.id == "builtin" or self.egress.stays_here(url)
+        builtin = provider.id == "builtin"
+        return Use(Kind.MODEL, provider.id, model or provider.default_model, local, builtin)
+
+    @property
+    def own(self) -> tuple[str, str]:
+        """Provider and model that answer where nobody chose."""
+        provider = self.get("")
+        return provider.id, self.model("", provider) or provider.default_model
+
+    def model(self, asked: str, provider: ModelProvider) -> str:
+        """Return the model's name, "" for the provider's own."""
+        return asked or (self._settings.model if provider.id == self.default else "")
+
     def problems(self, id: str, settings: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with an id or its settings."""
         descriptor = next((item for item in self._descriptors if item.id == id), None)
@@ -68,9 +88,13 @@ class Providers:
             return [f"There is no model provider {id!r}; there are {', '.join(self._providers)}."]
         return provider_calls.problems(descriptor.schema, settings)
 
+    def find(self, id: str) -> ModelProvider | None:
+        """Return a provider; "" is the default, None for an unknown one."""
+        return self._providers.get(id or self.default)
+
     def get(self, id: str) -> ModelProvider:
         """Return a provider; "" is the default. Raises InvalidArgument(PROVIDER_INVALID) for an unknown one."""
-        found = self._providers.get(id or self.default)
+        found = self.find(id)
         if found is None:
             raise InvalidArgument(self.problems(id or self.default, {})[0], reason="PROVIDER_INVALID")
         return found

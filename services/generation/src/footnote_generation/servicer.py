@@ -21,16 +21,19 @@ from footnote.types.v1.answer_pb2 import (
     FinishReason,
     Support,
 )
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, TextBounds
 from footnote_kit import names, provider_calls, telemetry
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
+from footnote_providers.egress import limits
+from footnote_providers.egress.egress import bounds_of
 from google.protobuf import json_format
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from footnote_generation.generate import Completed, Delta, Generator
 from footnote_generation.patience import Patience
+from footnote_generation.permitted import Permitted
 from footnote_generation.ports import ModelProvider, ModelRequest, SecondOpinion
 from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings
@@ -47,18 +50,20 @@ class Servicer(GenerationServiceServicer):
 
     def __init__(self, settings: Settings, providers: Providers, opinion: SecondOpinion | None = None) -> None:
         self._providers = providers
-        self._settings = settings
         self._patience = Patience(
             first_token=settings.first_token_timeout,
             between_tokens=settings.token_timeout,
             attempts=settings.attempts,
         )
+        self._permitted = Permitted(providers, settings)
         self._generator = Generator(self._patience, opinion, settings.prices)
 
     async def Generate(self, request: pb.GenerateRequest, context: _CONTEXT) -> AsyncIterator[pb.GenerateResponse]:
         """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
         provider, model = self._check(request)
-        wanted = _model_request(request, model)
+        bounds = bounds_of(request.HasField("bounds"), request.bounds)
+        self._permitted.check(request.scope, provider, model, bounds)
+        wanted = _model_request(request, model, self._permitted.longest_answer(request.scope, request.settings, bounds))
         attributes: dict[str, AttributeValue] = {
             names.GEN_AI_OPERATION: "chat",
             names.GEN_AI_PROVIDER: provider.id,
@@ -67,7 +72,13 @@ class Servicer(GenerationServiceServicer):
         }
         with telemetry.span(f"chat {model or provider.default_model}", attributes, SpanKind.CLIENT) as span:
             telemetry.record_content(names.GEN_AI_INPUT_MESSAGES, _messages(wanted))
-            run = self._generator.run(provider, wanted, request.settings.strict, context.time_remaining())
+            run = self._generator.run(
+                provider,
+                wanted,
+                request.settings.strict,
+                context.time_remaining(),
+                without_opinion=self._permitted.why_no_opinion(request.scope, bounds),
+            )
             async with aclosing(run) as events:
                 async for event in events:
                     if isinstance(event, Delta):
@@ -84,12 +95,11 @@ class Servicer(GenerationServiceServicer):
         if not request.first_message.strip():
             raise InvalidArgument.field("first_message", "must not be empty")
         provider = self._providers.get(request.settings.provider)
+        model = self._providers.model(request.settings.model, provider)
+        bounds = bounds_of(request.HasField("bounds"), request.bounds)
+        self._permitted.check(request.scope, provider, model, bounds)
         patience = Patience(first_token=5.0, between_tokens=5.0, attempts=1)
-        return pb.GenerateTitleResponse(
-            title=await make_title(
-                provider, request.first_message, self._model(request.settings.model, provider), patience
-            )
-        )
+        return pb.GenerateTitleResponse(title=await make_title(provider, request.first_message, model, patience))
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
         """List the model providers."""
@@ -111,9 +121,11 @@ class Servicer(GenerationServiceServicer):
 
     async def CheckProvider(self, request: pb.CheckProviderRequest, context: _CONTEXT) -> pb.CheckProviderResponse:
         """Call a provider and say how it is."""
+        provider = self._providers.get(request.id)
+        self._providers.egress.check(self._providers.use(provider, ""), request.scope, TextBounds())
 
         async def ask() -> Mapping[str, Any]:
-            return await self._providers.get(request.id).health()
+            return await provider.health()
 
         return pb.CheckProviderResponse(
             health=await provider_calls.health(PROVIDER_KIND_MODEL, request.id, ask, _HEALTH_SECONDS)
@@ -129,24 +141,14 @@ class Servicer(GenerationServiceServicer):
         numbers = [source.number for source in request.sources]
         if len(set(numbers)) != len(numbers) or any(number < 1 for number in numbers):
             raise InvalidArgument.field("sources", "must have numbers from 1, each once")
-        if settings.HasField("temperature") and not 0 <= settings.temperature <= 2:
-            raise InvalidArgument.field("settings.temperature", "must be from 0 to 2")
-        if settings.max_tokens < 0:
-            raise InvalidArgument.field("settings.max_tokens", "must not be negative")
-        if len(settings.stop) > 16:
-            raise InvalidArgument.field("settings.stop", "must be at most 16 texts")
+        limits.check_generation(settings, self._providers.egress.deployment_limits, "settings")
         provider = self._providers.get(settings.provider)
         problems = self._providers.problems(provider.id, json_format.MessageToDict(settings.settings))
         if problems:
             raise InvalidArgument(" ".join(problems), reason="PROVIDER_INVALID")
         if provider.id != "builtin" and not request.prompt.messages:
             raise InvalidArgument.field("prompt.messages", "must not be empty")
-        return provider, self._model(settings.model, provider)
-
-    def _model(self, asked: str, provider: ModelProvider) -> str:
-        if asked:
-            return asked
-        return self._settings.model if provider.id == self._providers.default else ""
+        return provider, self._providers.model(settings.model, provider)
 
     def _report(self, completed: Completed, asked: str, span: Span) -> None:
         """Put an answer's figures on its span, into the metrics and into the log; never its text."""
@@ -189,7 +191,7 @@ class Servicer(GenerationServiceServicer):
             counter.add(answer.reliability.invalid_citations, {"verdict": "unknown_source"})
 
 
-def _model_request(request: pb.GenerateRequest, model: str) -> ModelRequest:
+def _model_request(request: pb.GenerateRequest, model: str, longest: int) -> ModelRequest:
     settings = request.settings
     return ModelRequest(
         messages=list(request.prompt.messages),
@@ -198,7 +200,7 @@ def _model_request(request: pb.GenerateRequest, model: str) -> ModelRequest:
         locale=request.locale or request.prompt.locale or "en",
         model=model,
         temperature=settings.temperature if settings.HasField("temperature") else 0.1,
-        max_tokens=settings.max_tokens or 1024,
+        max_tokens=longest,
         stop=list(settings.stop),
         seed=settings.seed if settings.HasField("seed") else None,
         without_sources=request.without_sources,

@@ -4,6 +4,7 @@ from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import Unavailable
 from footnote_providers import registry
+from footnote_providers.egress.egress import Egress
 from footnote_providers.settings import DefaultSettings
 from footnote_store.store import VectorStore
 
@@ -16,6 +17,7 @@ from footnote_indexing.indexing import Indexing
 from footnote_indexing.inventory import Inventory
 from footnote_indexing.ledger import Ledger
 from footnote_indexing.messages import Messages
+from footnote_indexing.permitted import Permitted
 from footnote_indexing.ports import EmbeddingCache
 from footnote_indexing.providers import Providers
 from footnote_indexing.recovery import Recovery
@@ -45,16 +47,17 @@ async def build(runtime: Runtime) -> App:
     generations = Generations(database)
     inventory = Inventory(database)
     vectorizers = Vectorizers(cache, DefaultSettings())
-    collections = Collections(database, ledger, generations, vectorizers)
+    permitted = Permitted(Egress.load(), vectorizers)
+    collections = Collections(database, ledger, generations, vectorizers, permitted)
     switching = Switching(database, generations, settings.rollback_window)
-    indexing = Indexing(collections, generations, ledger, vectorizers, writer, switching, settings, database)
+    indexing = Indexing(collections, generations, ledger, vectorizers, writer, switching, settings, database, permitted)
     sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(inventory, generations, writer), settings)
     servicer = IndexingServicer(
         indexing,
         collections,
         VectorTexts(database, collections, indexing, vectorizers, ledger, writer, settings),
-        Messages(store, vectorizers),
-        Providers(store),
+        Messages(store, vectorizers, permitted),
+        Providers(store, collections, ledger, permitted),
         vectorizers,
         inventory,
     )

@@ -53,8 +53,7 @@ def complete(settings: collection_pb2.CollectionSettings) -> collection_pb2.Coll
     _chunking(full.chunking, problems)
     _retrieval(full.retrieval, problems)
     _prompt(full.prompt, problems)
-    _generation(full.generation, problems)
-    problems.within("rerank.top", full.rerank.top, 0, 1000)
+    _generation(full.generation)
     problems.within("max_documents", full.max_documents, 0, 10_000_000)
     if full.HasField("ttl"):
         problems.within("ttl", full.ttl.seconds + full.ttl.nanos / 1e9, 0.001, 3153600000)
@@ -107,15 +106,12 @@ def _prompt(prompt: collection_pb2.PromptSettings, problems: _Problems) -> None:
         prompt.history_characters = 4000
     if prompt.locale not in ("", "en", "fr"):
         problems.found.append(("collection.settings.prompt.locale", 'must be "en", "fr" or empty'))
-    problems.within("prompt.token_budget", prompt.token_budget, 100, 100_000)
     problems.within("prompt.history_messages", prompt.history_messages, 0, 1000)
     problems.within("prompt.history_characters", prompt.history_characters, 0, 1_000_000)
-    problems.within("prompt.system_prompt", len(prompt.system_prompt), 0, 20_000)
 
 
-def _generation(generation: collection_pb2.GenerationSettings, problems: _Problems) -> None:
+def _generation(generation: collection_pb2.GenerationSettings) -> None:
+    # Their ranges are the operator's: see permitted.py.
     generation.max_tokens = generation.max_tokens or 1024
     if not generation.HasField("temperature"):
         generation.temperature = 0.1
-    problems.within("generation.temperature", generation.temperature, 0, 2)
-    problems.within("generation.max_tokens", generation.max_tokens, 1, 1_000_000)

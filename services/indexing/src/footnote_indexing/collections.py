@@ -20,6 +20,7 @@ from footnote_indexing.collection_settings import check_name, complete
 from footnote_indexing.database import Database, now_ms
 from footnote_indexing.generations import BUILDING, CURRENT, DELETED, Generation, Generations
 from footnote_indexing.ledger import Ledger
+from footnote_indexing.permitted import Permitted
 from footnote_indexing.sharing import ambiguous, check_grants, granted, holder, nearness, visible, write_grants
 from footnote_indexing.tables import collections, generations
 from footnote_indexing.vectorizers import Vectorizers
@@ -39,7 +40,15 @@ class Found:
 class Collections:
     """The collections table; every call is confined to its scope's tenant and to what its user may do."""
 
-    def __init__(self, database: Database, ledger: Ledger, generations_: Generations, vectorizers: Vectorizers) -> None:
+    def __init__(
+        self,
+        database: Database,
+        ledger: Ledger,
+        generations_: Generations,
+        vectorizers: Vectorizers,
+        permitted: Permitted,
+    ) -> None:
+        self._permitted = permitted
         self._database = database
         self._ledger = ledger
         self._generations = generations_
@@ -62,6 +71,7 @@ class Collections:
         _check_texts(collection)
         check_grants(collection)
         check_create(scope, collection)
+        self._permitted.check_settings(scope, collection)
         chosen = await self._vectorizers.resolve(collection.settings.embedding)
         collection.settings.embedding.CopyFrom(chosen)
         collection_id = uuid4().hex
@@ -173,6 +183,7 @@ class Collections:
         check_grants(changed)
         if changed.visibility != before.collection.visibility:
             check_create(scope, changed)
+        self._permitted.check_settings(scope, changed, before.collection)
         if changed.settings.embedding != before.collection.settings.embedding:
             chosen = await self._vectorizers.resolve(_reconsidered(before.collection, changed))
             changed.settings.embedding.CopyFrom(chosen)

@@ -17,6 +17,7 @@ from footnote_indexing.drafts import embedded_text
 from footnote_indexing.generations import Generation, Generations
 from footnote_indexing.index_document import DocumentIndexing, Part, Result
 from footnote_indexing.ledger import Ledger, RevisionKey
+from footnote_indexing.permitted import Permitted, bounds_of
 from footnote_indexing.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter, revision_expr
@@ -62,7 +63,9 @@ class Indexing:
         switching: Switching,
         settings: Settings,
         database: Database,
+        permitted: Permitted,
     ) -> None:
+        self._permitted = permitted
         self._database = database
         self._resolved: dict[tuple[int | None, bytes, tuple[str, ...]], list[Searchable]] = {}
         self._collections = collections
@@ -86,6 +89,7 @@ class Indexing:
         targets = await self._switching.targets(found)
         writers = []
         for generation in targets:
+            self._permitted.check_embedding(scope, generation.embedding, bounds_of(found.collection))
             vectorizer = await self._vectorizers.get(generation.embedding)
             key = RevisionKey(found.collection.id, generation.number, document.id, document.revision)
             writers.append(RevisionWriter(self._ledger, self._writer, vectorizer, generation, key, self._settings))

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
-from footnote.types.v1 import answer_pb2, scope_pb2
+from footnote.types.v1 import answer_pb2, collection_pb2, provider_pb2, scope_pb2
 from footnote_kit.errors import InvalidArgument
+from footnote_providers.egress.egress import UNBOUND
 from footnote_store.compiler import quote
 from footnote_store.rows import MessageRow
 
+from footnote_indexing.permitted import Permitted
 from footnote_indexing.ports import ChunkStore
 from footnote_indexing.vectorizers import Vectorizers
 
@@ -16,12 +18,18 @@ _MOST = 1000
 class Messages:
     """Embeds messages with the deployment's own provider and keeps them, each for its user."""
 
-    def __init__(self, store: ChunkStore, vectorizers: Vectorizers) -> None:
+    def __init__(self, store: ChunkStore, vectorizers: Vectorizers, permitted: Permitted) -> None:
+        self._permitted = permitted
         self._store = store
         self._vectorizers = vectorizers
 
-    async def remember(self, scope: scope_pb2.Scope, messages: Sequence[answer_pb2.MemoryMessage]) -> int:
-        """Embed and store messages; blank ones are left out. Returns how many were stored."""
+    async def remember(
+        self,
+        scope: scope_pb2.Scope,
+        messages: Sequence[answer_pb2.MemoryMessage],
+        bounds: provider_pb2.TextBounds = UNBOUND,
+    ) -> int:
+        """Embed and store messages so bound; blank ones are left out. Returns how many were stored."""
         if len(messages) > _MOST:
             raise InvalidArgument.field("messages", f"must be at most {_MOST}")
         for message in messages:
@@ -30,6 +38,7 @@ class Messages:
         kept = [message for message in messages if message.text.strip()]
         if not kept:
             return 0
+        self._permitted.check_embedding(scope, collection_pb2.EmbeddingSettings(), bounds)
         vectorizer = await self._vectorizers.default()
         texts = [message.text for message in kept]
         embedded = await vectorizer.embed([vectorizer.key(text) for text in texts], texts, {})

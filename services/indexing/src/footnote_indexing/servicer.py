@@ -8,6 +8,8 @@ from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.access import Access, access_of, is_system
 from footnote_kit.errors import InvalidArgument, PermissionDenied
+from footnote_kit.redact import redact_all
+from footnote_providers.egress import egress
 from google.protobuf import json_format
 
 from footnote_indexing.collections import Collections
@@ -145,7 +147,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def IndexMessages(self, request: pb.IndexMessagesRequest, context: Any) -> pb.IndexMessagesResponse:
         """Remember messages."""
-        return pb.IndexMessagesResponse(count=await self._messages.remember(request.scope, request.messages))
+        bounds = egress.bounds_of(request.HasField("bounds"), request.bounds)
+        return pb.IndexMessagesResponse(count=await self._messages.remember(request.scope, request.messages, bounds))
 
     async def DeleteMessages(self, request: pb.DeleteMessagesRequest, context: Any) -> pb.DeleteMessagesResponse:
         """Forget a conversation's messages."""
@@ -211,13 +214,13 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
     async def CheckProvider(self, request: pb.CheckProviderRequest, context: Any) -> pb.CheckProviderResponse:
         """Call a provider."""
         settings = json_format.MessageToDict(request.settings)
-        checked = await self._providers.check(request.kind, request.id, settings)
+        checked = await self._providers.check(request.scope, request.kind, request.id, settings)
         health = provider_pb2.ProviderHealth(
             kind=request.kind, id=request.id, healthy=checked.healthy, error=checked.error
         )
         health.check_time.GetCurrentTime()
         health.latency.FromMicroseconds(int(checked.latency * 1e6))
-        json_format.ParseDict(dict(checked.details), health.details)
+        json_format.ParseDict(redact_all(dict(checked.details)), health.details)
         return pb.CheckProviderResponse(health=health)
 
 

@@ -1,6 +1,7 @@
 """Texts to vectors: the provider of a collection, behind the cache and a bound on calls under way."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,6 +15,8 @@ from footnote_providers.base import EmbeddingProvider, Vectors
 from footnote_providers.settings import DefaultSettings
 
 from footnote_indexing.ports import EmbeddingCache
+
+_MOST_KEPT = 256
 
 
 @dataclass(slots=True)
@@ -34,20 +37,13 @@ class Embedded:
 
 
 class Vectorizer:
-    """One provider as a collection uses it."""
+    """One provider as a collection uses it; made when the first text is to be embedded, not before."""
 
-    def __init__(
-        self,
-        settings: collection_pb2.EmbeddingSettings,
-        provider: EmbeddingProvider,
-        cache: EmbeddingCache,
-        counters: Counters,
-    ) -> None:
+    def __init__(self, settings: collection_pb2.EmbeddingSettings, cache: EmbeddingCache, counters: Counters) -> None:
         self.settings = settings
-        self.provider = provider
         self._cache = cache
         self._counters = counters
-        self._turns = asyncio.Semaphore(provider.max_in_flight)
+        self._turns: asyncio.Semaphore | None = None
         tag = (settings.provider, settings.model, str(settings.dimensions))
         self._prefix = sha256("\0".join(tag).encode() + settings.settings.SerializeToString(deterministic=True))
 
@@ -81,27 +77,29 @@ class Vectorizer:
 
     async def _call(self, texts: Sequence[str]) -> Vectors:
         """Call the provider in batches that it takes; several are under way at once, each in its turn."""
-        size = self.provider.max_batch
-        parts = [texts[start : start + size] for start in range(0, len(texts), size)]
-        return np.concatenate(await asyncio.gather(*(self._call_once(part) for part in parts)))
+        async with registry.lease(self.settings) as provider:
+            self._turns = turns = self._turns or asyncio.Semaphore(provider.max_in_flight)
+            size = provider.max_batch
+            parts = [texts[start : start + size] for start in range(0, len(texts), size)]
+            return np.concatenate(await asyncio.gather(*(self._call_once(provider, turns, part) for part in parts)))
 
-    async def _call_once(self, texts: Sequence[str]) -> Vectors:
+    async def _call_once(self, provider: EmbeddingProvider, turns: asyncio.Semaphore, texts: Sequence[str]) -> Vectors:
         attributes = {
             names.GEN_AI_OPERATION: "embeddings",
             names.GEN_AI_PROVIDER: self.settings.provider,
             names.GEN_AI_REQUEST_MODEL: self.settings.model,
         }
+        label = {names.GEN_AI_PROVIDER: self.settings.provider}
         outcome = "failed"
-        async with self._turns:
+        async with turns:
             with span(f"embeddings {self.settings.model}", {**attributes, names.CHUNKS: len(texts)}):
                 self._counters.calls += 1
                 try:
-                    vectors = await self.provider.embed_documents(texts)
+                    vectors = await provider.embed_documents(texts)
                     outcome = "ok"
                 finally:
-                    provider = {names.GEN_AI_PROVIDER: self.settings.provider}
-                    counter("footnote.embedding.calls").add(1, {**provider, "outcome": outcome})
-        counter("footnote.embedding.texts").add(len(texts), provider)
+                    counter("footnote.embedding.calls").add(1, {**label, "outcome": outcome})
+        counter("footnote.embedding.texts").add(len(texts), label)
         return vectors
 
     async def forget(self, texts: Sequence[str]) -> None:
@@ -119,12 +117,12 @@ class Vectorizer:
 
 
 class Vectorizers:
-    """Makes and keeps one `Vectorizer` for each embedding settings in use."""
+    """Makes one `Vectorizer` for each embedding settings in use, and keeps those used last."""
 
     def __init__(self, cache: EmbeddingCache, defaults: DefaultSettings) -> None:
         self._cache = cache
         self._defaults = defaults
-        self._made: dict[bytes, Vectorizer] = {}
+        self._made: OrderedDict[bytes, Vectorizer] = OrderedDict()
         self.counters = Counters()
 
     async def resolve(self, settings: collection_pb2.EmbeddingSettings) -> collection_pb2.EmbeddingSettings:
@@ -132,20 +130,26 @@ class Vectorizers:
 
         Raises InvalidArgument(PROVIDER_INVALID) for wrong settings, Unavailable(PROVIDER_FAILED) without an answer.
         """
-        chosen = registry.with_defaults(settings, self._defaults)
-        provider = await registry.acreate(chosen)
-        if not provider.dimensions:
-            await provider.embed_query("dimensions")
-        chosen.dimensions = provider.dimensions
-        chosen.model = provider.model
+        chosen = self.chosen(settings)
+        async with registry.lease(chosen) as provider:
+            if not provider.dimensions:
+                await provider.embed_query("dimensions")
+            chosen.dimensions = provider.dimensions
+            chosen.model = provider.model
         return chosen
+
+    def chosen(self, settings: collection_pb2.EmbeddingSettings) -> collection_pb2.EmbeddingSettings:
+        """Return settings with provider and model filled in as far as that needs no call."""
+        return registry.with_defaults(settings, self._defaults)
 
     async def get(self, settings: collection_pb2.EmbeddingSettings) -> Vectorizer:
         """Return the vectorizer for resolved settings."""
         key = settings.SerializeToString(deterministic=True)
         if key not in self._made:
-            provider = await registry.acreate(settings)
-            self._made.setdefault(key, Vectorizer(settings, provider, self._cache, self.counters))
+            self._made[key] = Vectorizer(settings, self._cache, self.counters)
+            if len(self._made) > _MOST_KEPT:
+                self._made.popitem(last=False)
+        self._made.move_to_end(key)
         return self._made[key]
 
     async def default(self) -> Vectorizer:

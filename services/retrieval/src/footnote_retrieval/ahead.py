@@ -29,9 +29,10 @@ class Ahead(Generic[Answer]):
         question: Hashable,
         ask: Callable[[], Awaitable[Answer]],
         work: Callable[[Answer], Awaitable[Result]],
+        early: Callable[[Answer], bool] = lambda _: True,
     ) -> Result:
-        """Return `await work(await ask())`, begun early where the question was asked before."""
-        if question not in self._answers:
+        """Return `await work(await ask())`, begun early where the question was asked before and `early` says so."""
+        if question not in self._answers or not early(self._answers[question]):
             return await work(self._learn(question, await ask()))
         known = self._answers[question]
         begun = asyncio.ensure_future(work(known))

@@ -10,6 +10,7 @@ from footnote.retrieval.v1.retrieval_service_pb2_grpc import add_RetrievalServic
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import FootnoteError
+from footnote_providers.egress.egress import Egress
 from footnote_store.store import VectorStore
 from footnote_text import language
 
@@ -26,7 +27,7 @@ async def build(runtime: Runtime) -> App:
     """Put the service together; nothing is called before the first request, so its dependencies may come later."""
     settings = Settings()
     store = VectorStore(runtime.vector_store_uri, runtime.vector_store_token)
-    embedder = ProviderEmbedder()
+    embedder = ProviderEmbedder(Egress.load())
     collections = IndexingCollections(runtime.channel("indexing"))
     servicer = RetrievalServicer(
         Searcher(collections, store, embedder, settings),

@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.chunk_pb2 import Channel
-from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
@@ -39,6 +41,7 @@ class Plan:
     dense: bool
     lexical: bool
     now: float
+    scope: Scope
     query_vector: tuple[float, ...] = ()
 
 
@@ -70,7 +73,15 @@ class Channels:
         return self._breakers[name]
 
     async def run(self, plan: Plan, clock: Clock) -> Findings:
-        """Run the channels that the plan asks for; if dense was to go alone and cannot, lexical steps in."""
+        """Run the channels that the plan asks for; if dense was to go alone and cannot, lexical steps in.
+
+        Raises PermissionDenied or FailedPrecondition (PROVIDER_NOT_ALLOWED) where the question may not be embedded.
+        """
+        if plan.dense and not plan.query_vector:
+            # Not a failure that full text could stand in for: somebody has to choose another provider or collection.
+            bounds = bounds_of([member.collection for group in plan.groups for member in group.members])
+            for group in plan.groups:
+                self._embedder.check(plan.scope, group.embedding, bounds)
         findings = Findings()
         jobs = []
         # Full text first: while the store is at it, the query's vector is made.
@@ -218,6 +229,16 @@ class Channels:
         for candidate in findings.candidates.values():
             candidate.dense = lowest_cosine if candidate.dense is None else candidate.dense
             candidate.lexical = lowest_share if candidate.lexical is None else candidate.lexical
+
+
+def bounds_of(collections: Sequence[Collection]) -> TextBounds:
+    """Return what binds a question to these collections: the strictest of them."""
+    kept = [collection.name for collection in collections if collection.settings.local_only]
+    return TextBounds(
+        local_only=bool(kept),
+        because=f"the collection {', '.join(map(repr, kept[:3]))}" if kept else "",
+        collections=[name for collection in collections for name in (collection.name, collection.id)],
+    )
 
 
 def _keep_one_revision(candidates: dict[str, Candidate]) -> None:

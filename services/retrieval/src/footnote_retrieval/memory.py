@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 from footnote.types.v1.answer_pb2 import Degradation, MemoryMessage, MessageRole
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
+from footnote_providers.egress.egress import UNBOUND
 
 from footnote_retrieval.breaker import Breaker
 from footnote_retrieval.model import degradation
@@ -34,6 +36,7 @@ class MemoryOptions:
     max_messages: int = 5
     max_tokens: int = 2000
     exclude_conversation_id: str = ""
+    bounds: TextBounds = field(default_factory=lambda: UNBOUND)
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_messages <= 10:
@@ -106,6 +109,7 @@ class Memory:
         return result
 
     async def _find(self, scope: Scope, query: str, options: MemoryOptions) -> list[MemoryMessage]:
+        self._embedder.check(scope, EmbeddingSettings(), options.bounds)
         made = await self._embedder.embed_query(EmbeddingSettings(), query)
         space = f"messages_{len(made.vector)}"
         found = await self._store.search_messages(

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
+from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_store.filters import TRUE, RowScope
 from footnote_store.rows import Hit, Vector
@@ -87,6 +88,14 @@ class Embedder(Protocol):
 
     async def embed_query(self, settings: EmbeddingSettings, text: str) -> QueryVector:
         """Embed one query with the provider that these settings name."""
+        ...
+
+    def check(self, scope: Scope, settings: EmbeddingSettings, bounds: TextBounds) -> None:
+        """Raise unless texts so bound may be embedded by these settings (PROVIDER_NOT_ALLOWED)."""
+        ...
+
+    def is_local(self, settings: EmbeddingSettings) -> bool:
+        """Tell whether these settings embed on this machine."""
         ...
 
     async def dense_weight(self, settings: EmbeddingSettings) -> float:

@@ -66,11 +66,17 @@ class Searcher:
                 return await self._collections.resolve(request.scope, request.collections)
 
         who = (request.scope.SerializeToString(deterministic=True), request.collections)
-        result = await self._ahead.run(who, resolve, lambda visible: self._search_in(visible, request, clock.fork()))
+        result = await self._ahead.run(
+            who, resolve, lambda visible: self._search_in(visible, request, clock.fork()), self._stays_here
+        )
         clock.timings += result.timings
         result.timings = clock.finish()
         self._report(request, result)
         return result
+
+    def _stays_here(self, visible: Sequence[Searchable]) -> bool:
+        """Tell whether a search may begin by what was known before: what has left cannot be called back."""
+        return all(self._embedder.is_local(searchable.collection.settings.embedding) for searchable in visible)
 
     async def _search_in(self, visible: Sequence[Searchable], request: SearchRequest, clock: Clock) -> SearchResult:
         now = self._now()
@@ -95,6 +101,7 @@ class Searcher:
             dense=strategy in {_VECTOR, _HYBRID},
             lexical=strategy in {_FULLTEXT, _HYBRID},
             now=now,
+            scope=request.scope,
             query_vector=request.query_vector,
         )
         findings, strategy, reason = await self._run(plan, understood, strategy, reason, settings, clock)
@@ -290,7 +297,7 @@ def _phrases(understood: query.Query) -> str:
 def _with(plan: Plan, *, filter: str | None = None, dense: bool | None = None) -> Plan:
     return Plan(
         plan.text, plan.lexical_query, plan.groups, plan.filter if filter is None else filter, plan.limit,
-        plan.dense if dense is None else dense, plan.lexical, plan.now, plan.query_vector,
+        plan.dense if dense is None else dense, plan.lexical, plan.now, plan.scope, plan.query_vector,
     )  # fmt: skip
 
 

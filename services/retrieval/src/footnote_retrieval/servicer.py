@@ -11,6 +11,7 @@ from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceServicer
 from footnote.types.v1.collection_pb2 import RetrievalSettings
 from footnote_kit.errors import InvalidArgument
+from footnote_providers.egress import egress
 from footnote_store.filters import parse_where
 
 from footnote_retrieval.memory import Memory, MemoryOptions
@@ -83,6 +84,7 @@ class RetrievalServicer(RetrievalServiceServicer):
             max_messages=request.max_messages if request.HasField("max_messages") else 5,
             max_tokens=request.max_tokens if request.HasField("max_tokens") else 2000,
             exclude_conversation_id=request.exclude_conversation_id,
+            bounds=egress.bounds_of(request.HasField("bounds"), request.bounds),
         )
         result = await self._memory.search(request.scope, request.query[:MAX_QUERY], options)
         return pb.SearchMemoryResponse(

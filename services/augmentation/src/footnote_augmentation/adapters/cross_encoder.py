@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_providers.egress.egress import Egress
+from footnote_providers.onnx_files import find_folder, invalid
 from footnote_providers.pair_classifier import PairClassifier
+from footnote_providers.settings import OnnxSettings
+
+from footnote_augmentation.ports import CreateReranker
 
 
 class CrossEncoderReranker:
@@ -31,12 +36,22 @@ class CrossEncoderReranker:
         """Let go of nothing: the session ends with the object."""
 
 
-def create(model: str, settings: Mapping[str, Any]) -> CrossEncoderReranker:
-    """Load one from the folder that `model` names; raises InvalidArgument when it holds none."""
-    if not model:
-        raise InvalidArgument(
-            "The onnx reranker needs a model: the folder of a cross-encoder.", reason="PROVIDER_INVALID"
-        )
-    return CrossEncoderReranker(
-        Path(model).expanduser(), int(settings.get("max_length", 512)), int(settings.get("threads", 0))
-    )
+def creator(own: str) -> CreateReranker:
+    """Return a maker; the model is the deployment's `own`, or a folder below its folder of models."""
+
+    def create(model: str, settings: Mapping[str, Any]) -> CrossEncoderReranker:
+        if not model:
+            raise InvalidArgument(
+                "The onnx reranker needs a model: the folder of a cross-encoder.", reason="PROVIDER_INVALID"
+            )
+        deployment = OnnxSettings()
+        checksum = "" if deployment.pinned(model) else Egress.load().checksum(model)
+        folder = find_folder(model, deployment, own=model == own, checksum=checksum)
+        try:
+            return CrossEncoderReranker(folder, int(settings.get("max_length", 512)), int(settings.get("threads", 0)))
+        except FootnoteError:
+            raise
+        except Exception as error:  # the libraries raise bare ones for a file that is no model
+            raise invalid(f"onnx model {model!r} cannot be loaded: {type(error).__name__}") from error
+
+    return create

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.redact import register
+from footnote_providers.egress.locality import stays_here
 
 from footnote_augmentation.ports import CreateReranker
 
@@ -22,7 +23,9 @@ class HttpReranker:
         self._form = form
         register(api_key)
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx.AsyncClient(timeout=timeout, headers=headers, limits=httpx.Limits(max_connections=16))
+        self._client = httpx.AsyncClient(
+            timeout=timeout, headers=headers, limits=httpx.Limits(max_connections=16), trust_env=not stays_here(url)
+        )
 
     async def rerank(self, question: str, passages: Sequence[str], scores: Sequence[float]) -> list[float]:
         """Return the endpoint's scores, 0 to 1; logits go through a sigmoid. Raises Unavailable(PROVIDER_FAILED)."""

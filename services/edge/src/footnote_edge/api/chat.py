@@ -6,6 +6,7 @@ from typing import Any
 
 from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote.types.v1.provider_pb2 import TextBounds
 from footnote_kit.telemetry import current_trace_id
 
 from footnote_edge.api.common import caller, seconds
@@ -121,6 +122,7 @@ class ChatApi:
             enabled=request.enabled if request.HasField("enabled") else True,
             max_messages=request.max_messages if request.HasField("max_messages") else None,
             max_tokens=request.max_tokens if request.HasField("max_tokens") else None,
+            bounds=TextBounds(),
             timeout=seconds(self.parts.settings.call_timeout_seconds),
         )
         return pb.SearchMemoryResponse(

@@ -31,10 +31,10 @@ class EmbeddingOpinion:
 
     async def ask(self, statement: str, passages: Sequence[str]) -> list[Opinion]:
         """Return the cosines; raises Unavailable(PROVIDER_FAILED) when the provider does not answer."""
-        provider = await registry.acreate(self._settings)
-        size = provider.max_batch
         texts = [statement, *passages]
-        rows = [await provider.embed_documents(texts[start : start + size]) for start in range(0, len(texts), size)]
+        async with registry.lease(self._settings) as provider:
+            size = provider.max_batch
+            rows = [await provider.embed_documents(texts[start : start + size]) for start in range(0, len(texts), size)]
         vectors = np.concatenate(rows)
         return [Opinion(float(value)) for value in np.clip(vectors[1:] @ vectors[0], 0.0, 1.0)]
 

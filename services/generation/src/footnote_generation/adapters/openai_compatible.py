@@ -13,6 +13,7 @@ import openai
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.redact import redact, register
+from footnote_providers.outbound import http_client
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, RetryableFailure, Stop, Words
@@ -57,13 +58,18 @@ class OpenAICompatible:
     def __init__(self, preset: Preset, base_url: str, api_key: str, default_model: str, connect_timeout: float) -> None:
         self.id = preset.id
         self.default_model = default_model or preset.default_model
+        self.base_url = base_url or preset.base_url
         self._preset = preset
         register(api_key)
         self._lacks_key = bool(preset.key_variable) and not api_key and base_url in ("", preset.base_url)
         # Time-outs between words are kept outside, the same for every provider; here only connecting has one.
         timeout = httpx2.Timeout(None, connect=connect_timeout, pool=connect_timeout)
         self._client = openai.AsyncOpenAI(
-            api_key=api_key or "none", base_url=base_url or preset.base_url, timeout=timeout, max_retries=0
+            api_key=api_key or "none",
+            base_url=self.base_url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=http_client(self.base_url),
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:

@@ -6,13 +6,14 @@ import hashlib
 from collections import OrderedDict
 
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
 from footnote_providers import registry
-from footnote_providers.base import EmbeddingProvider, WeighsQuestions
+from footnote_providers.base import WeighsQuestions
+from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.settings import DefaultSettings
 
 from footnote_retrieval.ports import QueryVector
-
-_LOCAL = ("builtin", "onnx")
 
 
 class ProviderEmbedder:
@@ -21,9 +22,9 @@ class ProviderEmbedder:
     Pages of one search, and the memory search beside it, ask for the same vector again.
     """
 
-    def __init__(self, keep: int = 512) -> None:
+    def __init__(self, egress: Egress | None = None, keep: int = 512) -> None:
+        self._egress = egress or Egress.load()
         self._defaults = DefaultSettings()
-        self._providers: dict[bytes, EmbeddingProvider] = {}
         self._kept: OrderedDict[tuple[bytes, bytes], QueryVector] = OrderedDict()
         self._keep = keep
 
@@ -35,23 +36,27 @@ class ProviderEmbedder:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
-        provider = self._providers.get(model)
-        if provider is None:
-            # Off the event loop: it may read a model from disk.
-            provider = self._providers[model] = await registry.acreate(chosen, self._defaults)
-        vector = await provider.embed_query(text)
-        weight = provider.recommended_dense_weight
-        if isinstance(provider, WeighsQuestions):
-            weight = provider.dense_weight_for(text)
+        async with registry.lease(chosen, self._defaults) as provider:
+            vector = await provider.embed_query(text)
+            weight = provider.recommended_dense_weight
+            if isinstance(provider, WeighsQuestions):
+                weight = provider.dense_weight_for(text)
         made = QueryVector(vector, weight)
         self._kept[key] = made
         if len(self._kept) > self._keep:
             self._kept.popitem(last=False)
         return made
 
+    def check(self, scope: Scope, settings: EmbeddingSettings, bounds: TextBounds) -> None:
+        """Raise unless texts so bound may be embedded by these settings (PROVIDER_NOT_ALLOWED)."""
+        self._egress.check(self._use(settings), scope, bounds)
+
     def is_local(self, settings: EmbeddingSettings) -> bool:
-        """Tell whether these settings embed on this machine, so that a call costs nobody money."""
-        return registry.with_defaults(settings, self._defaults).provider in _LOCAL
+        """Tell whether these settings embed on this machine, so that a call takes no text elsewhere."""
+        return self._use(settings).local
+
+    def _use(self, settings: EmbeddingSettings) -> Use:
+        return registry.use_of(registry.with_defaults(settings, self._defaults), self._egress)
 
     async def dense_weight(self, settings: EmbeddingSettings) -> float:
         """Return the weight that the provider recommends."""
@@ -60,5 +65,5 @@ class ProviderEmbedder:
 
     async def close(self) -> None:
         """Close the providers."""
-        self._providers.clear()
+        self._kept.clear()
         await registry.close_all()

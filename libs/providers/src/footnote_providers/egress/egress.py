@@ -1,0 +1,175 @@
+"""The check before texts are sent to a provider: may it be used, may this caller name it, do the texts stay here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from footnote.types.v1.provider_pb2 import ProviderKind, TextBounds
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FailedPrecondition, FootnoteError, PermissionDenied
+
+from footnote_providers.egress.locality import stays_here
+from footnote_providers.egress.policy import Allowed, Kind, Limits, Policy, PolicySettings, matches, role_of
+
+REASON = "PROVIDER_NOT_ALLOWED"
+UNBOUND = TextBounds(local_only=True, because="a request that does not say what binds its texts")
+"""What a request without bounds is treated as."""
+
+_ARTICLE = {
+    Kind.EMBEDDING: "The embedding provider",
+    Kind.MODEL: "The model provider",
+    Kind.RERANKER: "The reranker",
+    Kind.VERIFIER: "The second opinion",
+}
+_SETTING = {
+    Kind.EMBEDDING: "embedding.provider=builtin",
+    Kind.MODEL: "generation.provider=builtin",
+    Kind.RERANKER: "rerank.provider=lexical",
+    Kind.VERIFIER: "FOOTNOTE_GENERATION_VERIFIER=nli:<folder>",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A provider about to be given texts; `local`: it runs on this machine, `builtin`: it is a part of Footnote."""
+
+    kind: Kind
+    provider: str
+    model: str
+    local: bool
+    builtin: bool = False
+
+    @property
+    def name(self) -> str:
+        """Provider and model as in a pattern."""
+        return f"{self.provider}:{self.model}" if self.model else self.provider
+
+
+class Egress:
+    """The policies of this process."""
+
+    def __init__(self, policies: Sequence[Policy] = ()) -> None:
+        self._policies = tuple(policies) or (Policy(),)
+        self.local_hosts = tuple(host for policy in self._policies for host in policy.local_hosts)
+        self.local: dict[str, bool] = {}
+        """What was found out of registered embedding providers: whether they are on this machine."""
+
+    @classmethod
+    def load(cls) -> Egress:
+        """Return what the environment asks for; FailedPrecondition says what is wrong with it."""
+        return cls(PolicySettings().policies())
+
+    def stays_here(self, url: str) -> bool:
+        """Tell whether what is sent to an address stays on this machine."""
+        return stays_here(url, self.local_hosts)
+
+    def checksum(self, model: str) -> str:
+        """Return the SHA-256 that the policy pins for a model of a hub, "" for none."""
+        return next((p.onnx_sha256[model] for p in self._policies if model in p.onnx_sha256), "")
+
+    def check(self, use: Use, scope: Scope, bounds: TextBounds) -> None:
+        """Raise unless texts so bound may be sent to a provider on behalf of a caller.
+
+        FailedPrecondition(PROVIDER_NOT_ALLOWED) where they must stay on this machine, PermissionDenied of the same
+        reason where the operator's policy does not allow the provider or model.
+        """
+        because = self._kept_here(scope, bounds)
+        if because and not use.local:
+            raise _refusal(
+                FailedPrecondition,
+                use,
+                f"{_ARTICLE[use.kind]} {use.name!r} is not on this machine, where texts must stay because of "
+                f"{because}. Choose one that runs here, for example {_SETTING[use.kind]}, or ask about other "
+                "collections.",
+            )
+        for allow in self._allowed(scope, bounds.collections):
+            patterns = allow.patterns(use.kind)
+            if patterns is not None and not matches(patterns, use.provider, use.model):
+                raise _refusal(
+                    PermissionDenied,
+                    use,
+                    f"{_ARTICLE[use.kind]} {use.name!r} is not allowed here; allowed: {', '.join(patterns) or 'none'}. "
+                    "Choose one of these, or ask the operator to allow it.",
+                )
+
+    def check_choice(self, use: Use, scope: Scope, chosen: Iterable[tuple[str, str]], bounds: TextBounds) -> None:
+        """Raise PermissionDenied(PROVIDER_NOT_ALLOWED) unless this caller may choose this provider and model.
+
+        `chosen` are those that the deployment uses by itself. Everybody may use them, what the collections of `bounds`
+        are set to, and what is built in; administrators may choose any; others what the policy lets them choose.
+        """
+        if use.builtin or role_of(scope) in ("admin", "system"):
+            return
+        configured = {(one.provider, one.model) for one in bounds.configured if one.kind == _KINDS.get(use.kind)}
+        if (use.provider, use.model) in configured | set(chosen):
+            return
+        if matches(self._choices(scope, bounds, use.kind), use.provider, use.model):
+            return
+        raise _refusal(
+            PermissionDenied,
+            use,
+            f"{_ARTICLE[use.kind]} {use.name!r} is for an administrator to choose: leave it out to use what the "
+            "collection or the deployment is set to, or ask an administrator to set it on the collection.",
+        )
+
+    @property
+    def deployment_limits(self) -> Limits:
+        """The limits that hold for everybody."""
+        return _least([policy.limits.model_dump() for policy in self._policies])
+
+    def limits(self, scope: Scope, collections: Sequence[str] = ()) -> Limits:
+        """Return the limits for a caller and collections."""
+        found = [policy.limits.model_dump() for policy in self._policies]
+        for policy in self._policies:
+            found += [
+                rule.limits.model_dump(exclude_none=True) for rule in policy.rules if rule.applies(scope, collections)
+            ]
+        return _least(found)
+
+    def _kept_here(self, scope: Scope, bounds: TextBounds) -> str:
+        """Return what says that texts stay on this machine, "" when nothing does."""
+        if any(policy.local_only for policy in self._policies):
+            return "FOOTNOTE_LOCAL_ONLY"
+        if bounds.local_only:
+            return bounds.because or "a collection"
+        for policy in self._policies:
+            if any(rule.local_only and rule.applies(scope, bounds.collections) for rule in policy.rules):
+                return "the operator's policy"
+        return ""
+
+    def _allowed(self, scope: Scope, collections: Sequence[str]) -> Iterable[Allowed]:
+        for policy in self._policies:
+            yield policy.allow
+            yield from (rule.allow for rule in policy.rules if rule.applies(scope, collections))
+
+    def _choices(self, scope: Scope, bounds: TextBounds, kind: Kind) -> list[str]:
+        patterns: list[str] = []
+        for policy in self._policies:
+            patterns += policy.choose.patterns(kind) or []
+            for rule in policy.rules:
+                if rule.applies(scope, bounds.collections):
+                    patterns += rule.choose.patterns(kind) or []
+        return patterns
+
+
+_KINDS = {
+    Kind.EMBEDDING: ProviderKind.PROVIDER_KIND_EMBEDDING,
+    Kind.MODEL: ProviderKind.PROVIDER_KIND_MODEL,
+    Kind.RERANKER: ProviderKind.PROVIDER_KIND_RERANKER,
+}
+
+
+def _refusal(kind: type[FootnoteError], use: Use, message: str) -> FootnoteError:
+    metadata = {"kind": use.kind.value, "provider": use.provider, "model": use.model}
+    return kind(message, reason=REASON, metadata=metadata)
+
+
+def bounds_of(has: bool, bounds: TextBounds) -> TextBounds:
+    """Return the bounds of a request, those of one that says nothing where it `has` none."""
+    return bounds if has else UNBOUND
+
+
+def _least(found: Sequence[Mapping[str, Any]]) -> Limits:
+    return Limits(**{name: min(one[name] for one in found if name in one) for name in Limits.model_fields})

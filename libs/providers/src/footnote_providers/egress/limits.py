@@ -1,0 +1,49 @@
+"""The ranges of what a request or a collection may ask of a provider; every refusal says the range."""
+
+from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings, RerankSettings
+from footnote_kit.errors import InvalidArgument
+from google.protobuf.struct_pb2 import Struct
+
+from footnote_providers.egress.policy import Limits
+
+MOST_STOPS, LONGEST_STOP = 16, 200
+MOST_SETTINGS_BYTES = 16 * 1024
+LONGEST_PROVIDER, LONGEST_MODEL = 100, 300
+
+
+def check_prompt(prompt: PromptSettings, limits: Limits, field: str = "prompt") -> None:
+    """Raise InvalidArgument with the range for a prompt setting outside of it."""
+    if len(prompt.system_prompt) > limits.system_prompt:
+        raise InvalidArgument.field(f"{field}.system_prompt", f"must have at most {limits.system_prompt} characters")
+    if prompt.token_budget and not 100 <= prompt.token_budget <= limits.token_budget:
+        raise InvalidArgument.field(f"{field}.token_budget", f"must be from 100 to {limits.token_budget}")
+
+
+def check_generation(generation: GenerationSettings, limits: Limits, field: str = "generation") -> None:
+    """Raise InvalidArgument with the range for a model setting outside of it."""
+    if not 0 <= generation.max_tokens <= limits.max_tokens:
+        raise InvalidArgument.field(f"{field}.max_tokens", f"must be from 0 (the default) to {limits.max_tokens}")
+    if generation.HasField("temperature") and not 0 <= generation.temperature <= limits.temperature:
+        raise InvalidArgument.field(f"{field}.temperature", f"must be from 0 to {limits.temperature:g}")
+    if len(generation.stop) > MOST_STOPS:
+        raise InvalidArgument.field(f"{field}.stop", f"must be at most {MOST_STOPS} texts")
+    if any(len(text) > LONGEST_STOP for text in generation.stop):
+        raise InvalidArgument.field(f"{field}.stop", f"must be texts of at most {LONGEST_STOP} characters")
+    check_provider(generation.provider, generation.model, generation.settings, field)
+
+
+def check_rerank(rerank: RerankSettings, field: str = "rerank") -> None:
+    """Raise InvalidArgument with the range for a reranker's setting outside of it."""
+    if not 0 <= rerank.top <= 1000:
+        raise InvalidArgument.field(f"{field}.top", "must be from 0 to 1000")
+    check_provider(rerank.provider, rerank.model, rerank.settings, field)
+
+
+def check_provider(provider: str, model: str, settings: Struct, field: str) -> None:
+    """Raise InvalidArgument for a name that is no name, or settings that are too many."""
+    if len(provider) > LONGEST_PROVIDER:
+        raise InvalidArgument.field(f"{field}.provider", f"must have at most {LONGEST_PROVIDER} characters")
+    if len(model) > LONGEST_MODEL:
+        raise InvalidArgument.field(f"{field}.model", f"must have at most {LONGEST_MODEL} characters")
+    if settings.ByteSize() > MOST_SETTINGS_BYTES:
+        raise InvalidArgument.field(f"{field}.settings", f"must be at most {MOST_SETTINGS_BYTES // 1024} KiB")

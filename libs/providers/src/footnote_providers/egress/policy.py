@@ -1,0 +1,184 @@
+"""The operator's policy as it is written down: a TOML or JSON file, a few variables, or nothing at all."""
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Scope
+from footnote_kit.errors import FailedPrecondition
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+class Kind(StrEnum):
+    """What a provider does with texts."""
+
+    EMBEDDING = "embedding"
+    MODEL = "model"
+    RERANKER = "reranker"
+    VERIFIER = "verifier"
+
+
+Role = Literal["reader", "writer", "admin"]
+_NAMES: dict[int, Role] = {ROLE_READER: "reader", ROLE_WRITER: "writer", ROLE_ADMIN: "admin"}
+
+
+def role_of(scope: Scope) -> Role | Literal["system"]:
+    """Return the highest role of a scope; no roles mean reader."""
+    return _NAMES.get(max(scope.roles, default=ROLE_READER), "system")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Allowed(_Model):
+    """Providers by what they do, as patterns "provider" or "provider:model", "*" and "?" as in file names.
+
+    A kind that is not given is not restricted here; an empty list allows none.
+    """
+
+    embedding: list[str] | None = None
+    model: list[str] | None = None
+    reranker: list[str] | None = None
+    verifier: list[str] | None = None
+
+    def patterns(self, kind: Kind) -> list[str] | None:
+        """Return the patterns of a kind, None where it is not restricted."""
+        patterns: list[str] | None = getattr(self, kind.value)
+        return patterns
+
+
+class Limits(_Model):
+    """The most that a request or a collection may ask of a model; of several that apply the least counts."""
+
+    max_tokens: int = Field(default=16_384, ge=1, le=1_000_000)
+    token_budget: int = Field(default=32_000, ge=100, le=1_000_000)
+    system_prompt: int = Field(default=8_000, ge=0, le=100_000)
+    temperature: float = Field(default=2.0, ge=0, le=2)
+
+
+class Caps(_Model):
+    """Limits of a rule; what is not given stays as it is."""
+
+    max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    token_budget: int | None = Field(default=None, ge=100, le=1_000_000)
+    system_prompt: int | None = Field(default=None, ge=0, le=100_000)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+
+
+class Rule(_Model):
+    """What holds besides for some tenants, roles or collections; every rule that applies must be kept."""
+
+    tenants: list[str] = ["*"]
+    roles: list[Role] = ["reader", "writer", "admin"]
+    collections: list[str] | None = None
+    allow: Allowed = Allowed()
+    choose: Allowed = Allowed()
+    limits: Caps = Caps()
+    local_only: bool = False
+
+    def applies(self, scope: Scope, collections: Sequence[str]) -> bool:
+        """Tell whether the rule is about this caller and one of these collections, by name or id."""
+        if not matches_any(self.tenants, [scope.tenant_id]):
+            return False
+        if "roles" in self.model_fields_set and role_of(scope) not in self.roles:
+            return False
+        return self.collections is None or matches_any(self.collections, collections)
+
+
+class Policy(_Model):
+    """All of it; without one, what the deployment and its collections configure may be used."""
+
+    local_only: bool = False
+    local_hosts: list[str] = []
+    allow: Allowed = Allowed()
+    choose: Allowed = Allowed()
+    limits: Limits = Limits()
+    rules: list[Rule] = []
+    onnx_sha256: dict[str, Annotated[str, Field(pattern="^[0-9a-f]{64}$")]] = {}
+
+
+class PolicySettings(BaseSettings):
+    """The variables: a file, or the simple ones; what both say holds both times."""
+
+    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_", frozen=True)
+
+    provider_policy_file: Path | None = Field(
+        default=None, description="Which providers may be used by whom and for what, as TOML or JSON; see the README."
+    )
+    local_only: bool = Field(default=False, description="No text leaves this machine, whatever is configured.")
+    local_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Hosts besides loopback that count as this machine, separated by commas."
+    )
+    allowed_embedding_providers: Annotated[tuple[str, ...], NoDecode] | None = Field(
+        default=None, description='Embedding providers that may be used: "builtin,openai:text-embedding-3-*".'
+    )
+    allowed_model_providers: Annotated[tuple[str, ...], NoDecode] | None = Field(
+        default=None, description="Models that may answer, in the same form."
+    )
+    allowed_reranker_providers: Annotated[tuple[str, ...], NoDecode] | None = Field(
+        default=None, description="Rerankers that may be used, in the same form."
+    )
+    allowed_verifier_providers: Annotated[tuple[str, ...], NoDecode] | None = Field(
+        default=None, description="Second opinions that may be used, in the same form."
+    )
+
+    @field_validator("local_hosts", *(f"allowed_{kind.value}_providers" for kind in Kind), mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    def policies(self) -> list[Policy]:
+        """Return what the variables and the file say; each must be kept. FailedPrecondition for a wrong file."""
+        allow = Allowed(
+            embedding=_patterns(self.allowed_embedding_providers),
+            model=_patterns(self.allowed_model_providers),
+            reranker=_patterns(self.allowed_reranker_providers),
+            verifier=_patterns(self.allowed_verifier_providers),
+        )
+        simple = Policy(local_only=self.local_only, local_hosts=list(self.local_hosts), allow=allow)
+        return [simple, *([read(self.provider_policy_file)] if self.provider_policy_file else [])]
+
+
+def _patterns(given: tuple[str, ...] | None) -> list[str] | None:
+    return None if given is None else list(given)
+
+
+def read(path: Path) -> Policy:
+    """Return the policy in a file; FailedPrecondition says what is wrong with it."""
+    try:
+        text = path.expanduser().read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            return Policy.model_validate_json(text)
+        return Policy.model_validate(tomllib.loads(text))
+    except OSError as error:
+        raise _wrong(path, str(error.strerror)) from error
+    except ValidationError as error:
+        problems = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise _wrong(path, "; ".join(problems)) from error
+    except ValueError as error:
+        raise _wrong(path, str(error)) from error
+
+
+def _wrong(path: Path, problem: str) -> FailedPrecondition:
+    return FailedPrecondition(f"The provider policy {path} cannot be used: {problem}")
+
+
+def matches(patterns: Iterable[str], provider: str, model: str) -> bool:
+    """Tell whether one of the patterns names a provider and model."""
+    for pattern in patterns:
+        wanted, colon, wanted_model = pattern.partition(":")
+        if fnmatchcase(provider, wanted) and (not colon or fnmatchcase(model, wanted_model)):
+            return True
+    return False
+
+
+def matches_any(patterns: Iterable[str], names: Sequence[str]) -> bool:
+    """Tell whether one of the names fits one of the patterns."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)

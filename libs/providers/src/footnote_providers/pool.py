@@ -1,0 +1,83 @@
+"""A bounded set of things that are dear to make: the least recently used is closed, but never while it is in use."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import asynccontextmanager
+from typing import Generic, Protocol, TypeVar
+
+
+class Closable(Protocol):
+    """What holds connections, threads or a model."""
+
+    async def close(self) -> None:
+        """Free them."""
+        ...
+
+
+T = TypeVar("T", bound=Closable)
+
+
+class _Entry(Generic[T]):
+    """One thing being made or made, with the number of those who use it."""
+
+    __slots__ = ("made", "users")
+
+    def __init__(self, made: "asyncio.Task[T]") -> None:
+        self.made = made
+        self.users = 0
+
+
+class Pool(Generic[T]):
+    """At most `size` things by key, of one event loop; more only while that many are in use at once.
+
+    Each is made once, on a thread, however many ask for it at the same time; a failure is not kept.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @asynccontextmanager
+    async def lease(self, key: Hashable, make: Callable[[], T]) -> AsyncIterator[T]:
+        """Give the thing for a key, made by `make` at its first use, which stays open while it is held."""
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = _Entry(asyncio.ensure_future(asyncio.to_thread(make)))
+        self._entries.move_to_end(key)
+        entry.users += 1
+        try:
+            # Shielded: it is made for the others as well, should this caller give up.
+            yield await asyncio.shield(entry.made)
+        except BaseException:
+            if entry.made.done() and (entry.made.cancelled() or entry.made.exception() is not None):
+                self._forget(key, entry)
+            raise
+        finally:
+            entry.users -= 1
+            await self._shrink()
+
+    async def close(self) -> None:
+        """Close everything."""
+        while self._entries:
+            _, entry = self._entries.popitem()
+            await _close(entry)
+
+    def _forget(self, key: Hashable, entry: _Entry[T]) -> None:
+        if self._entries.get(key) is entry:
+            del self._entries[key]
+
+    async def _shrink(self) -> None:
+        idle = [(key, entry) for key, entry in self._entries.items() if not entry.users and entry.made.done()]
+        for key, entry in idle[: max(0, len(self._entries) - self._size)]:
+            self._forget(key, entry)
+            await _close(entry)
+
+
+async def _close(entry: _Entry[T]) -> None:
+    await asyncio.wait([entry.made])
+    if not entry.made.cancelled() and entry.made.exception() is None:
+        await entry.made.result().close()

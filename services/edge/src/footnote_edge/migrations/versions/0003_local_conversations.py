@@ -1,0 +1,17 @@
+"""Conversations whose texts stay on this machine."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "local_conversations"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    """Add the mark."""
+    op.add_column("conversations", sa.Column("local_only", sa.Boolean, nullable=False, server_default=sa.false()))
+
+
+def downgrade() -> None:
+    """Drop it."""
+    op.drop_column("conversations", "local_only")
