@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,9 @@ import python_calamine as calamine
 from footnote_ingestion.metadata import describe
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
+from footnote_ingestion.worker.starter import Starter
 from footnote_ingestion.worker.wire import Job
 from support.shared import shared_dir
 
@@ -63,11 +67,13 @@ def in_process(paths: list[Path], document_type: str) -> None:
 
 async def pooled(pool: Pool, paths: list[Path], document_type: str) -> None:
     jobs = [Job("parse", str(path), document_type, path.name, Limits()) for path in paths]
-    await asyncio.gather(*(pool.last(job) for job in jobs))
+    await asyncio.gather(*(pool.last(job, "tenant") for job in jobs))
 
 
 async def best_pooled(size: int, paths: list[Path], document_type: str) -> float:
-    pool = Pool(size, 60, 2**30, 1000, 100)
+    scratch = Path(tempfile.mkdtemp(prefix="footnote-bench-"))
+    starter = Starter()
+    pool = Pool(size, 60, Workers(2**30, scratch), starter, 1000, 100)
     try:
         await pooled(pool, paths * size, document_type)  # start and warm the workers
         times = []
@@ -78,6 +84,8 @@ async def best_pooled(size: int, paths: list[Path], document_type: str) -> float
         return min(times)
     finally:
         await pool.close()
+        await starter.close()
+        shutil.rmtree(scratch)
 
 
 async def test_pdf_pages_per_second() -> None:

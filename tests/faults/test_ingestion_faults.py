@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 import signal
 import zipfile
 from collections.abc import AsyncIterator, Callable
@@ -46,9 +45,10 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def workers() -> dict[psutil.Process, float]:
     """The worker processes with the CPU time that each has used."""
-    children = psutil.Process().children()
-    ours = [child for child in children if "footnote_ingestion.worker.child" in child.cmdline()]
-    return {child: child.cpu_times().user for child in ours}
+    nurseries = [
+        child for child in psutil.Process().children() if "footnote_ingestion.worker.nursery" in child.cmdline()
+    ]
+    return {worker: worker.cpu_times().user for nursery in nurseries for worker in nursery.children()}
 
 
 async def parse_and_signal(client: Client, document_id: str, number: signal.Signals) -> None:
@@ -199,25 +199,3 @@ async def test_the_store_is_full(client: Client, tmp_path: Path) -> None:
     blobs.mkdir()
     assert (await client.list()).total_size == 0
     assert not (await client.upload(SMALL)).duplicate
-
-
-def test_workers_end_with_their_parent(tmp_path: Path) -> None:
-    """A killed service leaves no worker behind."""
-    import subprocess
-    import sys
-
-    code = (
-        "import asyncio\n"
-        "from footnote_ingestion.worker.process import Worker\n"
-        "async def main():\n"
-        "    worker = await Worker.start(2**28)\n"
-        "    print(worker.pid, flush=True)\n"
-        "    await asyncio.Event().wait()\n"
-        "asyncio.run(main())\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment) as parent:
-        assert parent.stdout is not None
-        worker = psutil.Process(int(parent.stdout.readline()))
-        parent.kill()
-        worker.wait(timeout=60)

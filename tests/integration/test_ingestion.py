@@ -174,6 +174,51 @@ async def test_quota_and_duplicates_hold_under_concurrency(client: Client) -> No
     assert len(await stored(client)) == 4
 
 
+async def test_a_collection_takes_any_number_of_documents_unless_limited(client: Client) -> None:
+    for start in range(0, 110, 10):
+        await asyncio.gather(*(client.upload(b"Text %d" % number) for number in range(start, start + 10)))
+    assert (await client.list(collection_ids=["c"])).total_size == 110
+
+
+async def test_limits_of_a_tenant_hold_over_its_collections_under_concurrency(client: Client) -> None:
+    uploads = (
+        client.upload(b"Text %d" % number, collection=f"c{number % 3}", max_tenant_documents=4) for number in range(12)
+    )
+    outcomes = await asyncio.gather(*uploads, return_exceptions=True)
+    refused = [one for one in outcomes if isinstance(one, ResourceExhausted)]
+    assert len(refused) == 8
+    assert (await client.list()).total_size == 4
+    assert {one.reason for one in refused} == {"QUOTA_EXCEEDED"}
+    assert "footnote limits set" in refused[0].metadata["hint"]
+    assert "--documents" in refused[0].metadata["hint"]
+
+
+async def test_bytes_of_a_tenant_hold_under_concurrency(client: Client) -> None:
+    uploads = (client.upload(b"%03d " % number * 25, f"{number}.txt", max_tenant_bytes=450) for number in range(10))
+    outcomes = await asyncio.gather(*uploads, return_exceptions=True)
+    assert sum(isinstance(one, ResourceExhausted) for one in outcomes) == 6
+    listed = await client.list()
+    assert sum(document.size_bytes for document in listed.documents) == 400
+    # A longer file in the place of another counts by what it is longer.
+    document = listed.documents[0]
+    fits = await client.replace(document.id, b"x " * 75, max_tenant_bytes=450)
+    assert fits.document.size_bytes == 150
+    with pytest.raises(ResourceExhausted, match="450 allowed"):
+        await client.replace(document.id, b"y " * 76, max_tenant_bytes=450)
+    # A shorter one is always taken, and what is deleted makes room.
+    assert (await client.replace(document.id, b"z " * 10, max_tenant_bytes=100)).document.size_bytes == 20
+    await client.delete(document.id)
+    await client.upload(b"w " * 70, "w.txt", max_tenant_bytes=450)
+
+
+async def test_refusal_says_what_to_raise(client: Client) -> None:
+    await client.upload(TEXT, max_documents=1)
+    with pytest.raises(ResourceExhausted) as caught:
+        await client.upload(b"One more.", max_documents=1)
+    assert "footnote collections update NAME --set max_documents=" in caught.value.metadata["hint"]
+    assert caught.value.metadata["limit"] == "1"
+
+
 async def test_list_pages_and_filters(client: Client) -> None:
     for number in range(7):
         await client.upload(b"Text %d" % number, f"Ärger_{number}%.txt", collection="ab"[number % 2])

@@ -30,8 +30,12 @@ class Client:
         first = pb.UploadMetadata(collection_id=collection, filename=filename, **metadata)
         return await self.stub.UploadDocument(self._messages(pb.UploadDocumentRequest, first, data))
 
-    async def replace(self, document_id: str, data: bytes, filename: str = "", etag: str = "") -> Any:
-        first = pb.ReplaceMetadata(document_id=document_id, filename=filename, etag=etag)
+    async def replace(
+        self, document_id: str, data: bytes, filename: str = "", etag: str = "", max_tenant_bytes: int = 0
+    ) -> Any:
+        first = pb.ReplaceMetadata(
+            document_id=document_id, filename=filename, etag=etag, max_tenant_bytes=max_tenant_bytes
+        )
         return await self.stub.ReplaceDocument(self._messages(pb.ReplaceDocumentRequest, first, data))
 
     async def _messages(self, kind: Any, first: Any, data: bytes) -> AsyncIterator[Any]:

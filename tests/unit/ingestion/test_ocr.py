@@ -10,6 +10,10 @@ from footnote.types.v1.document_pb2 import Block
 from footnote_ingestion.failures import ParseError
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf import PdfParser
+from footnote_ingestion.worker import wire
+from footnote_ingestion.worker.isolation import Workers
+from footnote_ingestion.worker.pool import Pool
+from footnote_ingestion.worker.starter import Starter
 from fpdf import FPDF
 from support.ingestion_client import assert_spans_exact
 
@@ -54,6 +58,22 @@ def test_ocr_reads_the_pages_where_it_is_switched_on(scan: Path) -> None:
         (1, "The reactor shuts down at 450 degrees."),
         (2, "The spare key hangs in room 12."),
     ]
+
+
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+async def test_ocr_works_in_a_worker_that_is_shut_in(scan: Path, tmp_path: Path) -> None:
+    program = shutil.which("tesseract")
+    assert program is not None
+    starter = Starter()
+    pool = Pool(1, 60.0, Workers(2**30, tmp_path, programs=[program]), starter, 10, 10)
+    try:
+        job = wire.Job("parse", str(scan), "pdf", scan.name, Limits(ocr_languages="eng"))
+        frames = [frame async for frame in pool.run(job, "t")]
+    finally:
+        await pool.close()
+        await starter.close()
+    texts = [block.text for kind, payload in frames if kind == wire.BLOCKS for block in wire.unpack_blocks(payload)]
+    assert texts == ["The reactor shuts down at 450 degrees.", "The spare key hangs in room 12."]
 
 
 @pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")

@@ -4,9 +4,11 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_STORE
 from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
 from footnote_kit.context import detached
@@ -25,11 +27,12 @@ _NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part's health; `latency` in seconds."""
+    """One part's health; `latency` in seconds, `detail` what else is to be known."""
 
     name: str
     error: str
     latency: float
+    detail: str = ""
 
 
 class Health:
@@ -39,6 +42,8 @@ class Health:
         self, stages: Stages, check: Callable[[str], Awaitable[str | None]], own: Callable[[], Awaitable[str | None]]
     ) -> None:
         self._indexing = stages.indexing
+        self._ingestion = stages.ingestion
+        self._isolation = ""
         self._check = check
         self._own = own
         self._began = -math.inf
@@ -56,7 +61,17 @@ class Health:
     async def _look(self) -> list[Part]:
         asked: list[tuple[str, Awaitable[str | None]]] = [(name, self._check(name)) for name in STAGE_NAMES]
         asked += [("edge", self._own()), (STORE, self._store())]
-        return list(await asyncio.gather(*(_timed(name, answer) for name, answer in asked)))
+        timed = asyncio.gather(*(_timed(name, answer) for name, answer in asked))
+        isolation, parts = await asyncio.gather(self._isolated(), timed)
+        return [replace(part, detail=isolation) if part.name == "ingestion" else part for part in parts]
+
+    async def _isolated(self) -> str:
+        """Return how ingestion's parser processes are shut in, as it said at its start; "" while it has not said."""
+        if not self._isolation:
+            request = ingestion.GetIsolationRequest(scope=_NOBODY)
+            with suppress(FootnoteError):
+                self._isolation = (await self._ingestion.GetIsolation(request, timeout=TIMEOUT)).summary
+        return self._isolation
 
     async def _store(self) -> str | None:
         request = indexing.ListProvidersRequest(scope=_NOBODY)

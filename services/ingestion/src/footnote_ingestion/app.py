@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServiceServicer_to_server
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
+from footnote_kit.logs import get_logger
 
 from footnote_ingestion import spool
 from footnote_ingestion.adapters.blobs import Blobs
@@ -19,9 +21,12 @@ from footnote_ingestion.permissions import Permissions
 from footnote_ingestion.servicer import IngestionServicer
 from footnote_ingestion.settings import Settings
 from footnote_ingestion.sweeper import Sweeper
+from footnote_ingestion.worker.isolation import Isolation, Workers
 from footnote_ingestion.worker.pool import Pool
+from footnote_ingestion.worker.starter import Starter
 
 _SERVICE = "footnote.ingestion.v1.IngestionService"
+_log = get_logger("footnote.ingestion")
 # Checks before storing are short and must not wait behind long readings: they have processes of their own.
 _INSPECTORS = 2
 
@@ -36,11 +41,16 @@ async def build(runtime: Runtime) -> App:
     documents = DocumentTable(database)
     limits = settings.limits()
 
-    def pool(size: int, seconds: float) -> Pool:
-        memory, most = settings.parse_memory_bytes, settings.files_per_worker
-        return Pool(size, seconds, memory, most, settings.max_waiting)
+    workers = settings.worker_processes(scratch)
 
-    inspectors, readers = pool(_INSPECTORS, settings.inspect_seconds), pool(settings.workers, settings.parse_seconds)
+    starter = Starter()
+
+    def pool(size: int, seconds: float, how: Workers) -> Pool:
+        return Pool(size, seconds, how, starter, settings.files_per_worker, settings.max_waiting)
+
+    # A check before storing recognises no text, so that its workers never start a program.
+    inspectors = pool(_INSPECTORS, settings.inspect_seconds, replace(workers, programs=()))
+    readers = pool(settings.workers, settings.parse_seconds, workers)
     sweeper = Sweeper(documents, files, settings.sweep_seconds)
     collections = Authorizer(asking(IndexingServiceStub(runtime.channel("indexing"))))
     permissions = Permissions(documents, collections)
@@ -52,13 +62,26 @@ async def build(runtime: Runtime) -> App:
     async def ready() -> str | None:
         return await database.check() or await files.check()
 
+    isolation = Isolation(settings.isolation)
+
     async def warm() -> None:
-        await asyncio.gather(inspectors.warm(), readers.warm())
+        for name, processes in (("checks", inspectors), ("reading", readers)):
+            isolation.note(name, await processes.measures())
+        _log.info("workers_isolated", measures=isolation.text())
 
     return App(
         name="ingestion",
-        servicers=[(add_IngestionServiceServicer_to_server, IngestionServicer(catalog, extraction), _SERVICE)],
+        servicers=[
+            (add_IngestionServiceServicer_to_server, IngestionServicer(catalog, extraction, isolation), _SERVICE)
+        ],
         ready=ready,
         start=[warm, sweeper.start],
-        close=[sweeper.stop, inspectors.close, readers.close, database.close, lambda: spool.remove(scratch)],
+        close=[
+            sweeper.stop,
+            inspectors.close,
+            readers.close,
+            starter.close,
+            database.close,
+            lambda: spool.remove(scratch),
+        ],
     )

@@ -25,6 +25,7 @@ from footnote_ingestion.model import GRACE_MICROS, ListQuery, Stored, new_key, n
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.permissions import Permissions
 from footnote_ingestion.ports import Documents, Files, Readers
+from footnote_ingestion.quota import Quota
 from footnote_ingestion.sniff import FileType
 from footnote_ingestion.worker.wire import Job
 
@@ -52,7 +53,7 @@ class NewFile:
     source_type: str
     expire_time: Timestamp | None
     allow_duplicate: bool
-    max_documents: int
+    quota: Quota
 
 
 def file_error(error: ParseError) -> FootnoteError:
@@ -90,17 +91,19 @@ class Catalog:
     async def upload(self, scope: Scope, new: NewFile, parts: AsyncIterator[bytes]) -> tuple[Document, bool]:
         """Check and store a file; returns its document, and True when the collection had these bytes already."""
         await self._permissions.to_upload(scope, new.collection_id)
-        most = new.max_documents or self._max_documents
+        quota = new.quota
+        if not quota.own:
+            quota = replace(quota, collection_documents=self._max_documents)
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
             same = await self._documents.precheck(
-                scope.tenant_id, new.collection_id, received.checksum, most, new.allow_duplicate
+                scope.tenant_id, new.collection_id, received.checksum, received.size, quota, new.allow_duplicate
             )
             if same is not None:
                 return same.document, True
-            kind = await self._inspect(received.path, new.filename)
+            kind = await self._inspect(scope.tenant_id, received.path, new.filename)
             async with self._stored(scope, received.path) as key:
                 document = _new_document(scope, new, received, kind)
-                same = await self._documents.insert(Stored(document, key, "", 1), most, new.allow_duplicate)
+                same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate)
                 if same is not None:
                     await self._drop([key])
                     return same.document, True
@@ -109,7 +112,7 @@ class Catalog:
         return document, False
 
     async def replace(
-        self, scope: Scope, document_id: str, filename: str, etag: str, parts: AsyncIterator[bytes]
+        self, scope: Scope, document_id: str, filename: str, etag: str, quota: Quota, parts: AsyncIterator[bytes]
     ) -> tuple[Document, bool]:
         """Put a new file in the place of a document's; returns it, and True when the bytes are the same as before."""
         seen = (await self._permissions.document(scope, document_id, Access.WRITE)).document
@@ -117,7 +120,7 @@ class Catalog:
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
             if received.checksum == seen.checksum:
                 return seen, True
-            kind = await self._inspect(received.path, filename or seen.filename)
+            kind = await self._inspect(scope.tenant_id, received.path, filename or seen.filename)
             old: list[str] = []
             async with self._stored(scope, received.path) as key:
 
@@ -133,7 +136,7 @@ class Catalog:
                     old.extend(before.blob_keys())
                     return Stored(document, key, "", before.version)
 
-                stored = await self._documents.change(scope.tenant_id, document_id, how)
+                stored = await self._documents.change(scope.tenant_id, document_id, how, quota)
         await self._drop(old)
         _log.info("document_replaced", document_id=document_id, revision=stored.document.revision)
         return stored.document, False
@@ -200,12 +203,12 @@ class Catalog:
             _log.info("document_ended", document_id=document_id, revision=document.revision, state=state)
         return document
 
-    async def _inspect(self, path: Path, filename: str) -> FileType:
+    async def _inspect(self, tenant: str, path: Path, filename: str) -> FileType:
         """Return the type of the file, found in a worker process; raises the typed error of one that cannot be read."""
         job = Job("inspect", str(path), "", filename, self._limits)
         with span("ingestion.inspect"):
             try:
-                return FileType(**json.loads(await self._inspectors.last(job)))
+                return FileType(**json.loads(await self._inspectors.last(job, tenant)))
             except ParseError as error:
                 raise file_error(error) from error
 

@@ -154,7 +154,7 @@ class Extraction:
         try:
             async with self._files.as_file(stored.blob_key) as source:
                 job = wire.Job("parse", str(source), document.document_type, document.filename, self._limits)
-                async with aclosing(self._readers.run(job)) as frames:
+                async with aclosing(self._readers.run(job, document.tenant_id)) as frames:
                     async for kind, payload in frames:
                         await spooled.append(kind, payload)
         except Exception as error:

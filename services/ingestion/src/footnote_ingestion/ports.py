@@ -11,6 +11,7 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 
 from footnote_ingestion.model import ListQuery, Stored
+from footnote_ingestion.quota import Quota, Used
 from footnote_ingestion.worker.wire import Job
 
 
@@ -33,18 +34,23 @@ class Collections(Protocol):
 class Documents(Protocol):
     """The table; see `adapters.documents.DocumentTable` for what each does."""
 
-    async def insert(self, stored: Stored, max_documents: int, allow_duplicate: bool) -> Stored | None:
+    async def insert(self, stored: Stored, quota: Quota, allow_duplicate: bool) -> Stored | None:
         """Add a document, or return the one with the same bytes."""
 
     async def precheck(
-        self, tenant_id: str, collection_id: str, checksum: str, max_documents: int, allow_duplicate: bool
+        self, tenant_id: str, collection_id: str, checksum: str, size: int, quota: Quota, allow_duplicate: bool
     ) -> Stored | None:
         """Return what `insert` would find."""
 
     async def get(self, tenant_id: str, document_id: str) -> Stored:
         """One document; raises `NotFound`."""
 
-    async def change(self, tenant_id: str, document_id: str, how: Callable[[Stored], Stored]) -> Stored:
+    async def used(self, tenant_id: str, collection_id: str = "") -> Used:
+        """Return what a tenant keeps."""
+
+    async def change(
+        self, tenant_id: str, document_id: str, how: Callable[[Stored], Stored], quota: Quota | None = None
+    ) -> Stored:
         """Change one document in one transaction."""
 
     async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:
@@ -88,8 +94,8 @@ class Files(Protocol):
 class Readers(Protocol):
     """Processes that read files; see `worker.pool.Pool`."""
 
-    def run(self, job: Job) -> AsyncGenerator[tuple[bytes, bytes], None]:
-        """Yield the frames of a job."""
+    def run(self, job: Job, tenant: str) -> AsyncGenerator[tuple[bytes, bytes], None]:
+        """Yield the frames of a job, read by a process that sees no other tenant's files."""
 
-    async def last(self, job: Job) -> bytes:
+    async def last(self, job: Job, tenant: str) -> bytes:
         """Return the payload of a job's last frame."""

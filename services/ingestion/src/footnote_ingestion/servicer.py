@@ -17,6 +17,8 @@ from footnote_ingestion.catalog import Catalog, NewFile
 from footnote_ingestion.extraction import Extraction
 from footnote_ingestion.lifecycle import Move
 from footnote_ingestion.model import ListQuery
+from footnote_ingestion.quota import Quota
+from footnote_ingestion.worker.isolation import Isolation
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_ID = 200
@@ -28,9 +30,10 @@ _MAX_METADATA_BYTES = 64 * 1024
 class IngestionServicer(IngestionServiceServicer):
     """Translates; decides nothing."""
 
-    def __init__(self, catalog: Catalog, extraction: Extraction) -> None:
+    def __init__(self, catalog: Catalog, extraction: Extraction, isolation: Isolation) -> None:
         self._catalog = catalog
         self._extraction = extraction
+        self._isolation = isolation
 
     async def UploadDocument(
         self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Any
@@ -46,7 +49,12 @@ class IngestionServicer(IngestionServiceServicer):
             source_type=_short("metadata.source_type", given.source_type),
             expire_time=given.expire_time if given.HasField("expire_time") else None,
             allow_duplicate=given.allow_duplicate,
-            max_documents=_not_negative("metadata.max_documents", given.max_documents),
+            quota=Quota(
+                collection_documents=_not_negative("metadata.max_documents", given.max_documents),
+                tenant_documents=_not_negative("metadata.max_tenant_documents", given.max_tenant_documents),
+                tenant_bytes=_not_negative("metadata.max_tenant_bytes", given.max_tenant_bytes),
+                own=given.max_documents > 0,
+            ),
         )
         if given.metadata.ByteSize() > _MAX_METADATA_BYTES:
             raise InvalidArgument.field("metadata.metadata", f"is larger than {_MAX_METADATA_BYTES} bytes")
@@ -103,6 +111,7 @@ class IngestionServicer(IngestionServiceServicer):
             _id("metadata.document_id", given.document_id),
             _filename(given.filename, required=False),
             given.etag,
+            Quota(tenant_bytes=_not_negative("metadata.max_tenant_bytes", given.max_tenant_bytes)),
             _parts(request_iterator),
         )
         return pb.ReplaceDocumentResponse(document=document, unchanged=unchanged)
@@ -139,6 +148,10 @@ class IngestionServicer(IngestionServiceServicer):
         )
         document = await self._catalog.move(request.scope, _id("document_id", request.document_id), move)
         return pb.UpdateDocumentStateResponse(document=document)
+
+    async def GetIsolation(self, request: pb.GetIsolationRequest, context: Any) -> pb.GetIsolationResponse:
+        """Say how far worker processes are shut in."""
+        return pb.GetIsolationResponse(summary=self._isolation.text())
 
 
 _Request = TypeVar("_Request", pb.UploadDocumentRequest, pb.ReplaceDocumentRequest)

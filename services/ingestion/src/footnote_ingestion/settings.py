@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+from pathlib import Path
 
+from footnote_kit.errors import FailedPrecondition
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.worker.isolation import Mode, Workers
 
 MIB = 1024 * 1024
 
@@ -25,8 +29,8 @@ class Settings(BaseSettings):
     """Options of the object store by its own names, as in `{"endpoint": "http://minio:9000"}`; a JSON object."""
     max_file_bytes: int = Field(default=10 * MIB, ge=1)
     """Largest file accepted."""
-    max_documents: int = Field(default=100, ge=1)
-    """Documents a collection may hold unless the upload says otherwise."""
+    max_documents: int = Field(default=0, ge=0)
+    """Documents a collection may hold unless the upload says otherwise; 0 for no limit."""
     parse_seconds: float = Field(default=60.0, gt=0)
     """Time that reading one file may take."""
     parse_memory_bytes: int = Field(default=1024 * MIB, ge=64 * MIB)
@@ -35,8 +39,13 @@ class Settings(BaseSettings):
     """Time that the check before storing may take."""
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=64)
     """Files read at the same time, each in a process of its own."""
+    isolation: Mode = "auto"
+    """How far worker processes are shut in: `auto` as far as the kernel goes, `required` or the service does not start,
+    `off`."""
+    worker_uid: int = Field(default=0, ge=0, lt=2**31)
+    """User id that worker processes take, where the service runs as root; 0 keeps the service's own."""
     files_per_worker: int = Field(default=200, ge=1)
-    """Files after which a worker is replaced by a fresh one."""
+    """Files of one tenant after which a worker is replaced by a fresh one."""
     max_waiting: int = Field(default=256, ge=1)
     """Files that may wait for a worker; more are told to come back."""
     max_pages: int = Field(default=10_000, ge=1)
@@ -55,6 +64,24 @@ class Settings(BaseSettings):
     """Keep what was read beside the file, so that a retry or reindex need not read it again."""
     sweep_seconds: float = Field(default=60.0, gt=0)
     """How often left-over files and expired documents are looked for."""
+
+    def worker_processes(self, scratch: Path) -> Workers:
+        """Return how worker processes are made; raises `FailedPrecondition` for a user id that cannot be taken."""
+        if self.worker_uid and os.geteuid() != 0:
+            raise FailedPrecondition("FOOTNOTE_INGESTION_WORKER_UID needs the service to run as root")
+        if self.worker_uid and self.isolation == "off":
+            raise FailedPrecondition(
+                "FOOTNOTE_INGESTION_WORKER_UID has no effect with FOOTNOTE_INGESTION_ISOLATION=off"
+            )
+        # Only OCR needs a program; every other deployment's workers start none.
+        tesseract = shutil.which("tesseract") if self.ocr_languages else None
+        return Workers(
+            self.parse_memory_bytes,
+            scratch,
+            self.isolation,
+            self.worker_uid,
+            programs=[tesseract] if tesseract else [],
+        )
 
     def limits(self) -> Limits:
         """Return the limits that parsers keep themselves."""

@@ -30,6 +30,9 @@ async def health(session: Session) -> None:
         print_json(response)
     else:
         session.out.print(tables.health(response))
+        for part in response.components:
+            if part.detail:
+                session.out.print(f"{part.name}: {part.detail}.")
         words = "Everything is healthy" if response.healthy else "Something is down"
         version = f", version {response.version}" if response.version else ""
         session.out.print(

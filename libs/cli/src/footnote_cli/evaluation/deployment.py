@@ -38,7 +38,6 @@ class Bench:
         """Make a collection of a data set's documents, cut as a user's documents would be; return its id."""
         collection = Collection(name=dataset.name)
         collection.settings.CopyFrom(settings.settings)
-        collection.settings.max_documents = 1_000_000
         created = await self._indexing.CreateCollection(
             indexing.CreateCollectionRequest(scope=SCOPE, collection=collection)
         )

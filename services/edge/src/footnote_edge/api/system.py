@@ -36,7 +36,11 @@ class SystemApi:
             healthy=not any(part.error for part in parts),
             components=[
                 pb.ComponentHealth(
-                    name=part.name, healthy=not part.error, error=part.error, latency=duration(part.latency)
+                    name=part.name,
+                    healthy=not part.error,
+                    error=part.error,
+                    latency=duration(part.latency),
+                    detail=part.detail,
                 )
                 for part in parts
             ],

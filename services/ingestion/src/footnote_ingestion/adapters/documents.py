@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 
 from footnote_kit.access import document_missing
-from footnote_kit.errors import Aborted, InvalidArgument, NotFound, ResourceExhausted
+from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
@@ -31,6 +31,7 @@ from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.records import from_row, state_name, to_row
 from footnote_ingestion.adapters.schema import documents, doomed_blobs
 from footnote_ingestion.model import ListQuery, Stored, now_micros
+from footnote_ingestion.quota import Quota, Used
 
 
 class DocumentTable:
@@ -39,50 +40,67 @@ class DocumentTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert(self, stored: Stored, max_documents: int, allow_duplicate: bool) -> Stored | None:
+    async def insert(self, stored: Stored, quota: Quota, allow_duplicate: bool) -> Stored | None:
         """Add a document and take its files off the list of those to delete.
 
         Returns the document that has the same bytes instead when there is one; raises `ResourceExhausted` when the
-        collection is full.
+        collection or the tenant has no room for it.
         """
         document = stored.document
         async with self._database.write() as connection:
+            if quota.of_tenant:
+                await self._lock(connection, document.tenant_id)
             await self._lock(connection, document.tenant_id, document.collection_id)
             if not allow_duplicate:
                 same = await self._same_bytes(connection, document.tenant_id, document.collection_id, document.checksum)
                 if same is not None:
                     return same
-            await self._check_quota(connection, document.tenant_id, document.collection_id, max_documents)
+            await self._check_quota(
+                connection, document.tenant_id, document.collection_id, quota, 1, document.size_bytes
+            )
             await connection.execute(insert(documents).values(**to_row(stored)))
             await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(stored.blob_keys())))
         return None
 
     async def precheck(
-        self, tenant_id: str, collection_id: str, checksum: str, max_documents: int, allow_duplicate: bool
+        self, tenant_id: str, collection_id: str, checksum: str, size: int, quota: Quota, allow_duplicate: bool
     ) -> Stored | None:
         """Return what `insert` would find, without changing anything: spares storing a file in vain."""
         async with self._database.read() as connection:
             if not allow_duplicate and (same := await self._same_bytes(connection, tenant_id, collection_id, checksum)):
                 return same
-            await self._check_quota(connection, tenant_id, collection_id, max_documents)
+            await self._check_quota(connection, tenant_id, collection_id, quota, 1, size)
         return None
+
+    async def used(self, tenant_id: str, collection_id: str = "") -> Used:
+        """Return what a tenant keeps, and one of its collections."""
+        async with self._database.read() as connection:
+            return await self._used(connection, tenant_id, collection_id)
 
     async def get(self, tenant_id: str, document_id: str) -> Stored:
         """Return a document of the tenant; raises `NotFound`."""
         async with self._database.read() as connection:
             return await self._get(connection, tenant_id, document_id)
 
-    async def change(self, tenant_id: str, document_id: str, how: Callable[[Stored], Stored]) -> Stored:
+    async def change(
+        self, tenant_id: str, document_id: str, how: Callable[[Stored], Stored], quota: Quota | None = None
+    ) -> Stored:
         """Apply `how` to a document in one transaction; files that it lets go are put on the list to delete.
 
-        `how` gets a copy and may raise; when it returns the very object it was given nothing is written.
+        `how` gets a copy and may raise; when it returns the very object it was given nothing is written. Raises
+        `ResourceExhausted` when the file has grown beyond what `quota` leaves the tenant.
         """
         async with self._database.write() as connection:
+            if quota is not None and quota.of_tenant:
+                await self._lock(connection, tenant_id)
             before = await self._get(connection, tenant_id, document_id, for_update=True)
             after = how(before)
             if after is before:
                 return before
             document = after.document
+            if quota is not None:
+                grown = document.size_bytes - before.document.size_bytes
+                await self._check_quota(connection, tenant_id, document.collection_id, quota, 0, grown)
             document.update_time.FromMicroseconds(now_micros())
             row = to_row(Stored(document, after.blob_key, after.parsed_key, before.version + 1))
             after = from_row(row)
@@ -199,10 +217,10 @@ class DocumentTable:
             raise document_missing(document_id)
         return from_row(row)
 
-    async def _lock(self, connection: AsyncConnection, tenant_id: str, collection_id: str) -> None:
-        """Let no one else add to the collection until the transaction ends; SQLite has one writer anyway."""
+    async def _lock(self, connection: AsyncConnection, *names: str) -> None:
+        """Let no one else add to a tenant or a collection until the transaction ends; SQLite has one writer anyway."""
         if not self._database.is_sqlite:
-            digest = hashlib.sha256(f"{tenant_id}\0{collection_id}".encode()).digest()
+            digest = hashlib.sha256("\0".join(names).encode()).digest()
             key = int.from_bytes(digest[:8], signed=True)
             await connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
 
@@ -219,17 +237,25 @@ class DocumentTable:
         return from_row(row) if row is not None else None
 
     async def _check_quota(
-        self, connection: AsyncConnection, tenant_id: str, collection_id: str, max_documents: int
+        self, connection: AsyncConnection, tenant_id: str, collection_id: str, quota: Quota, documents: int, size: int
     ) -> None:
-        of_collection = (documents.c.tenant_id == tenant_id, documents.c.collection_id == collection_id, _alive())
-        count = (
-            await connection.execute(select(func.count()).select_from(documents).where(*of_collection))
-        ).scalar_one()
-        if count >= max_documents:
-            raise ResourceExhausted(
-                f"The collection holds {count} documents; at most {max_documents} are allowed",
-                metadata={"limit": str(max_documents), "hint": "Delete documents, or raise the collection's limit."},
-            )
+        if quota.of_tenant or quota.collection_documents:
+            used = await self._used(connection, tenant_id, collection_id if quota.collection_documents else "", quota)
+            quota.check(used, tenant_id, documents, size)
+
+    async def _used(
+        self, connection: AsyncConnection, tenant_id: str, collection_id: str, quota: Quota | None = None
+    ) -> Used:
+        """Return what is kept; with a quota, only what it limits is counted."""
+        of_tenant = (documents.c.tenant_id == tenant_id, _alive())
+        in_collection = total = size = 0
+        if collection_id:
+            query = select(func.count()).where(documents.c.collection_id == collection_id, *of_tenant)
+            in_collection = (await connection.execute(query)).scalar_one()
+        if quota is None or quota.of_tenant:
+            both = select(func.count(), func.coalesce(func.sum(documents.c.size_bytes), 0)).where(*of_tenant)
+            total, size = (await connection.execute(both)).one()
+        return Used(in_collection, total, int(size))
 
     async def _doom(self, connection: AsyncConnection, keys: Iterable[str], due_micros: int) -> None:
         rows = [{"key": key, "due_time": due_micros} for key in sorted(set(keys))]

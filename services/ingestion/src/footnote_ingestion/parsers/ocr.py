@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pypdfium2 as pdfium
@@ -18,6 +21,7 @@ from footnote_ingestion.parsers.clean import inline
 
 _DOTS_PER_INCH = 200
 _MOST_PIXELS = 4_000  # along the longer side: a poster must not take a gigabyte
+_PR_SET_PDEATHSIG = 1
 _BREAK = re.compile(r"\n\s*\n")
 
 
@@ -54,6 +58,12 @@ def _picture(page: pdfium.PdfPage) -> bytes:
     return buffer.getvalue()
 
 
+def _end_with_us() -> None:
+    """Have the kernel end the program that begins here when this worker is ended."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _read(program: str, picture: bytes, languages: str) -> str:
     # One thread each: the workers already spread files over the cores.
     result = subprocess.run(
@@ -62,6 +72,7 @@ def _read(program: str, picture: bytes, languages: str) -> str:
         capture_output=True,
         check=False,
         env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+        preexec_fn=_end_with_us,
     )
     if result.returncode != 0:
         reason = result.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no reason given"]

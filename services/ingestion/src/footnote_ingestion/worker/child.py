@@ -1,22 +1,20 @@
-"""The child process: reads jobs from standard input, one at a time, and answers in frames on standard output.
+"""The worker process: reads jobs, one at a time, and answers in frames.
 
-Run as `python -m footnote_ingestion.worker.child MEMORY_LIMIT_BYTES`. It ends when its input does, or with its parent.
+Forked by `nursery`; it shuts itself in before it reads the first job, and ends when its input does, or with its parent.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
-import logging
 import os
-import signal
 import sys
-import warnings
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
 from footnote.types.v1.document_pb2 import Block
+from footnote_text.language import detect
 
 from footnote_ingestion.failures import (
     CORRUPT,
@@ -30,9 +28,8 @@ from footnote_ingestion.metadata import describe
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter
 from footnote_ingestion.sniff import sniff
-from footnote_ingestion.worker import wire
-
-_PR_SET_PDEATHSIG = 1
+from footnote_ingestion.worker import sandbox, wire
+from footnote_ingestion.worker.isolation import Measures, Plan
 
 
 class _Frames:
@@ -101,13 +98,6 @@ def _fail(frames: _Frames, info: FailureInfo) -> None:
     frames.send(wire.FAILED, json.dumps(payload).encode())
 
 
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() == 1:
-            sys.exit(0)
-
-
 def _limit_memory(allowed: int) -> None:
     """Set a hard stop somewhat above the watched limit, counted from what the process maps already."""
     if sys.platform != "linux":
@@ -120,23 +110,24 @@ def _limit_memory(allowed: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def main() -> None:
-    """Serve jobs until the input ends."""
-    _die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent, which ends us by closing our input
-    warnings.simplefilter("ignore")
-    logging.disable()  # parsers complain at length about broken files
-    jobs = sys.stdin.buffer
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing a library prints may mix with the frames
+def load() -> None:
+    """Load what readings need, so that workers find it there when they are forked."""
     import footnote_ingestion.parsers.pdf  # noqa: F401  # the commonest format, and the slowest to import
 
-    _limit_memory(int(sys.argv[1]))
+    detect("The language of this sentence is found by a model, which is loaded for it.")
+
+
+def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:
+    """Shut this process in as the plan says, then do jobs until the input ends."""
+    temporary = str(Path(plan.folder) / "tmp")
+    os.environ.update(HOME=temporary, TMPDIR=temporary)
+    tempfile.tempdir = None  # to be looked for anew
+    _limit_memory(plan.memory_bytes)
+    measures = Measures()
+    if plan.isolate:
+        measures = sandbox.enter(plan)
+        sandbox.die_with(parent)  # forgotten with every change of user
     frames = _Frames(answers)
-    frames.send(wire.READY)
+    frames.send(wire.READY, measures.line())
     for line in jobs:
         run(wire.Job.from_line(line), frames)
-
-
-if __name__ == "__main__":
-    main()

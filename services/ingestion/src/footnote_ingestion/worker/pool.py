@@ -1,4 +1,4 @@
-"""A small pool of worker processes: kept warm, replaced when used up, bounded in number and in waiting jobs."""
+"""A small pool of worker processes: one tenant's each, kept for its next file, gone after a while without one."""
 
 from __future__ import annotations
 
@@ -9,38 +9,60 @@ from contextlib import aclosing
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
 
+from footnote_ingestion.worker.isolation import Measures, Workers
 from footnote_ingestion.worker.process import Frame, Worker, resident_bytes
+from footnote_ingestion.worker.starter import Starter
 from footnote_ingestion.worker.wire import Job
 
 _log = get_logger("footnote.ingestion.pool")
 # A worker that has grown by this share of its limit after a file is replaced: the memory goes back to the system.
 _FAT = 0.4
+# How long a worker waits for its tenant's next file.
+_IDLE_SECONDS = 30.0
 
 
 class Pool:
-    """Runs jobs, at most `size` at once; `seconds` and `memory_bytes` bound each."""
+    """Runs jobs, at most `size` at once, each `seconds` long at most; `starter` is closed by whoever made it.
 
-    def __init__(self, size: int, seconds: float, memory_bytes: int, files_per_worker: int, max_waiting: int) -> None:
+    A worker reads the files of one tenant, at most `files_per_worker`, and never another's.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        seconds: float,
+        workers: Workers,
+        starter: Starter,
+        files_per_worker: int,
+        max_waiting: int,
+        idle_seconds: float = _IDLE_SECONDS,
+    ) -> None:
+        self._size = size
         self._seconds = seconds
-        self._memory_bytes = memory_bytes
+        self._workers = workers
+        self._starter = starter
         self._files_per_worker = files_per_worker
         self._max_waiting = max_waiting
+        self._idle_seconds = idle_seconds
         self._slots = asyncio.Semaphore(size)
         self._waiting = 0
-        self._idle: list[Worker] = []
+        # Oldest first, each with the timer that ends it.
+        self._idle: dict[Worker, asyncio.TimerHandle] = {}
         self._busy: set[Worker] = set()
+        self._closing: set[asyncio.Task[None]] = set()
         self._closed = False
 
     def pids(self) -> list[int]:
         """Process ids of all workers."""
         return [worker.pid for worker in (*self._idle, *self._busy)]
 
-    async def warm(self) -> None:
-        """Start one worker ahead of the first job."""
-        if not self._idle and not self._busy and not self._closed:
-            self._idle.append(await Worker.start(self._memory_bytes))
+    async def measures(self) -> Measures:
+        """Return how far workers are shut in, by starting one that reads nothing."""
+        worker = await Worker.start(self._starter, self._workers, "")
+        await worker.kill()
+        return worker.measures
 
-    async def run(self, job: Job) -> AsyncGenerator[Frame, None]:
+    async def run(self, job: Job, tenant: str) -> AsyncGenerator[Frame, None]:
         """Yield the frames of a job; raises `ParseError` as `Worker.run`, `Unavailable` when too many wait."""
         if self._waiting >= self._max_waiting:
             raise Unavailable("Too many files wait to be read", retry_after=5.0)
@@ -50,7 +72,7 @@ class Pool:
         finally:
             self._waiting -= 1
         try:
-            worker = await self._take()
+            worker = await self._take(tenant)
             try:
                 async with aclosing(worker.run(job, self._seconds)) as frames:
                     async for frame in frames:
@@ -60,10 +82,10 @@ class Pool:
         finally:
             self._slots.release()
 
-    async def last(self, job: Job) -> bytes:
+    async def last(self, job: Job, tenant: str) -> bytes:
         """Run a job for the payload of its last frame."""
         payload = b""
-        async with aclosing(self.run(job)) as frames:
+        async with aclosing(self.run(job, tenant)) as frames:
             async for frame in frames:
                 payload = frame[1]
         return payload
@@ -71,27 +93,38 @@ class Pool:
     async def close(self) -> None:
         """End all workers."""
         self._closed = True
-        idle, self._idle = self._idle, []
-        await asyncio.gather(*(worker.close() for worker in idle), *(worker.kill() for worker in list(self._busy)))
+        for worker in list(self._idle):
+            self._retire(worker)
+        await asyncio.gather(*self._closing, *(worker.kill() for worker in list(self._busy)), return_exceptions=True)
 
-    async def _take(self) -> Worker:
+    async def _take(self, tenant: str) -> Worker:
+        """Return a worker for the tenant: the one of its own that was used last, else a fresh one."""
         if self._closed:
             raise Unavailable("The service is shutting down", reason="SHUTTING_DOWN")
-        while self._idle:
-            worker = self._idle.pop()
+        for worker in [worker for worker in reversed(self._idle) if worker.tenant == tenant]:
+            self._idle.pop(worker).cancel()
             if worker.alive:
                 break
             await worker.kill()
         else:
-            worker = await Worker.start(self._memory_bytes)
+            worker = await Worker.start(self._starter, self._workers, tenant)
         self._busy.add(worker)
         return worker
 
     async def _give_back(self, worker: Worker) -> None:
         self._busy.discard(worker)
-        fat = resident_bytes(worker.pid) - worker.baseline > _FAT * self._memory_bytes
+        fat = resident_bytes(worker.pid) - worker.baseline > _FAT * self._workers.memory_bytes
         if worker.alive and not self._closed and not fat and worker.jobs < self._files_per_worker:
-            self._idle.append(worker)
+            self._idle[worker] = asyncio.get_running_loop().call_later(self._idle_seconds, self._retire, worker)
+            if len(self._idle) > self._size:
+                self._retire(next(iter(self._idle)))
             return
         _log.debug("worker_retired", pid=worker.pid, jobs=worker.jobs, alive=worker.alive, fat=fat)
         await worker.close()
+
+    def _retire(self, worker: Worker) -> None:
+        """End a worker that waits."""
+        self._idle.pop(worker).cancel()
+        task = asyncio.create_task(worker.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)

@@ -6,61 +6,66 @@ import asyncio
 import contextlib
 import json
 import os
+import resource
 import signal
 import sys
 from collections.abc import AsyncGenerator
+from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
-from footnote_ingestion.failures import OUT_OF_MEMORY, PARSER_CRASHED, TIMEOUT, ParseError
+from footnote_ingestion.failures import INTERNAL, OUT_OF_MEMORY, PARSER_CRASHED, TIMEOUT, ParseError
 from footnote_ingestion.worker import wire
+from footnote_ingestion.worker.isolation import Box, Measures, Workers
+from footnote_ingestion.worker.starter import Started, Starter
 
 _START_SECONDS = 60.0
 _WATCH_SECONDS = 0.05
 _END_SECONDS = 2.0
-# What a child needs of our environment; secrets stay here.
-_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT")
+_PART = 64 * 1024
+# The kernel ends it this much processor time after the supervisor should have.
+_CPU_GRACE_SECONDS = 5
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 Frame = tuple[bytes, bytes]
 
 
 class Worker:
-    """A running child. Not to be used by two jobs at once."""
+    """A running child with a folder of its own. Not to be used by two jobs at once.
 
-    def __init__(self, process: asyncio.subprocess.Process, memory_bytes: int) -> None:
-        self._process = process
-        self._memory_bytes = memory_bytes
+    `tenant` is whose files it reads; it never reads another's.
+    """
+
+    def __init__(self, started: Started, workers: Workers, box: Box, tenant: str) -> None:
+        self._jobs = started.jobs
+        self._answers = started.answers
+        # A process id may be another's by the time of a signal; a descriptor can hit no other process.
+        self._handle = started.handle
+        self._memory_bytes = workers.memory_bytes
+        self._starts_programs = bool(workers.programs)
+        self._box = box
         self._killed_for = ""
         self._peak = 0
-        # asyncio's own send_signal may reap the child under its watcher's feet; a pidfd can hit no other process.
-        self._handle = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else -1
+        self._cleared = False
+        self.pid = started.pid
+        self.tenant = tenant
+        self.measures = Measures()
         self.jobs = 0
         self.baseline = 0
 
     @classmethod
-    async def start(cls, memory_bytes: int) -> Worker:
-        """Start a child and wait until it is ready."""
-        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-        environment |= {
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-            "OMP_NUM_THREADS": "1",
-        }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "footnote_ingestion.worker.child",
-            str(memory_bytes),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,  # libraries quote the document there
-            env=environment,
-        )
-        worker = cls(process, memory_bytes)
+    async def start(cls, starter: Starter, workers: Workers, tenant: str) -> Worker:
+        """Return a child that is ready, shut in as `workers` says; raises `RuntimeError` when none can be started."""
+        box = await asyncio.to_thread(Box, workers.scratch, workers.uid)
+        try:
+            started = await starter.start(workers.plan(box))
+        except BaseException:
+            await asyncio.shield(box.remove())
+            raise
+        worker = cls(started, workers, box, tenant)
         try:
             async with asyncio.timeout(_START_SECONDS):
-                kind, _ = await worker._frame()
+                kind, payload = await worker._frame()
         except (TimeoutError, asyncio.IncompleteReadError) as error:
             await worker.kill()
             raise RuntimeError("a parser process did not start") from error
@@ -70,18 +75,14 @@ class Worker:
         if kind != wire.READY:
             await worker.kill()
             raise RuntimeError("a parser process answered before it was asked")
+        worker.measures = Measures.from_line(payload)
         worker.baseline = resident_bytes(worker.pid)
         return worker
 
     @property
-    def pid(self) -> int:
-        """Process id."""
-        return self._process.pid
-
-    @property
     def alive(self) -> bool:
         """False once it has ended."""
-        return self._process.returncode is None
+        return not (self._cleared or self._answers.at_eof())
 
     async def run(self, job: wire.Job, seconds: float) -> AsyncGenerator[Frame, None]:
         """Give it a job and yield its frames, the last being METADATA or DONE.
@@ -92,12 +93,16 @@ class Worker:
         self.jobs += 1
         self._killed_for, self._peak = "", 0
         finished = False
+        try:
+            shown = await self._box.put(Path(job.path))
+        except FileNotFoundError as error:
+            raise ParseError(INTERNAL, "The file to read is gone.") from error
+        self._limit_processor(seconds)
         watch = asyncio.create_task(self._watch(seconds))
         try:
-            assert self._process.stdin is not None
             with contextlib.suppress(ConnectionError):  # a dead child shows when we read
-                self._process.stdin.write(job.line())
-                await self._process.stdin.drain()
+                self._jobs.write(replace(job, path=str(shown)).line())
+                await self._jobs.drain()
             while not finished:
                 try:
                     kind, payload = await self._frame()
@@ -109,15 +114,16 @@ class Worker:
                 yield kind, payload
         finally:
             watch.cancel()
-            if not finished:
+            if finished:
+                shown.unlink(missing_ok=True)
+            else:
                 await self.kill()
 
     async def _frame(self) -> Frame:
-        assert self._process.stdout is not None
-        kind, length = wire.HEADER.unpack(await self._process.stdout.readexactly(wire.HEADER.size))
+        kind, length = wire.HEADER.unpack(await self._answers.readexactly(wire.HEADER.size))
         if length > wire.MAX_FRAME:
             raise asyncio.IncompleteReadError(b"", length)
-        return kind, await self._process.stdout.readexactly(length) if length else b""
+        return kind, await self._answers.readexactly(length) if length else b""
 
     async def _watch(self, seconds: float) -> None:
         """Kill the process when its time is up or its memory grows over the limit."""
@@ -134,6 +140,15 @@ class Worker:
                 return
             await asyncio.sleep(min(_WATCH_SECONDS, max(end - loop.time(), 0.001)))
 
+    def _limit_processor(self, seconds: float) -> None:
+        """Let the kernel end a job that takes too long should the supervisor be held up; only we can raise this."""
+        if sys.platform != "linux":
+            return
+        with contextlib.suppress(OSError):  # it has ended, or may not be limited by us
+            _, hard = resource.prlimit(self.pid, resource.RLIMIT_CPU)
+            soft = ceil(_processor_seconds(self.pid) + seconds) + _CPU_GRACE_SECONDS
+            resource.prlimit(self.pid, resource.RLIMIT_CPU, (soft, hard))
+
     async def _death(self, seconds: float) -> ParseError:
         """Return the error that says why the process has ended in the middle of a job."""
         await self.kill()
@@ -146,29 +161,56 @@ class Worker:
 
     async def close(self) -> None:
         """End it in good order, or kill it after a moment."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._jobs.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_END_SECONDS):
-                await self._process.wait()
+                await self._gone()
         await self.kill()
 
     async def kill(self) -> None:
-        """Kill it and wait until it is gone."""
+        """Kill it with what it has started, and wait until it is gone."""
+        if self._cleared:
+            return
         self._signal(signal.SIGKILL)
-        await asyncio.shield(self._process.wait())
+        self._jobs.close()
+        await asyncio.shield(self._gone())
+        self._clear()
+        await asyncio.shield(self._box.remove())
+
+    async def _gone(self) -> None:
+        """Wait for the end of its answers, which only its own end brings."""
+        while await self._answers.read(_PART):
+            pass
+
+    def _clear(self) -> None:
+        if self._cleared:
+            return
+        self._cleared = True
+        if self._starts_programs:
+            self._end_programs()
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
 
+    def _end_programs(self) -> None:
+        """End what it had started: the group bears its number as long as there is anybody in it."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
     def _signal(self, number: signal.Signals) -> None:
-        if not self.alive:
+        if self._cleared:
             return
         with contextlib.suppress(ProcessLookupError):
             if self._handle >= 0:
                 signal.pidfd_send_signal(self._handle, number)
             else:
                 os.kill(self.pid, number)
+
+
+def _processor_seconds(pid: int) -> float:
+    """Processor time that a process has used; raises `OSError` when it has ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_bytes(pid: int) -> int:

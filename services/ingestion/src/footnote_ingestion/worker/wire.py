@@ -15,7 +15,7 @@ from footnote.types.v1.document_pb2 import Block
 
 from footnote_ingestion.parsers.base import Limits
 
-READY = b"R"  # the child has started and imported what it needs
+READY = b"R"  # the child has imported what it needs and shut itself in; JSON: its measures
 BLOCKS = b"B"  # a batch of blocks
 METADATA = b"M"  # a serialised ParsedMetadata; the last frame of a parsed document
 DONE = b"D"  # an inspected file is fine; JSON: mime_type, document_type

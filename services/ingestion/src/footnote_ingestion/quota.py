@@ -1,0 +1,69 @@
+"""How much a collection and a tenant may keep, and the refusal that says how to be allowed more."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from footnote_kit.errors import ResourceExhausted
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What is kept: of one collection its documents; of the tenant its documents and the bytes of their files."""
+
+    collection_documents: int = 0
+    tenant_documents: int = 0
+    tenant_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What may be kept, 0 for no limit; `own` tells that the collection's limit is its own, not the deployment's."""
+
+    collection_documents: int = 0
+    tenant_documents: int = 0
+    tenant_bytes: int = 0
+    own: bool = False
+
+    @property
+    def of_tenant(self) -> bool:
+        """Whether the tenant is limited as a whole."""
+        return bool(self.tenant_documents or self.tenant_bytes)
+
+    def check(self, used: Used, tenant_id: str, documents: int, size: int) -> None:
+        """Raise `ResourceExhausted` when so many documents and bytes more are too many."""
+        if documents and self.collection_documents and used.collection_documents >= self.collection_documents:
+            raise _refusal(
+                "collection_documents",
+                self.collection_documents,
+                used.collection_documents,
+                f"The collection holds {used.collection_documents} documents; at most {self.collection_documents} "
+                "are allowed",
+                f"raise its limit: footnote collections update NAME --set max_documents={2 * self.collection_documents}"
+                if self.own
+                else "raise FOOTNOTE_INGESTION_MAX_DOCUMENTS where ingestion runs, or this collection's own limit: "
+                f"footnote collections update NAME --set max_documents={2 * self.collection_documents}",
+            )
+        tenant = shlex.quote(tenant_id)
+        if documents and self.tenant_documents and used.tenant_documents >= self.tenant_documents:
+            raise _refusal(
+                "tenant_documents",
+                self.tenant_documents,
+                used.tenant_documents,
+                f"Your collections hold {used.tenant_documents} documents; at most {self.tenant_documents} are allowed",
+                f"have the operator allow more: footnote limits set {tenant} --documents {2 * self.tenant_documents}",
+            )
+        if size > 0 and self.tenant_bytes and used.tenant_bytes + size > self.tenant_bytes:
+            raise _refusal(
+                "tenant_bytes",
+                self.tenant_bytes,
+                used.tenant_bytes,
+                f"Your files have {used.tenant_bytes} bytes; {size} more would be over the {self.tenant_bytes} allowed",
+                f"have the operator allow more: footnote limits set {tenant} --bytes {2 * self.tenant_bytes}",
+            )
+
+
+def _refusal(name: str, limit: int, used: int, message: str, advice: str) -> ResourceExhausted:
+    metadata = {"quota": name, "limit": str(limit), "used": str(used), "hint": f"Delete documents, or {advice}"}
+    return ResourceExhausted(message, metadata=metadata)

@@ -1,0 +1,165 @@
+"""How far workers are to be shut in, and how far they are: said to operators, and refused where it is not enough."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+from footnote_kit.errors import FailedPrecondition
+
+NETWORK = "network"
+FILES = "files"
+PROCESSES = "processes"
+PRIVILEGES = "privileges"
+LIMITS = "limits"
+# What FOOTNOTE_INGESTION_ISOLATION=required insists on, each by at least one measure.
+REQUIRED = (NETWORK, FILES, PROCESSES, PRIVILEGES, LIMITS)
+
+Mode = Literal["auto", "required", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What a worker has given up: by kind the measures that are active, and what the kernel refused with why."""
+
+    active: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    def lacking(self) -> list[str]:
+        """Return the kinds without any measure."""
+        return [kind for kind in REQUIRED if not self.active.get(kind)]
+
+    def text(self) -> str:
+        """Return all of it in one line, for people."""
+        parts = [f"{kind} ({', '.join(how)})" for kind, how in self.active.items()]
+        said = "isolated: " + ", ".join(parts) if parts else "not isolated"
+        if self.missing:
+            said += "; missing: " + ", ".join(f"{name} ({why})" for name, why in self.missing.items())
+        return said
+
+    def line(self) -> bytes:
+        """Return them as JSON."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_line(cls, line: bytes) -> Measures:
+        """Return the measures of a JSON line."""
+        return cls(**json.loads(line))
+
+
+class Isolation:
+    """What is known of the isolation of this service's workers."""
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+        self._found: dict[str, Measures] = {}
+
+    def note(self, name: str, measures: Measures) -> None:
+        """Note how workers for `name` are shut in; raises `FailedPrecondition` when that is less than required."""
+        self._found[name] = measures
+        for what, why in measures.missing.items():
+            if what.startswith("user "):
+                raise FailedPrecondition(f"FOOTNOTE_INGESTION_WORKER_UID: {what} {why}; install Footnote where it can")
+        lacking = measures.lacking()
+        if self._mode == "required" and lacking:
+            raise FailedPrecondition(
+                f"FOOTNOTE_INGESTION_ISOLATION=required, but parser processes here lack: {', '.join(lacking)} "
+                f"({measures.text()}); use a kernel that has it, or FOOTNOTE_INGESTION_ISOLATION=auto"
+            )
+
+    def text(self) -> str:
+        """Return it in one line, for people; "" while nothing is known."""
+        texts = {name: measures.text() for name, measures in self._found.items()}
+        if len(set(texts.values())) == 1:
+            return f"Parser processes {next(iter(texts.values()))}"
+        return "; ".join(f"parser processes for {name} {text}" for name, text in texts.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one worker is told at its start: limits in bytes, its own folder, who it is, what it may start."""
+
+    memory_bytes: int
+    file_bytes: int
+    folder: str
+    isolate: bool
+    uid: int
+    programs: Sequence[str]
+
+    def line(self) -> str:
+        """Return the plan as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_line(cls, line: str) -> Plan:
+        """Return the plan of a JSON line."""
+        return cls(**json.loads(line))
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """How workers are made: what each may use, and where their folders are.
+
+    `scratch` must be on a local disk. `uid` 0 keeps our own. `programs` are those that parsers start.
+    """
+
+    memory_bytes: int
+    scratch: Path
+    mode: Mode = "auto"
+    uid: int = 0
+    file_bytes: int = 64 * 1024 * 1024
+    programs: Sequence[str] = ()
+
+    def plan(self, box: Box) -> Plan:
+        """Return the plan of the worker that gets `box`."""
+        isolate = self.mode != "off"
+        return Plan(self.memory_bytes, self.file_bytes, str(box.folder), isolate, self.uid, list(self.programs))
+
+
+class Box:
+    """A worker's own folder: `in` with the file that it reads, `tmp` for what libraries put down."""
+
+    def __init__(self, scratch: Path, uid: int) -> None:
+        self._uid = uid
+        # Another user cannot pass through the data folder, which is ours alone.
+        self.folder = Path(tempfile.mkdtemp(prefix="footnote-worker-")) if uid else scratch / f"worker-{uuid4().hex}"
+        self.folder.mkdir(mode=0o700, exist_ok=bool(uid))
+        for name in ("in", "tmp"):
+            (self.folder / name).mkdir(mode=0o700)
+        if uid:
+            self._share(self.folder)
+            self._share(self.folder / "in")
+            os.chown(self.folder / "tmp", uid, uid)
+
+    async def put(self, path: Path) -> Path:
+        """Return the path at which the worker may read a file, and only read it; raises `FileNotFoundError`."""
+        shown = self.folder / "in" / uuid4().hex
+        if not self._uid:
+            with contextlib.suppress(OSError):  # another disk, or one without links
+                os.link(path, shown)
+                return shown
+        await asyncio.to_thread(self._copy, path, shown)
+        return shown
+
+    async def remove(self) -> None:
+        """Remove the folder with all that is in it."""
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def _copy(self, path: Path, copy: Path) -> None:
+        shutil.copyfile(path, copy)
+        if self._uid:
+            self._share(copy)
+
+    def _share(self, path: Path) -> None:
+        """Let the worker's user read, and nobody else."""
+        os.chown(path, 0, self._uid)
+        path.chmod(0o750 if path.is_dir() else 0o640)

@@ -1,0 +1,87 @@
+"""The process that worker processes are forked from: it has loaded all that they need and never sees a file.
+
+Run as `python -m footnote_ingestion.worker.nursery`, with a socket as standard input. Each request is one JSON line, a
+plan, with two descriptors, the worker's jobs and answers; the reply is the worker's process id, with a descriptor of it
+where the system has such. It ends when the socket does, or with its parent.
+
+A fresh worker costs a fork instead of a second of loading, so that no worker need be shared by two tenants.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import warnings
+from contextlib import suppress
+from importlib.machinery import PathFinder
+from typing import NoReturn
+
+from footnote_ingestion.worker import child, sandbox
+from footnote_ingestion.worker.isolation import Plan
+
+_LINE = 65_536
+
+
+def main() -> None:
+    """Load, then fork a worker per request until the socket ends."""
+    parent = int(sys.argv[1])
+    sandbox.die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent, which ends us by closing our socket
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a worker ended: the system may forget it
+    warnings.simplefilter("ignore")
+    logging.disable()  # parsers complain at length about broken files
+    requests = socket.socket(fileno=0)
+    child.load()
+    # Python lists the folders of its path once; they may hold more than a parser should be able to list later.
+    PathFinder.find_spec("footnote_nothing")
+    gc.collect()
+    gc.freeze()  # what is loaded stays as it is, in pages that all workers share
+    requests.sendall(b"ready\n")
+    while request := _receive(requests):
+        line, jobs, answers = request
+        pid = os.fork()
+        if not pid:
+            _become_worker(requests, Plan.from_line(line), jobs, answers)
+        os.close(jobs)
+        os.close(answers)
+        handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+        socket.send_fds(requests, [f"{pid}\n".encode()], [handle] if handle >= 0 else [])
+        if handle >= 0:
+            os.close(handle)
+
+
+def _receive(requests: socket.socket) -> tuple[str, int, int] | None:
+    """Return the next request, None when there will be none."""
+    data = b""
+    descriptors: list[int] = []
+    while not data.endswith(b"\n"):
+        part, given, _, _ = socket.recv_fds(requests, _LINE, 2)
+        if not part:
+            return None
+        data += part
+        descriptors += given
+    jobs, answers = descriptors
+    return data.decode(), jobs, answers
+
+
+def _become_worker(requests: socket.socket, plan: Plan, jobs: int, answers: int) -> NoReturn:
+    """Be a worker from here to the end of the process, whatever happens."""
+    nursery = os.getppid()
+    with suppress(BaseException):
+        os.setsid()  # a process group of its own, so that what it starts dies with it
+        requests.detach()
+        os.dup2(jobs, 0)
+        os.close(jobs)
+        os.dup2(2, 1)  # nothing a library prints may mix with the frames
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        sandbox.die_with(nursery)
+        child.serve(plan, nursery, os.fdopen(0, "rb"), os.fdopen(answers, "wb"))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

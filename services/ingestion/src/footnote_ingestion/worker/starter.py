@@ -1,0 +1,147 @@
+"""Our end of the nursery: starts it, asks it for workers, starts it again when it has died."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+
+from footnote_ingestion.worker.isolation import Plan
+
+_START_SECONDS = 60.0
+_END_SECONDS = 2.0
+# What workers need of our environment; secrets stay here.
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "TESSDATA_PREFIX")
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A worker process: its id, a descriptor of it (-1 for none), where its jobs go and its answers come from."""
+
+    pid: int
+    handle: int
+    jobs: asyncio.StreamWriter
+    answers: asyncio.StreamReader
+
+
+class Starter:
+    """Gives worker processes; `module` is what runs as nursery. To be closed after all of its workers."""
+
+    def __init__(self, module: str = "footnote_ingestion.worker.nursery") -> None:
+        self._module = module
+        self._process: asyncio.subprocess.Process | None = None
+        self._socket: socket.socket | None = None
+        self._lock = asyncio.Lock()
+        self._closed = False
+
+    async def start(self, plan: Plan) -> Started:
+        """Return a fresh worker process for a plan; raises `RuntimeError` when there is none to be had."""
+        jobs_end, jobs = os.pipe()
+        answers, answers_end = os.pipe()
+        try:
+            pid, handle = await self._ask(plan, jobs_end, answers_end)
+        except BaseException:  # a worker that was started meanwhile ends with its input
+            os.close(jobs)
+            os.close(answers)
+            raise
+        finally:
+            os.close(jobs_end)
+            os.close(answers_end)
+        return Started(pid, handle, await _writer(jobs), await _reader(answers))
+
+    async def close(self) -> None:
+        """End the nursery, and with it every worker that is left."""
+        self._closed = True
+        async with self._lock:
+            await self._end()
+
+    async def _ask(self, plan: Plan, jobs: int, answers: int) -> tuple[int, int]:
+        async with self._lock:
+            if self._closed:
+                raise RuntimeError("no more parser processes are started")
+            channel = await self._alive()
+            try:
+                # Shielded: the answer to one request must not be taken for that to the next.
+                return await asyncio.shield(asyncio.to_thread(_exchange, channel, plan.line(), jobs, answers))
+            except BaseException as error:
+                await asyncio.shield(self._end())
+                if isinstance(error, OSError):
+                    raise RuntimeError("a parser process did not start") from error
+                raise
+
+    async def _alive(self) -> socket.socket:
+        """Return the socket of a running nursery."""
+        if self._socket is not None and self._process is not None and self._process.returncode is None:
+            return self._socket
+        await self._end()
+        ours, theirs = socket.socketpair()
+        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        environment |= {
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+        }
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", self._module, str(os.getpid()),
+                stdin=theirs.fileno(), stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,  # libraries quote the document there
+                env=environment, start_new_session=True,
+            )  # fmt: skip
+            self._socket = ours
+            ours.settimeout(_START_SECONDS)
+            if await asyncio.shield(asyncio.to_thread(ours.recv, 16)) != b"ready\n":
+                raise RuntimeError("parser processes cannot be started here")
+        except BaseException as error:
+            ours.close()
+            await asyncio.shield(self._end())
+            if isinstance(error, OSError):
+                raise RuntimeError("parser processes cannot be started here") from error
+            raise
+        finally:
+            theirs.close()
+        return ours
+
+    async def _end(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                await process.wait()
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGKILL)
+            await process.wait()
+
+
+def _exchange(channel: socket.socket, line: str, jobs: int, answers: int) -> tuple[int, int]:
+    """Send one request and return the reply; raises `OSError` when the nursery does not answer."""
+    socket.send_fds(channel, [line.encode() + b"\n"], [jobs, answers])
+    reply, handles, _, _ = socket.recv_fds(channel, 64, 1)
+    if not reply.endswith(b"\n"):
+        raise ConnectionError("the nursery has ended")
+    return int(reply), handles[0] if handles else -1
+
+
+async def _reader(descriptor: int) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", 0))
+    return reader
+
+
+async def _writer(descriptor: int) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(descriptor, "wb", 0)
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop)
