@@ -24,7 +24,7 @@ def locked(data_dir: Path, services: Iterable[str]) -> Iterator[None]:
     held: list[int] = []
     try:
         for service in sorted(services):
-            descriptor = os.open(folder / f"{service}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = os.open(folder / f"{service}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             held.append(descriptor)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from footnote_kit import process
+from footnote_kit import private, process
 from footnote_kit.settings import KitSettings
 from pydantic import ValidationError
 
@@ -44,6 +44,7 @@ def serve(
         "log_level": log_level,
         "log_format": log_format,
     }
+    private.keep()
     try:
         wanted = parse(target)
         settings = KitSettings(**{key: value for key, value in given.items() if value is not None})
@@ -53,6 +54,7 @@ def serve(
         folder = _make_folder(settings.data_dir)
         with locked(folder, STATEFUL.intersection(wanted.services)):
             exported = process.configure(settings, wanted.services)
+            private.tighten(folder)
             asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
     except ValidationError as error:
         for problem in wrong_settings(error, "FOOTNOTE_"):

@@ -35,7 +35,7 @@ class Database:
     async def migrate(self) -> None:
         """Bring the schema up to date; two replicas that start together do it one after the other."""
         if self.is_sqlite and self._url.database:
-            await asyncio.to_thread(Path(self._url.database).parent.mkdir, parents=True, exist_ok=True)
+            await asyncio.to_thread(Path(self._url.database).parent.mkdir, mode=0o700, parents=True, exist_ok=True)
         async with self.engine.begin() as connection:
             if not self.is_sqlite:
                 await connection.execute(text("SELECT pg_advisory_xact_lock(7100)"))

@@ -204,7 +204,7 @@ class Jobs:
 
 
 def _prepare(folder: Path, url: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if url.startswith("sqlite:///"):
         # Set once for the file's life: readers, which poll, and writers do not hold each other up.
         with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:

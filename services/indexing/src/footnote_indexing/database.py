@@ -26,7 +26,7 @@ class Database:
 
     def __init__(self, url: str, folder: Path) -> None:
         if not url:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             url = f"sqlite+aiosqlite:///{folder / 'indexing.db'}"
         parsed = sa.make_url(url)
         sqlite = parsed.get_backend_name() == "sqlite"

@@ -31,7 +31,7 @@ class Received:
 def prepare(folder: Path) -> Path:
     """Make a folder of this process's own in `folder`; what killed processes have left there for a day goes."""
     own = folder / uuid4().hex
-    own.mkdir(parents=True)
+    own.mkdir(mode=0o700, parents=True)
     for other in folder.iterdir():  # other replicas may share the disk: theirs are younger
         if other.stat().st_mtime < time.time() - _STALE_SECONDS:
             shutil.rmtree(other, ignore_errors=True)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 from footnote.types.v1.scope_pb2 import Role
+from footnote_kit import private
 from footnote_kit.errors import FootnoteError
 
 from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR
@@ -32,6 +33,7 @@ _ROLES = ("reader", "writer", "admin")
 @asynccontextmanager
 async def _keys(data_dir: Path) -> AsyncIterator[Any]:
     """Open the deployment's keys. Raises CommandError."""
+    private.keep()  # it may be this command that makes the database
     # By name: the command line knows the services only as it starts them.
     offline: Callable[..., Any] = getattr(import_module("footnote_edge.keys"), "offline")  # noqa: B009
     database, keys = await offline(data_dir)

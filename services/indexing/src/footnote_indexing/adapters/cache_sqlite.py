@@ -23,7 +23,7 @@ class SqliteCache:
     """Vectors by key with an expiry; the oldest go when there are more than `max_entries`."""
 
     def __init__(self, path: Path, ttl: float, max_entries: int = 500_000) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._ttl = ttl
         self._max_entries = max_entries
         self._written = 0

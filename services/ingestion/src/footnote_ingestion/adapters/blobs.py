@@ -35,7 +35,7 @@ class Blobs:
             retries = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
             store = from_url(url, client_options=client, retry_config=retries, **options)  # type: ignore[call-overload]
             return cls(store, None, scratch)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(folder, automatic_cleanup=True), folder, scratch)
 
     async def put(self, key: str, path: Path) -> None:

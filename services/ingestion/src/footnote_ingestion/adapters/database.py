@@ -83,7 +83,7 @@ def _upgrade(connection: Connection) -> None:
 
 def _engine(url: str, folder: Path) -> AsyncEngine:
     if not url:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         url = f"sqlite:///{folder / 'documents.db'}"
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":

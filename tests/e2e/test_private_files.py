@@ -1,0 +1,73 @@
+"""Everything that a deployment writes is its own: files 0600, folders 0700, memory and environment closed."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from footnote.edge.v1 import edge_service_pb2 as pb
+from support.deployment import Deployment, deployment
+from support.edge_client import edge_client
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(params=["all in one", "one process each"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Deployment]:
+    """A deployment on a folder that an earlier version left open, started with a permissive umask."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "edge").mkdir()
+    (folder / "edge" / "old.txt").write_text("of an earlier version")
+    for path in (folder, folder / "edge"):
+        path.chmod(0o755)
+    (folder / "edge" / "old.txt").chmod(0o644)
+    before = os.umask(0o022)
+    try:
+        with deployment(folder, separate=request.param == "one process each") as started:
+            yield started
+    finally:
+        os.umask(before)
+
+
+async def use(running: Deployment) -> pb.GetHealthResponse:
+    """Upload, ask, talk, delete."""
+    async with edge_client(running.address()) as edge:
+        document = await edge.put(b"The zebra sleeps standing.")
+        await edge.put(b"The warranty is 60 months.", "b.txt")
+        made = await edge.stub.CreateConversation(pb.CreateConversationRequest())
+        await edge.answer("How does the zebra sleep?", conversation_id=made.conversation.id)
+        await edge.stub.DeleteDocument(pb.DeleteDocumentRequest(document_id=document.id))
+        return await edge.stub.GetHealth(pb.GetHealthRequest())
+
+
+def test_files_and_folders_are_the_owners_alone(opened: Deployment) -> None:
+    health = asyncio.run(use(opened))
+    seen = []
+    for parent, folders, files in os.walk(opened.folder):
+        for name in (*folders, *files):
+            path = Path(parent) / name
+            if path.parent == opened.folder and path.suffix == ".log":
+                continue  # written by this test, not by the deployment
+            seen.append(path)
+            allowed = 0o700 if path.is_dir() else 0o600
+            assert stat.S_IMODE(path.lstat().st_mode) & ~allowed == 0, f"{path} {oct(path.lstat().st_mode)}"
+    assert stat.S_IMODE(opened.folder.stat().st_mode) == 0o700
+    suffixes = {path.name.partition(".")[2] for path in seen}
+    assert {"db", "json", "lock", "log"} <= suffixes, suffixes
+    assert any(path.suffix.startswith(".db-") for path in seen)
+    logs = "".join(opened.log(target) for target in opened.targets())
+    assert "data_folder_was_open" in logs
+    # How far parsers are shut in is said where operators look.
+    details = {part.name: part.detail for part in health.components}
+    assert details["ingestion"].startswith("Parser processes isolated") or "not isolated" in details["ingestion"]
+    assert "workers_isolated" in logs
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything; tests/unit/kit/test_private.py shows the effect")
+def test_memory_and_environment_are_closed(opened: Deployment) -> None:
+    """The kernel hands the files of a process that said so to root: nobody else may look into its environment."""
+    for process in opened.processes.values():
+        assert Path(f"/proc/{process.pid}/environ").stat().st_uid == 0
