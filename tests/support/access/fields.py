@@ -1,0 +1,317 @@
+"""What every field of every request is filled with, by its name; a field that is not in the table fails the matrix."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.api import field_behavior_pb2
+from google.protobuf.descriptor import Descriptor
+
+from support.access.wire import Operation
+
+Values = Mapping[str, Any]
+"""What a target's things are called, by field name; see `targets.Target.values`."""
+Make = Callable[[Values, Values], Any]
+"""From the target's values and the caller's own."""
+
+ADDRESSES = ("collection", "document", "conversation", "message", "trace")
+VARYING = (*ADDRESSES, "filter", "token")
+
+
+@dataclass(frozen=True)
+class Filler:
+    """How a field is filled.
+
+    `kind`: what it names ("collection", "document", "conversation", "message", "trace"), or "filter" (narrows by what
+    things are like), "token" (a page of somebody else's list), "text" (a query), "name" (of a new thing), "mode" (one
+    of several ways), "plain" (the same always), "bytes" (a file), "skip" (left unset: names nothing), "into" (a message
+    whose own fields are filled).
+    """
+
+    kind: str
+    forms: Mapping[str, Make] = field(default_factory=dict)
+    required: bool = False
+
+
+def of(kind: str, required: bool = False, **forms: str) -> Filler:
+    """Fill with what the target calls these."""
+    return Filler(kind, {name: (lambda values, _, key=key: values[key]) for name, key in forms.items()}, required)
+
+
+def plain(value: Any) -> Filler:
+    return Filler("plain", {"": lambda *_: value})
+
+
+def made(kind: str, **forms: Make) -> Filler:
+    return Filler(kind, forms)
+
+
+def mode(**values: Any) -> Filler:
+    return Filler("mode", {name: (lambda *_, value=value: value) for name, value in values.items()})
+
+
+SKIP, INTO = Filler("skip"), Filler("into")
+COLLECTION = of("collection", name="collection", id="collection_id")
+QUESTION = made("text", words=lambda values, _: f"What is the code word of {values['key']}?")
+NEW_NAME = of("name", name="collection")
+NEW_TEXT = "A text that the matrix writes."
+DESCRIPTION = "Changed by the matrix."
+
+# Sought in this order: "door operation.field", "operation.field", "message.field", "field".
+FILLERS: dict[str, Filler] = {
+    # What names things.
+    "collection": COLLECTION,
+    "collections": COLLECTION,
+    "document_id": of("document", id="document_id", failed="failed_id"),
+    "document_ids": of("document", id="document_id", failed="failed_id"),
+    "conversation_id": of("conversation", id="conversation_id"),
+    "message_id": of("message", id="message_id"),
+    "trace_id": of("trace", id="trace_id"),
+    "where": made(
+        "filter",
+        document=lambda values, _: json.dumps({"document_id": values["document_id"]}),
+        tag=lambda values, _: json.dumps({"tags": values["tag"]}),
+        metadata=lambda values, _: json.dumps({"shelf": values["shelf"]}),
+    ),
+    "filename_contains": of("filter", part="filename_part"),
+    "page_token": of("token", other="page_token"),
+    # What is looked for.
+    "query": QUESTION,
+    "question": QUESTION,
+    "OpenAI openai.completions.messages": made(
+        "text", words=lambda values, _: [{"role": "user", "content": f"What is the code word of {values['key']}?"}]
+    ),
+    # What is written.
+    "data": Filler("bytes"),
+    "file": Filler("bytes"),
+    "filename": plain("new-file.txt"),
+    "title": plain("renamed"),
+    "comment": plain("by the matrix"),
+    "CreateFeedback.rating": plain("RATING_UP"),
+    "VectorDocument.text": plain(NEW_TEXT),
+    "documents.text": plain(NEW_TEXT),
+    "embedding": made("plain", one=lambda values, _: [0.1] * values["dimensions"]),
+    "page_size": plain(1000),
+    "until_idle": plain(True),
+    "ValidateProvider.kind": plain("PROVIDER_KIND_EMBEDDING"),
+    "CheckProvider.kind": plain("PROVIDER_KIND_EMBEDDING"),
+    "ValidateProvider.id": plain("builtin"),
+    "CheckProvider.id": plain("builtin"),
+    # Collections, made and changed.
+    "CreateCollection.collection": INTO,
+    "UpdateCollection.collection": INTO,
+    "HTTP UpdateCollection.collection": COLLECTION,
+    "CreateCollection.collection.name": NEW_NAME,
+    "HTTP CreateCollection.name": NEW_NAME,
+    "CreateCollection.collection.visibility": mode(private="VISIBILITY_PRIVATE", shared="VISIBILITY_SHARED"),
+    "HTTP CreateCollection.visibility": mode(private="VISIBILITY_PRIVATE", shared="VISIBILITY_SHARED"),
+    "UpdateCollection.collection.name": of("collection", required=True, name="collection", id="collection_id"),
+    "UpdateCollection.update_mask": mode(
+        description="description", metadata="metadata", visibility="visibility", grants="grants"
+    ),
+    "UpdateCollection.collection.description": plain(DESCRIPTION),
+    "HTTP UpdateCollection.description": plain(DESCRIPTION),
+    "UpdateCollection.collection.metadata": plain({"changed": "yes"}),
+    "HTTP UpdateCollection.metadata": plain({"changed": "yes"}),
+    "UpdateCollection.collection.visibility": plain("VISIBILITY_SHARED"),
+    "HTTP UpdateCollection.visibility": plain("VISIBILITY_SHARED"),
+    "UpdateCollection.collection.grants": made("plain", me=lambda _, mine: [mine["grant"]]),
+    "HTTP UpdateCollection.grants": made("plain", me=lambda _, mine: [mine["grant"]]),
+    "Collection.name": SKIP,
+    "wrapper.metadata.metadata": plain({"changed": "yes"}),
+    "wrapper.create.name": NEW_NAME,
+    "name": COLLECTION,
+    "OpenAI openai.completions.model": of("collection", name="collection"),
+    "OpenAI openai.model.model": of("collection", name="collection"),
+    "stream": mode(whole=False, stream=True),
+    "metadata": SKIP,
+    "UploadDocument.metadata": INTO,
+    "HTTP UploadDocument.metadata": SKIP,
+    "ReplaceDocument.metadata": INTO,
+    "AddVectors.documents": INTO,
+    "wrapper.add.documents": INTO,
+    # What names nothing of anybody's.
+    **dict.fromkeys(
+        (
+            "allow_duplicate", "chunk_count", "citation", "create_time", "description", "document_count", "enabled",
+            "embedding_model", "embedding_provider", "etag", "explain", "failed_only", "generation", "grants",
+            "history", "kind", "language", "limit", "max_messages", "max_tokens", "offset", "owner_id", "prompt",
+            "rating", "rerank", "retrieval", "settings", "source_type", "states", "tags", "tenant_id", "ttl",
+            "update_time", "use_memory", "visibility", "Collection.id", "VectorDocument.id", "documents.id",
+        ),
+        SKIP,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A field of a request: where it is in the body, and how it is filled."""
+
+    path: tuple[str, ...]
+    filler: Filler
+    required: bool
+    repeated: bool
+    lists: int = 0
+    """How many of the first names in `path` are lists of one message."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to fill an operation's request."""
+
+    label: str
+    fixed: tuple[Slot, ...]
+    picks: tuple[tuple[Slot, str], ...] = ()
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What it names."""
+        return frozenset(slot.filler.kind for slot, _ in self.picks if slot.filler.kind in VARYING)
+
+    @property
+    def mode(self) -> str:
+        return next((form for slot, form in self.picks if slot.filler.kind == "mode"), "")
+
+    @property
+    def mixed(self) -> bool:
+        return any(form == "mixed" for _, form in self.picks)
+
+    @property
+    def plain(self) -> bool:
+        """Whether what it names is named in the first way there is."""
+        named = [(slot, form) for slot, form in self.picks if slot.filler.kind in VARYING]
+        return all(form == next(iter(slot.filler.forms)) for slot, form in named)
+
+    @property
+    def depends(self) -> bool:
+        """Whether it says anything about the target."""
+        return bool(self.kinds) or any(slot.filler.kind in ("text", "name") for slot in self.fixed)
+
+    @property
+    def names_new(self) -> bool:
+        return any(slot.filler.kind == "name" for slot in self.fixed)
+
+    def build(self, values: Values, mine: Values, content: bytes, as_bytes: Callable[[bytes], Any]) -> dict[str, Any]:
+        """Return the body; `content` is the file that goes where a file is asked for."""
+        body: dict[str, Any] = {}
+        for slot in self.fixed:
+            if slot.filler.kind == "bytes":
+                _put(body, slot, as_bytes(content))
+            else:
+                _put(body, slot, next(iter(slot.filler.forms.values()))(values, mine))
+        for slot, form in self.picks:
+            if form == "mixed":
+                make = next(iter(slot.filler.forms.values()))
+                _put(body, slot, [make(mine, mine), make(values, mine)])
+            else:
+                value = slot.filler.forms[form](values, mine)
+                _put(body, slot, [value] if slot.repeated and not isinstance(value, list) else value)
+        return body
+
+
+def _put(body: dict[str, Any], slot: Slot, value: Any) -> None:
+    place: Any = body
+    for depth, name in enumerate(slot.path[:-1]):
+        inner = place.setdefault(name, [{}] if depth < slot.lists else {})
+        place = inner[0] if isinstance(inner, list) else inner
+    place[slot.path[-1]] = value
+
+
+class UnknownFields(Exception):
+    """Fields that the table doesn't know."""
+
+
+def slots_of(operation: Operation, schemas: Mapping[str, Any], parts: Mapping[str, Any]) -> list[Slot]:
+    """Return the slots of an operation; `parts` are the schemas of path, query and body where it is no RPC.
+
+    Raises:
+        UnknownFields: with the names that the table must learn.
+    """
+    if operation.method is not None:
+        walk = _of_message(operation, operation.method.input_type, (), 0)
+    else:
+        walk = _of_schema(operation, parts, schemas, (), 0, parts.get("title", ""))
+    slots, unknown = [], []
+    for name, slot in walk:
+        if slot is None:
+            unknown.append(name)
+        elif slot.filler.kind != "skip":
+            slots.append(slot)
+    if unknown:
+        raise UnknownFields(f"{operation}: {', '.join(unknown)}")
+    return slots
+
+
+def _filler(operation: Operation, path: tuple[str, ...], owner: str) -> Filler | None:
+    dotted = ".".join(path)
+    names = (f"{operation.door} {operation.id}.{dotted}", f"{operation.id}.{dotted}", f"{owner}.{path[-1]}", path[-1])
+    return next((FILLERS[name] for name in names if name in FILLERS), None)
+
+
+def _of_message(
+    operation: Operation, message: Descriptor, prefix: tuple[str, ...], lists: int
+) -> Iterator[tuple[str, Slot | None]]:
+    for one in message.fields:
+        path = (*prefix, one.name)
+        filler = _filler(operation, path, message.name)
+        if filler is None:
+            yield f"{message.name}.{one.name}", None
+        elif filler.kind == "into":
+            yield from _of_message(operation, one.message_type, path, lists + int(one.is_repeated))
+        else:
+            behaviour = one.GetOptions().Extensions[field_behavior_pb2.field_behavior]
+            required = filler.required or field_behavior_pb2.REQUIRED in behaviour
+            yield one.name, Slot(path, filler, required, one.is_repeated, lists)
+
+
+def _of_schema(
+    operation: Operation, parts: Mapping[str, Any], schemas: Mapping[str, Any], prefix: tuple[str, ...], lists: int,
+    owner: str,
+) -> Iterator[tuple[str, Slot | None]]:  # fmt: skip
+    required = parts.get("required", ())
+    for name, schema in parts["properties"].items():
+        path = (*prefix, name)
+        filler = _filler(operation, path, owner)
+        if filler is None:
+            yield f"{owner}.{name}", None
+            continue
+        repeated = _is_list(schema)
+        if filler.kind == "into":
+            inner = schema["items"] if repeated else schema
+            reference = inner.get("$ref", f".{name}").rpartition("/")[2]
+            inner = schemas.get(reference, inner)
+            yield from _of_schema(operation, inner, schemas, path, lists + int(repeated), reference.rpartition(".")[2])
+        else:
+            yield name, Slot(path, filler, filler.required or name in required, repeated, lists)
+
+
+def _is_list(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "array" or any(one.get("type") == "array" for one in schema.get("anyOf", ()))
+
+
+def variants_of(slots: list[Slot]) -> list[Variant]:
+    """Return every way to name a target that these slots allow, and the way that names none."""
+    fixed = tuple(slot for slot in slots if slot.filler.kind in ("plain", "text", "bytes", "name"))
+    must = [slot for slot in slots if slot.filler.kind in VARYING and slot.required]
+    may = [slot for slot in slots if slot.filler.kind in VARYING and not slot.required]
+    modes = [slot for slot in slots if slot.filler.kind == "mode"]
+    bases: list[tuple[tuple[Slot, str], ...]] = [()]
+    if must:
+        first = must[0]
+        rest = tuple((slot, next(iter(slot.filler.forms))) for slot in must[1:])
+        bases = [((first, form), *rest) for form in first.filler.forms]
+    found = list(bases)
+    for slot in may:
+        found += [(*bases[0], (slot, form)) for form in slot.filler.forms]
+        if slot.repeated:
+            found.append((*bases[0], (slot, "mixed")))
+    for slot in modes:
+        forms = list(slot.filler.forms)
+        found = [(*picks, (slot, forms[0])) for picks in found] + [(*bases[0], (slot, form)) for form in forms[1:]]
+    return [Variant(_label(picks), fixed, picks) for picks in found]
+
+
+def _label(picks: tuple[tuple[Slot, str], ...]) -> str:
+    return ", ".join(f"{slot.path[-1]}={form}" for slot, form in picks) or "nothing named"
