@@ -25,6 +25,7 @@ _HINTS = {
     "STORE_UNAVAILABLE": "See what is down with: footnote health",
     "STAGE_UNAVAILABLE": "See what is down with: footnote health",
     "PROVIDER_FAILED": "Check its key and address where `footnote serve` runs, or choose another: footnote providers",
+    "PROVIDER_NOT_ALLOWED": "Leave --provider and --model out, or see the README, 'Where texts may go'.",
     "PROVIDER_INVALID": "See what there is with: footnote providers",
     "SHUTTING_DOWN": "Try again when the server is back.",
     "DEADLINE": "Give it more time with --timeout SECONDS, or see what is slow with: footnote health",

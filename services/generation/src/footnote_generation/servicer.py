@@ -122,6 +122,9 @@ class Servicer(GenerationServiceServicer):
     async def CheckProvider(self, request: pb.CheckProviderRequest, context: _CONTEXT) -> pb.CheckProviderResponse:
         """Call a provider and say how it is."""
         provider = self._providers.get(request.id)
+        problems = self._providers.problems(provider.id, json_format.MessageToDict(request.settings))
+        if problems:
+            raise InvalidArgument(" ".join(problems), reason="PROVIDER_INVALID")
         self._providers.egress.check(self._providers.use(provider, ""), request.scope, TextBounds())
 
         async def ask() -> Mapping[str, Any]:

@@ -1,0 +1,161 @@
+"""A provider that gives its key away, in every form and place that a server has, and everything we show of it."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+import pytest_asyncio
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, EmbeddingSettings, GenerationSettings
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING, PROVIDER_KIND_MODEL, PROVIDER_KIND_RERANKER
+from footnote_kit import status
+from footnote_kit.errors import FootnoteError
+from support.deployment import Deployment
+from support.edge_client import EdgeClient, edge_client
+from support.leaks import FORMS, KEY, leaks
+from support.model_server import HostileServer, hostile_server
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+OPENAI = GenerationSettings(provider="openai")
+
+
+@dataclass
+class World:
+    """The deployment, its caller, the server, and the trace ids of what was asked."""
+
+    running: Deployment
+    edge: EdgeClient
+    server: HostileServer
+    metrics: str
+
+    async def failure(self, form: str) -> str:
+        """Ask while the server says the key, and return all that the caller is told."""
+        self.server.say = lambda _: FORMS[form]
+        try:
+            events = await self.edge.ask("How long is the warranty?", generation=OPENAI)
+        except FootnoteError as error:
+            return f"{error} {error.metadata} {status.to_proto(error)}"
+        return str(events)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    async with hostile_server() as server:
+        env = {
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": f"{server.base_url}/v1",
+            "FOOTNOTE_OPENAI_FIRST_BACKOFF": "0.01",
+            "FOOTNOTE_AUGMENTATION_RERANK_URL": f"{server.base_url}/rerank",
+            "FOOTNOTE_AUGMENTATION_RERANK_API_KEY": KEY,
+            "FOOTNOTE_GENERATION_PROVIDER": "builtin",
+            "FOOTNOTE_LOG_LEVEL": "debug",
+            "FOOTNOTE_KEEP_TRACES": "1000",
+            "FOOTNOTE_CAPTURE_CONTENT": "true",
+            "FOOTNOTE_METRICS_PORT": "0",
+        }
+        running = Deployment(tmp_path_factory.mktemp("leaks"), env=env)
+        try:
+            await asyncio.to_thread(running.start)
+            metrics = ""
+            async with asyncio.timeout(30):
+                while not metrics:
+                    published = running.folder / "addresses.json"
+                    found = re.search(r'"metrics": "([^"]+)"', published.read_text()) if published.exists() else None
+                    metrics = found[1] if found else ""
+                    await asyncio.sleep(0.05)
+            async with edge_client(running.address()) as edge:
+                await edge.put(b"The warranty of the Polaris is sixty months.", "a.txt")
+                yield World(running, edge, server, metrics)
+        finally:
+            await asyncio.to_thread(running.stop)
+
+
+@pytest.mark.parametrize("code", [401, 429, 500])
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_failing_model_gives_nothing_away_to_the_caller(world: World, form: str, code: int) -> None:
+    if code != 401 and form not in ("verbatim", "basic", "masked"):
+        return  # the words are the same ones
+    world.server.status, world.server.stream, world.server.redirect = code, False, False
+    told = await world.failure(form)
+    assert "PROVIDER_FAILED" in told
+    assert leaks(told) == [], told
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_model_that_says_the_key_is_not_quoted(world: World, form: str) -> None:
+    world.server.stream, world.server.redirect = True, False
+    told = await world.failure(form)
+    assert "completed" in told
+    assert leaks(told) == [], told
+
+
+async def test_a_redirect_is_not_followed_and_its_address_not_said(world: World) -> None:
+    world.server.redirect, world.server.stream = True, False
+    told = await world.failure("url")
+    assert "PROVIDER_FAILED" in told
+    assert leaks(told) == []
+    assert not [path for path in world.server.seen if "away" in path]
+    world.server.redirect = False
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_documents_and_health_say_what_failed_and_no_key(world: World, form: str) -> None:
+    world.server.status, world.server.stream, world.server.redirect = 400, False, False
+    world.server.say = lambda _: FORMS[form]
+    name = f"c{list(FORMS).index(form)}"
+    embedding = EmbeddingSettings(provider="openai", model="text-embedding-3-small")
+    wanted = Collection(name=name, settings=CollectionSettings(embedding=embedding))
+    await world.edge.stub.CreateCollection(pb.CreateCollectionRequest(collection=wanted))
+    document = await world.edge.put(b"Some text to embed.", "b.txt", name)
+    assert document.state == DOCUMENT_STATE_ERROR
+    assert document.failure.message
+    assert leaks(str(document)) == [], document.failure
+    found = await world.edge.stub.Search(pb.SearchRequest(query="text", collections=[name]))
+    assert found.degradations
+    assert leaks(str(found)) == []
+    for kind, provider in (
+        (PROVIDER_KIND_EMBEDDING, "openai"), (PROVIDER_KIND_MODEL, "openai"), (PROVIDER_KIND_RERANKER, "http"),
+    ):  # fmt: skip
+        health = (await world.edge.stub.CheckProvider(pb.CheckProviderRequest(kind=kind, id=provider))).health
+        assert not health.healthy
+        assert leaks(str(health)) == [], health
+
+
+async def test_logs_traces_metrics_and_the_engine_hold_nothing_of_it(world: World) -> None:
+    """Runs last: after everything above was said."""
+    log = await asyncio.to_thread(world.running.log)
+    assert "PROVIDER_FAILED" in log
+    assert leaks(log) == []
+    traces = set(re.findall(r'"trace_id": "([0-9a-f]{32})"', log))
+    shown = 0
+    for trace in sorted(traces)[-300:]:
+        try:
+            spans = (await world.edge.stub.GetTrace(pb.GetTraceRequest(trace_id=trace))).spans
+        except FootnoteError:
+            continue
+        shown += any("chat " in span.name or "embeddings " in span.name for span in spans)
+        assert leaks(str(spans)) == [], trace
+    assert shown
+    async with httpx.AsyncClient() as client:
+        text = (await client.get(f"http://{world.metrics}/metrics")).text
+    assert "footnote_generation_tokens" in text
+    assert leaks(text) == []
+    for engine in children(world.running):
+        environment = (await asyncio.to_thread(Path(f"/proc/{engine}/environ").read_bytes)).decode(errors="replace")
+        assert "PATH=" in environment
+        assert leaks(environment) == []
+        assert "FOOTNOTE_" not in environment
+
+
+def children(running: Deployment) -> list[int]:
+    """The processes that the deployment has started: the vector engine and the parsers."""
+    found = psutil.Process(running.processes["all"].pid).children(recursive=True)
+    assert any("milvus" in " ".join(child.cmdline()) for child in found)
+    return [child.pid for child in found]
