@@ -81,25 +81,20 @@ async def test_a_taken_port_is_refused_not_shared() -> None:
             ServiceHost("second", KitSettings()).bind("127.0.0.1", port)
 
 
-@pytest.mark.parametrize(
-    ("authenticates", "insecure", "allowed"), [(False, False, False), (True, False, True), (False, True, True)]
-)
-async def test_a_public_one_listens_beyond_loopback_only_when_callers_are_known(
-    authenticates: bool, insecure: bool, allowed: bool
-) -> None:
-    host = ServiceHost("open", KitSettings(insecure_listen=insecure))
+@pytest.mark.parametrize("authenticates", [False, True])
+async def test_a_public_one_listens_beyond_loopback_only_when_callers_are_known(authenticates: bool) -> None:
+    host = ServiceHost("open", KitSettings())
     address = host.bind("0.0.0.0", 0)
     assert address.startswith("127.0.0.1:")
     app = App("open", [], public=True, authenticates=authenticates)
-    if allowed:
+    if authenticates:
         await host.serve(app, "0.0.0.0")
         await host.stop(0)
     else:
-        with pytest.raises(ListenError, match="--insecure-listen"):
+        with pytest.raises(ListenError, match="switch on authentication"):
             await host.serve(app, "0.0.0.0")
 
 
-@pytest.mark.parametrize("insecure", [False, True])
 @pytest.mark.parametrize(
     ("credential", "host", "allowed"),
     [
@@ -111,9 +106,9 @@ async def test_a_public_one_listens_beyond_loopback_only_when_callers_are_known(
     ],
 )
 async def test_a_stage_listens_only_where_it_can_tell_services_from_anybody_else(
-    credential: ServiceCredential | None, host: str, allowed: bool, insecure: bool
+    credential: ServiceCredential | None, host: str, allowed: bool
 ) -> None:
-    stage = ServiceHost("stage", KitSettings(insecure_listen=insecure), credential)
+    stage = ServiceHost("stage", KitSettings(), credential)
     stage.bind(host, 0)
     if allowed:
         await stage.serve(App("stage", []), host)

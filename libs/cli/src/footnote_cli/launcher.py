@@ -27,7 +27,6 @@ def serve(
     host: str | None = None,
     port_base: int | None = None,
     port: int | None = None,
-    insecure_listen: bool | None = None,
     log_level: str | None = None,
     log_format: str | None = None,
 ) -> int:
@@ -40,7 +39,6 @@ def serve(
     given: dict[str, Any] = {
         "data_dir": data_dir,
         "listen_host": host,
-        "insecure_listen": insecure_listen,
         "log_level": log_level,
         "log_format": log_format,
     }

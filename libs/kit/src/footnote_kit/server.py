@@ -126,10 +126,10 @@ class ServiceHost:
         """Return how the app's callers prove themselves, None for a public one; ListenError when they could not."""
         settings, beyond = self._settings, not is_loopback(host)
         if app.public:
-            if beyond and not (app.authenticates or settings.tls_client_auth or settings.insecure_listen):
+            if beyond and not (app.authenticates or settings.tls_client_auth):
                 raise ListenError(
                     f"{self.name} does not know its callers and therefore listens on loopback only, not on {host}; "
-                    "switch on authentication or mTLS, or say --insecure-listen in a network that you trust"
+                    "switch on authentication or mTLS"
                 )
             return None
         credential = self._credential

@@ -27,10 +27,6 @@ class KitSettings(BaseSettings):
 
     data_dir: Path = Field(default=Path("footnote-data"), description="Folder of all state of this deployment")
     listen_host: str = Field(default="127.0.0.1", description="Address to listen on")
-    insecure_listen: bool = Field(
-        default=False,
-        description="Let edge listen beyond loopback without knowing callers: in networks that you trust",
-    )
 
     # Where the others are, host:port or any name that gRPC resolves; in one process they tell each other.
     edge_address: str = "127.0.0.1:7100"

@@ -100,10 +100,7 @@ async def build(runtime: Runtime) -> App:
 
 
 def _known_callers_only(kit: KitSettings, settings: Settings) -> None:
-    """Raise ListenError where edge would listen beyond loopback for callers that it does not know.
-
-    That the other stages may do so in a network that they trust (`insecure_listen`) says nothing about this one.
-    """
+    """Raise ListenError where edge would listen beyond loopback for callers that it does not know."""
     if not (settings.auth or settings.keyless or kit.tls_client_auth or is_loopback(kit.listen_host)):
         raise ListenError(
             f"edge does not know its callers and therefore serves on loopback only, not on {kit.listen_host}; set "

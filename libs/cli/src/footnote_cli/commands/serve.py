@@ -35,10 +35,6 @@ def serve(
     port: Annotated[
         int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Port of a service served alone.")
     ] = None,
-    insecure_listen: Annotated[
-        bool | None,
-        typer.Option("--insecure-listen", help="Listen beyond this machine without keys.", show_default=False),
-    ] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, json or human.")] = None,
 ) -> None:
@@ -52,7 +48,6 @@ def serve(
         host=host,
         port_base=port_base,
         port=port,
-        insecure_listen=insecure_listen,
         log_level=log_level,
         log_format=log_format,
     )
