@@ -210,7 +210,7 @@ async def test_a_taken_port_ends_it_with_a_message(tmp_path: Path) -> None:
         ({"FOOTNOTE_LISTEN_HOST": "0.0.0.0"}, {}, "does not know its callers"),
         ({"FOOTNOTE_LISTEN_HOST": "0.0.0.0"}, {"target": "retrieval"}, "FOOTNOTE_SERVICE_TOKEN"),
         (
-            {"FOOTNOTE_LISTEN_HOST": "0.0.0.0", "FOOTNOTE_INSECURE_LISTEN": "true"},
+            {"FOOTNOTE_LISTEN_HOST": "0.0.0.0"},
             {"target": "retrieval,indexing"},
             "could not tell the other services from anybody else on 0.0.0.0",
         ),

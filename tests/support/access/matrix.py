@@ -235,7 +235,7 @@ def _repeats(planned: Planned, variant: Variant) -> bool:
 
 
 def _spare(planned: Planned, variant: Variant) -> bool:
-    """Whether an allowed change is left out: by another name for the same thing it would cost as much again."""
+    """Whether an allowed change is left out: by another name it would cost as much again."""
     failed = any(form == "failed" for _, form in variant.picks)
     return failed or (
         not variant.plain and (planned.operation.door != "gRPC" or planned.operation.id == "ReindexDocuments")
