@@ -30,9 +30,7 @@ def current_scope() -> Scope | None:
 def bind_scope(scope: Scope) -> None:
     """Make `scope` the current one: for edge after authentication, and for background jobs."""
     _scope.set(scope)
-    current = trace.get_current_span()
-    current.set_attribute(TENANT_ID, scope.tenant_id)
-    current.set_attribute(USER_ID, scope.user_id)
+    trace.get_current_span().set_attributes({TENANT_ID: scope.tenant_id, USER_ID: scope.user_id})
 
 
 def bind_call() -> None:

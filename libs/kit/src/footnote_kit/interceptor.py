@@ -216,7 +216,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         task even if it reads the stream in another.
         """
         if self._trust is not None:
-            self._trust.recognise(context.auth_context())
+            self._trust.recognise(context.auth_context)
         if not streams_requests:
             self._bind_scope(request)
             return request

@@ -2,11 +2,13 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.util.types import AttributeValue
 
 from footnote_kit.context import current_scope
 from footnote_kit.names import TENANT_ID, USER_ID
@@ -55,16 +57,17 @@ class TraceRing(SpanProcessor):
         """Mark the span with the current tenant and user."""
         scope = current_scope()
         if scope is not None:
-            span.set_attribute(TENANT_ID, scope.tenant_id)
-            span.set_attribute(USER_ID, scope.user_id)
+            span.set_attributes({TENANT_ID: scope.tenant_id, USER_ID: scope.user_id})
 
     def on_end(self, span: ReadableSpan) -> None:
         """Keep the span."""
         context = span.get_span_context()
         if context is None or not self.keep:
             return
-        size = _size(span)
-        name = _mark(span, TENANT_ID) or ""
+        attributes = _attributes(span)
+        texts = len(span.name) + len(span.status.description or "") + sum(map(_length, attributes.values()))
+        size = _SPAN_BYTES + texts
+        name = str(attributes.get(TENANT_ID) or "")
         with self._lock:
             tenant = self._tenants.get(name)
             if tenant is None:
@@ -112,14 +115,17 @@ class TraceRing(SpanProcessor):
 
 
 def _mark(span: ReadableSpan, name: str) -> str | None:
-    value = (span.attributes or {}).get(name)
+    value = _attributes(span).get(name)
     return value if isinstance(value, str) else None
 
 
-def _size(span: ReadableSpan) -> int:
-    """Return about how many bytes a span takes."""
-    attributes = sum(
-        sum(map(len, map(str, value))) if isinstance(value, (list, tuple)) else len(str(value))
-        for value in (span.attributes or {}).values()
-    )
-    return _SPAN_BYTES + attributes + len(span.name) + len(span.status.description or "")
+def _attributes(span: ReadableSpan) -> Mapping[str, AttributeValue]:
+    """Return a span's attributes as a plain mapping: theirs takes a lock at every look."""
+    found = span.attributes or {}
+    return found.copy() if isinstance(found, MappingProxyType) else found
+
+
+def _length(value: AttributeValue) -> int:
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(_length, value)) if isinstance(value, Sequence) else 8

@@ -1,6 +1,6 @@
 """How a stage tells a service of its deployment from anybody else, and whose scope it believes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
@@ -33,11 +33,15 @@ class Trust:
             raise refused("The call carries two proofs")
         return self._credential.verify(str(headers[0]) if headers else "", self._audience, method)
 
-    def recognise(self, identity: Mapping[str, Sequence[bytes]]) -> None:
-        """Check the names in the caller's certificate where an allow-list asks for it; raises Unauthenticated."""
+    def recognise(self, identity: Callable[[], Mapping[str, Sequence[bytes]]]) -> None:
+        """Check the names in the caller's certificate where an allow-list asks for it; raises Unauthenticated.
+
+        `identity` returns the properties of the connection, which takes longer than all the rest.
+        """
         if not self._peers:
             return
-        names = {value.decode(errors="replace") for key in _NAMES for value in identity.get(key, ())}
+        found = identity()
+        names = {value.decode(errors="replace") for key in _NAMES for value in found.get(key, ())}
         if not names & self._peers:
             raise refused("The caller's certificate is not that of a service (FOOTNOTE_TLS_PEERS)")
 
