@@ -21,4 +21,8 @@ def known_variables() -> set[str]:
     known = variables(KitSettings)
     for stage in STAGES:
         known |= variables(import_module(f"footnote_{stage}.settings").Settings)
-    return known | variables(import_module("footnote_providers.settings").DefaultSettings)
+    providers = import_module("footnote_providers.settings")
+    policy = import_module("footnote_providers.egress.policy")
+    for settings in (providers.DefaultSettings, providers.OnnxSettings, policy.PolicySettings):
+        known |= variables(settings)
+    return known

@@ -43,7 +43,7 @@ def container(stage: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
 def test_every_variable_is_one_that_is_read(file: Path) -> None:
-    used = set(re.findall(r"\bFOOTNOTE_[A-Z]+(?:_[A-Z]+)*", file.read_text()))
+    used = set(re.findall(r"\bFOOTNOTE_[A-Z]+(?:_[A-Z0-9]+)*", file.read_text()))
     assert used - known_variables() - NOT_SETTINGS == set()
 
 
@@ -61,6 +61,20 @@ def test_compose_runs_every_service_on_its_own_port(stage: str, port: int) -> No
     assert service["environment"]["FOOTNOTE_SERVICE_TOKEN_FILE"] == COMPOSE["services"]["service-token"]["command"][1]
     assert service["depends_on"]["service-token"] == {"condition": "service_completed_successfully"}
     assert "FOOTNOTE_INSECURE_LISTEN" not in service["environment"]
+
+
+def test_keys_of_providers_go_to_the_services_that_call_them_only() -> None:
+    holders = {name for name, one in COMPOSE["services"].items() if "OPENAI_API_KEY" in (one.get("environment") or {})}
+    assert holders == {"indexing", "retrieval", "generation"}
+    for stage in DEFAULT_PORTS:
+        given = container(stage)["envFrom"]
+        assert [one["secretRef"]["name"] for one in given if "secretRef" in one] == [f"footnote-{stage}"]
+    (shared,) = documents("config.yaml")
+    assert not [name for name in shared["data"] if re.search("KEY|TOKEN|SECRET|PASSWORD", name)]
+    told = {name for name in COMPOSE["x-environment"] if re.search("LOCAL_ONLY|ALLOWED", name)}
+    assert len(told) == 5
+    for stage in DEFAULT_PORTS:  # a policy that only some services know would have holes
+        assert told <= set(COMPOSE["services"][stage]["environment"])
 
 
 def test_compose_publishes_on_this_machine_only() -> None:

@@ -4,11 +4,11 @@ import json
 import os
 import re
 import stat
-import sys
 from pathlib import Path
 
 from footnote_kit.net import is_loopback
 
+from footnote_cli.console import say
 from footnote_cli.errors import usage_error
 from footnote_cli.launches import lives
 
@@ -36,9 +36,10 @@ def edge_address(given: str | None = None) -> str:
     try:
         return written_address(folder) or DEFAULT_ADDRESS
     except _Distrusted as reason:
-        sys.stderr.write(
+        say(
             f"Warning: {folder / ADDRESSES_FILE} is ignored: {reason}. "
-            f"Trying {DEFAULT_ADDRESS}; name another server with --address or {ADDRESS_VARIABLE}.\n"
+            f"Trying {DEFAULT_ADDRESS}; name another server with --address or {ADDRESS_VARIABLE}.",
+            stderr=True,
         )
         return DEFAULT_ADDRESS
 

@@ -8,6 +8,7 @@ import typer
 
 from footnote_cli.addresses import DEFAULT_DATA_DIR
 from footnote_cli.command import run
+from footnote_cli.console import say
 from footnote_cli.errors import CommandError, usage_error
 
 _ROLES = ("reader", "writer", "admin", "system")
@@ -25,7 +26,7 @@ def service_token(
             secret_file.make(file)
         except OSError as error:
             raise CommandError(f"{file} cannot be written: {error.strerror}.", "Choose another file.") from error
-        typer.echo(str(file))
+        say(str(file))
 
     run(body)
 
@@ -60,8 +61,8 @@ def stage_token(
         if unknown := [role for role in wanted if role not in _ROLES]:
             raise usage_error(f"There is no role '{unknown[0]}'.", f"Choose one of: {', '.join(_ROLES)}.")
         scope, header = _proof(stage, tenant, user, wanted, method, data_dir)
-        typer.echo(f'# for an hour, in messages with "scope": {scope}', err=True)
-        typer.echo(header)
+        say(f'# for an hour, in messages with "scope": {scope}', stderr=True)
+        say(header)
 
     run(body)
 
