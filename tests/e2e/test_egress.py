@@ -357,3 +357,82 @@ async def test_health_of_the_store_tells_of_ones_own_collections_only(world: Wor
     assert "rows" not in dict(theirs.details)
     with pytest.raises(PermissionDenied):
         await world.reader.stub.CheckProvider(request)
+
+
+POLICY = """
+[[rules]]
+tenants = ["quiet"]
+local_only = true
+[[rules]]
+tenants = ["bank"]
+roles = ["reader"]
+allow = { model = ["openai:away-*"], reranker = ["lexical", "http"] }
+limits = { max_tokens = 50, system_prompt = 20 }
+[[rules]]
+tenants = ["free"]
+choose = { model = ["openai:dear-*"] }
+"""
+
+
+async def test_the_operators_file_rules_by_tenant_and_role(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(POLICY)
+    data = tmp_path / "data"
+    database, keys = await offline(data)
+    made = {}
+    for tenant in ("quiet", "bank", "free", "other"):
+        for name, role in (("reader", ROLE_READER), ("admin", ROLE_ADMIN)):
+            _, made[tenant, name] = await keys.create(name, tenant, name, role)
+    await database.close()
+    async with elsewhere() as outside:
+        env = {
+            "FOOTNOTE_EDGE_AUTH": "keys",
+            "FOOTNOTE_PROVIDER_POLICY_FILE": str(tmp_path / "policy.toml"),
+            "FOOTNOTE_OPENAI_BASE_URL": outside.base_url,
+            "FOOTNOTE_OPENAI_API_KEY": "sk-elsewhere-0123456789",
+            "FOOTNOTE_OPENAI_MODEL": "away-1",
+        }
+        running = Deployment(data, env=env)
+        try:
+            await asyncio.to_thread(running.start)
+            async with open_channel(running.address(), peer="edge") as channel:
+
+                async def ask(tenant: str, role: str, **more: Any) -> str:
+                    try:
+                        await Caller(channel, made[tenant, role]).ask("When does the canteen open?", **more)
+                    except FootnoteError as error:
+                        return f"{type(error).__name__} {error.reason}"
+                    return "answered"
+
+                dear, away2 = (GenerationSettings(provider="openai", model=name) for name in ("dear-1", "away-2"))
+                denied = f"PermissionDenied {NOT_ALLOWED}"
+                assert {
+                    "quiet": await ask("quiet", "admin"),
+                    "quiet, here": await ask("quiet", "reader", generation=BUILTIN),
+                    "bank": await ask("bank", "reader"),
+                    "bank, not allowed": await ask("bank", "reader", generation=BUILTIN),
+                    "bank, admin": await ask("bank", "admin", generation=dear),
+                    "bank, allowed but not to choose": await ask("bank", "reader", generation=away2),
+                    "bank, long": await ask("bank", "reader", generation=GenerationSettings(max_tokens=51)),
+                    "bank, prompt": await ask("bank", "reader", prompt=PromptSettings(system_prompt="x" * 21)),
+                    "free, chosen": await ask("free", "reader", generation=dear),
+                    "free, not to choose": await ask("free", "reader", generation=away2),
+                    "other": await ask("other", "reader", generation=dear),
+                } == {
+                    "quiet": f"FailedPrecondition {NOT_ALLOWED}",
+                    "quiet, here": "answered",
+                    "bank": "answered",
+                    "bank, not allowed": denied,
+                    "bank, admin": "answered",
+                    "bank, allowed but not to choose": denied,
+                    "bank, long": "InvalidArgument INVALID_FIELD",
+                    "bank, prompt": "InvalidArgument INVALID_FIELD",
+                    "free, chosen": "answered",
+                    "free, not to choose": denied,
+                    "other": denied,
+                }
+                # What nobody asked for is within the limits of the role as well.
+                lengths = [body["max_tokens"] for path, body in outside.bodies if path == "chat/completions"]
+                assert lengths[0] == 50
+                assert max(lengths) == 1024
+        finally:
+            await asyncio.to_thread(running.stop)

@@ -120,3 +120,18 @@ async def test_old_questions_are_forgotten() -> None:
         assert desk.working.is_set() == early
         desk.may_answer.set()
         await running
+
+
+async def test_work_that_may_not_begin_early_waits_for_the_answer() -> None:
+    desk, ahead = Desk(), Ahead[str]()
+    await ahead.run("q", desk.ask, desk.work, lambda known: known != "a")
+    desk.begun.clear()
+    desk.may_answer.clear()
+    running = asyncio.create_task(ahead.run("q", desk.ask, desk.work, lambda known: known != "a"))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert desk.begun == []
+    desk.answer = "b"
+    desk.may_answer.set()
+    await running
+    assert desk.begun == ["b"]
