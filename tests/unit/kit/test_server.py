@@ -301,16 +301,17 @@ async def test_connections_and_calls_on_each_are_counted() -> None:
     def alone(address: str) -> grpc.aio.Channel:
         return grpc.aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
 
+    proof = (proof_of("guinea"),)
     app = Guinea(unary=fine, watch=watch).app()
     async with serve_app(app, max_connections=3, max_streams_per_connection=2) as served:
         channels = [alone(served.address) for _ in range(3)]
         for channel in channels:
-            assert (await GuineaStub(channel).unary(ASK)).name == "fine"
+            assert (await GuineaStub(channel).unary(ASK, metadata=proof)).name == "fine"
         late = alone(served.address)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await GuineaStub(late).unary(ASK, timeout=1)
+            await GuineaStub(late).unary(ASK, metadata=proof, timeout=1)
         assert caught.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-        watches = [GuineaStub(channels[0]).watch(ASK) for _ in range(3)]
+        watches = [GuineaStub(channels[0]).watch(ASK, metadata=proof) for _ in range(3)]
         begun = [asyncio.ensure_future(one.read()) for one in watches]
         await asyncio.wait(begun, timeout=2)
         assert sum(one.done() for one in begun) == 2

@@ -186,11 +186,11 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             found = self._wrapped[method] = self._wrap(method, handler)
         metadata = handler_call_details.invocation_metadata or ()
         try:
-            # In the task that runs the handler next, which finds there what was proven.
-            if self._trust is not None:
-                _proven.set(self._trust.admit(method, metadata))
             if self.admit is not None:
                 await self.admit(method, _texts(metadata))
+            if self._trust is not None:
+                # In the task that runs the handler next, which finds there what was proven.
+                _proven.set(self._trust.admit(method, metadata))
         except Exception as error:
             return self._refusing(method, error)
         return found

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.errors import InvalidArgument
@@ -123,7 +124,7 @@ def use_of(chosen: collection_pb2.EmbeddingSettings, egress: Egress, kind: Kind 
     return Use(kind, chosen.provider, chosen.model, bool(local), builtin=chosen.provider == "builtin")
 
 
-_pools: dict[int, Pool[EmbeddingProvider]] = {}
+_pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool[EmbeddingProvider]] = WeakKeyDictionary()
 """By event loop: connections belong to the loop that opened them."""
 
 
@@ -150,7 +151,7 @@ async def lease(
     since: hold it for a call or a few, not for ever. Raises InvalidArgument(PROVIDER_INVALID) with what is wrong.
     """
     chosen = check(settings, defaults)
-    pool = _pools.setdefault(id(asyncio.get_running_loop()), Pool(_MOST_KEPT))
+    pool = _pools.setdefault(asyncio.get_running_loop(), Pool(_MOST_KEPT))
     async with pool.lease(chosen.SerializeToString(deterministic=True), lambda: make(chosen)) as provider:
         yield provider
 
@@ -171,7 +172,7 @@ def make(chosen: collection_pb2.EmbeddingSettings) -> EmbeddingProvider:
 
 async def close_all() -> None:
     """Close every provider made on this event loop."""
-    pool = _pools.pop(id(asyncio.get_running_loop()), None)
+    pool = _pools.pop(asyncio.get_running_loop(), None)
     if pool is not None:
         await pool.close()
 
