@@ -5,12 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, provider_pb2, scope_pb2
 from footnote_indexing.app import build
-from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, Unavailable
+from footnote_kit.errors import (
+    Aborted,
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    ResourceExhausted,
+    Unavailable,
+)
 from footnote_kit.testing import serve_app
 from footnote_providers.builtin import embed
 from footnote_store.filters import RowScope
@@ -655,3 +664,22 @@ async def test_two_attempts_at_once_end_as_one(client: Client, store: VectorStor
     assert len({result.chunks_expected for result in results}) == 1
     texts = await visible(client, store, "twins")
     assert len(texts) == len(set(texts)) == results[0].chunks_expected
+
+
+@on_every_database
+async def test_collections_of_a_tenant_are_limited_under_concurrency(client: Client) -> None:
+    def create(number: int) -> Any:
+        collection = collection_pb2.Collection(name=f"limited-{number}")
+        return client.stub.CreateCollection(
+            pb.CreateCollectionRequest(
+                scope=scope_pb2.Scope(tenant_id="few", user_id="u", roles=[scope_pb2.ROLE_ADMIN]),
+                collection=collection,
+                max_tenant_collections=3,
+            )
+        )
+
+    outcomes = await asyncio.gather(*(create(number) for number in range(8)), return_exceptions=True)
+    refused = [one for one in outcomes if isinstance(one, ResourceExhausted)]
+    assert len(refused) == 5
+    assert {one.reason for one in refused} == {"QUOTA_EXCEEDED"}
+    assert refused[0].metadata["hint"].endswith("footnote limits set few --collections 6")

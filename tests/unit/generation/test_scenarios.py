@@ -73,7 +73,7 @@ async def answer(
             shown += event.text
         elif isinstance(event, Completed):
             last = event.answer
-        else:
+        elif isinstance(event, types.Citation):
             cited.append(event)
     assert last is not None
     assert shown == last.text

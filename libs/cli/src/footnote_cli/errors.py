@@ -19,7 +19,7 @@ _HINTS = {
     "CREDENTIALS_INVALID": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "SCOPE_MISSING": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "PERMISSION_DENIED": "Ask an administrator of your tenant for a key with a role that may do this.",
-    "QUOTA_EXCEEDED": "Delete documents, or raise the collection's limit with: footnote collections update",
+    "QUOTA_EXCEEDED": "Delete something, or have the operator allow more with: footnote limits set",
     "RATE_LIMITED": "Wait a moment and try again.",
     "CONFLICT": "Somebody changed it meanwhile; run the command again.",
     "STORE_UNAVAILABLE": "See what is down with: footnote health",

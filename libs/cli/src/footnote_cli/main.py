@@ -17,6 +17,7 @@ from footnote_cli.commands import (
     documents,
     ingest,
     keys,
+    limits,
     probe,
     search,
     serve,
@@ -62,6 +63,7 @@ app.add_typer(collections.app, name="collections")
 app.add_typer(documents.app, name="documents")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(keys.app, name="keys")
+app.add_typer(limits.app, name="limits")
 app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)

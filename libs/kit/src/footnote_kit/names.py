@@ -58,6 +58,9 @@ METRICS: dict[str, tuple[str, str]] = {
     "footnote.generation.tokens": ("{token}", "Tokens, by direction and model"),
     "footnote.generation.time_to_first_token": ("s", "From the call to the model's first token"),
     "footnote.generation.citations": ("{citation}", "Citations, by verdict"),
+    "footnote.edge.tokens": ("{token}", "Tokens charged to tenants, by kind: prompt, completion or embedding"),
+    "footnote.edge.cost": ("{USD}", "US dollars charged to tenants, where prices are known"),
+    "footnote.edge.quota_refusals": ("{call}", "Calls refused because a tenant's day is used up, by quota"),
     "footnote.edge.asks": ("{ask}", "Questions asked, by finish reason"),
     "footnote.edge.degradations": ("{degradation}", "Degradations reported, by stage and reason"),
     "footnote.edge.jobs.waiting": (

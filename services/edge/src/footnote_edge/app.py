@@ -11,6 +11,7 @@ from footnote_kit.settings import KitSettings
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_providers.egress.egress import Egress
 
+from footnote_edge.allowances import Allowances
 from footnote_edge.ask import Asker
 from footnote_edge.backlog import Backlog
 from footnote_edge.catalog import Catalog
@@ -25,7 +26,9 @@ from footnote_edge.health import Health
 from footnote_edge.identity import authenticator
 from footnote_edge.jobs import Jobs
 from footnote_edge.keys import ApiKeys
+from footnote_edge.limiting import Limiting
 from footnote_edge.limits import Limits, Watches
+from footnote_edge.metering import Meter, UsageBook
 from footnote_edge.parts import Parts
 from footnote_edge.permissions import Permissions
 from footnote_edge.processing import Processor
@@ -52,12 +55,15 @@ async def build(runtime: Runtime) -> App:
     permissions = Permissions(Authorizer(asking(stages.indexing)))
     conversations = Conversations(database, Withholding(permissions))
     bus = ProgressBus()
-    chores = Chores(stages, conversations, settings)
-    jobs = Jobs(settings, folder, Processor(stages, bus, settings), chores)
-    await jobs.launch()
     limits = Limits(settings)
-    catalog = Catalog(stages, permissions, database, settings.call_timeout_seconds)
-    documents = Documents(stages, catalog, permissions, jobs, chores, limits, settings)
+    allowances = Allowances(database, settings)
+    meter = Meter(UsageBook(database), allowances)
+    limiting = Limiting(limits, allowances, meter)
+    chores = Chores(stages, conversations, meter, settings)
+    jobs = Jobs(settings, folder, Processor(stages, bus, meter, settings), chores)
+    await jobs.launch()
+    catalog = Catalog(stages, permissions, allowances, database, settings.call_timeout_seconds)
+    documents = Documents(stages, catalog, permissions, jobs, chores, limiting, settings)
     parts = Parts(
         settings=settings,
         stages=stages,
@@ -65,7 +71,8 @@ async def build(runtime: Runtime) -> App:
         documents=documents,
         watch=Watch(documents, bus, settings.watch_poll_seconds),
         jobs=jobs,
-        asker=Asker(stages, catalog, conversations, jobs, limits, settings, Egress.load()),
+        asker=Asker(stages, catalog, conversations, jobs, limiting, settings, Egress.load()),
+        limiting=limiting,
         conversations=conversations,
         feedback=FeedbackBook(database, conversations),
         providers=Providers(stages, settings.call_timeout_seconds),
@@ -91,11 +98,11 @@ async def build(runtime: Runtime) -> App:
             )
         ],
         ready=database.ping,
-        start=[reconciler.start, backlog.start, web.start],
+        start=[meter.start, reconciler.start, backlog.start, web.start],
         public=True,
         authenticates=bool(settings.auth) or settings.keyless,
         admit=door.admit,
-        close=[web.stop, backlog.stop, reconciler.stop, jobs.close, database.close],
+        close=[web.stop, backlog.stop, reconciler.stop, jobs.close, meter.stop, database.close],
     )
 
 

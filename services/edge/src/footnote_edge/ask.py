@@ -49,7 +49,7 @@ from footnote_edge.catalog import Catalog
 from footnote_edge.conversations import Conversations
 from footnote_edge.deadlines import Deadline
 from footnote_edge.jobs import Jobs
-from footnote_edge.limits import Limits
+from footnote_edge.limiting import Limiting, Tab
 from footnote_edge.recall import Recall, without
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
@@ -70,7 +70,7 @@ class Asker:
         catalog: Catalog,
         conversations: Conversations,
         jobs: Jobs,
-        limits: Limits,
+        limiting: Limiting,
         settings: Settings,
         egress: Egress,
     ) -> None:
@@ -80,7 +80,7 @@ class Asker:
         self.catalog = catalog
         self.conversations = conversations
         self.jobs = jobs
-        self.limits = limits
+        self.limiting = limiting
         self.settings = settings
         self.recall = Recall(stages, conversations)
 
@@ -108,6 +108,7 @@ class Asker:
         limits.check_prompt(request.prompt, allowed)
         limits.check_rerank(request.rerank)
         limits.check_generation(request.generation, allowed)
+        await self.limiting.admit(scope.tenant_id)
         run = _Run(self, scope, request, question, Deadline.after(seconds), plan)
         try:
             async for event in run.events():
@@ -137,6 +138,7 @@ class _Run:
         self._deadline = deadline
         self._ledger = Ledger()
         self._steps = Steps(asker.stages, scope, self._ledger, deadline)
+        self._tab = Tab(asker.limiting, scope.tenant_id)
         self._tasks: list[asyncio.Task[Any]] = []
         self._answered: generation.GenerateCompleted | None = None
         self._conversation: Conversation | None = None
@@ -202,6 +204,7 @@ class _Run:
             bounds=bounds,
         )
         yield _began(STAGE_GENERATION)
+        await self._tab.begin(_prompt_tokens(built))
         async with aclosing(self._generated(request)) as words:
             async for event in words:
                 yield event
@@ -225,8 +228,11 @@ class _Run:
                         yield AskResponse(text_delta=event.text_delta)
                     elif event.HasField("citation"):
                         yield AskResponse(citation=event.citation)
+                    elif event.HasField("usage"):
+                        self._tab.so_far(event.usage)
                     elif event.HasField("completed"):
                         self._answered = event.completed
+                        self._tab.so_far(event.completed.answer.usage)
         finally:
             call.cancel()
         if self._answered is None:
@@ -379,8 +385,6 @@ class _Run:
 
     def _count(self, answer: Answer) -> None:
         reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_").lower()
-        usage = answer.usage
-        self._asker.limits.spend(self._scope.tenant_id, usage.prompt_tokens + usage.completion_tokens)
         counter("footnote.edge.asks").add(1, {"finish_reason": reason})
 
 
@@ -389,6 +393,12 @@ def _name_collections(sources: Sequence[Source], chunks: Sequence[ScoredChunk]) 
     known = {scored.chunk.id: scored.chunk.collection_id for scored in chunks}
     for source in sources:
         source.collection_id = source.collection_id or known.get(source.chunk_id, "")
+
+
+def _prompt_tokens(built: augmentation.BuildPromptResponse) -> int:
+    """Return what the model is about to read, as far as is known before it says so itself."""
+    planned = int(built.token_plan.prompt_tokens)
+    return planned or sum(len(message.text) // 4 + 4 for message in built.prompt.messages)
 
 
 def _began(stage: Stage.ValueType) -> AskResponse:

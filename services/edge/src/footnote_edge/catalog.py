@@ -12,6 +12,7 @@ from footnote_kit.errors import AlreadyExists, DeadlineExceeded, InvalidArgument
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
+from footnote_edge.allowances import Allowances
 from footnote_edge.database import Database
 from footnote_edge.permissions import Permissions
 from footnote_edge.stages import Stages
@@ -25,9 +26,12 @@ MOST_NAMED = 100
 class Catalog:
     """Resolves what callers name to collections of their tenant."""
 
-    def __init__(self, stages: Stages, permissions: Permissions, database: Database, timeout: float) -> None:
+    def __init__(
+        self, stages: Stages, permissions: Permissions, allowances: Allowances, database: Database, timeout: float
+    ) -> None:
         self._indexing = stages.indexing
         self._permissions = permissions
+        self._allowances = allowances
         self._sessions = database.sessions
         self._timeout = timeout
 
@@ -85,7 +89,8 @@ class Catalog:
     async def create(self, scope: Scope, collection: Collection) -> Collection:
         """Create a collection; raises AlreadyExists for a name in use, PermissionDenied."""
         check_create(scope, collection)
-        request = indexing.CreateCollectionRequest(scope=scope, collection=collection)
+        allowed = (await self._allowances.of(scope.tenant_id)).collections
+        request = indexing.CreateCollectionRequest(scope=scope, collection=collection, max_tenant_collections=allowed)
         response = await self._indexing.CreateCollection(request, timeout=self._timeout)
         created: Collection = response.collection
         self._permissions.changed(scope)

@@ -1,5 +1,6 @@
 """The small jobs behind the scenes: titles, memory, reindexing and removal of collections. Each is safe to repeat."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,9 +19,11 @@ from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
+from footnote_text import tokens
 
 from footnote_edge.bounds import of_conversation
 from footnote_edge.conversations import Conversations
+from footnote_edge.metering import Meter, Spent
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.waiting import until_available
@@ -46,9 +49,10 @@ class Renewed:
 class Chores:
     """What jobs other than documents do."""
 
-    def __init__(self, stages: Stages, conversations: Conversations, settings: Settings) -> None:
+    def __init__(self, stages: Stages, conversations: Conversations, meter: Meter, settings: Settings) -> None:
         self._stages = stages
         self._conversations = conversations
+        self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
 
@@ -61,9 +65,11 @@ class Chores:
             scope=scope, first_message=question, bounds=await self._bounds(conversation_id)
         )
         try:
-            title = (
-                await self._patiently(lambda: self._stages.generation.GenerateTitle(request, timeout=self._timeout))
-            ).title
+            response = await self._patiently(
+                lambda: self._stages.generation.GenerateTitle(request, timeout=self._timeout)
+            )
+            self._meter.charge(scope.tenant_id, Spent.of(response.usage))
+            title = response.title
         except FootnoteError as error:
             # A model that refuses is no reason to leave it nameless.
             _log.warning("title_failed", conversation_id=conversation_id, reason=error.reason)
@@ -86,6 +92,8 @@ class Chores:
                 # Unembedded messages stay out of memory search and are tried again with the next one.
                 _log.warning("messages_not_embedded", conversation_id=conversation_id, reason=error.reason)
                 return start
+            size = await asyncio.to_thread(lambda batch: sum(tokens.count(one.text) for one in batch), batch)
+            self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size))
             await self._conversations.mark_embedded([message.message_id for message in batch])
         return len(messages)
 

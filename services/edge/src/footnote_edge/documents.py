@@ -21,7 +21,7 @@ from footnote_kit.logs import get_logger
 from footnote_edge.catalog import Catalog, expiry
 from footnote_edge.chores import Chores
 from footnote_edge.jobs import Jobs
-from footnote_edge.limits import Limits
+from footnote_edge.limiting import Limiting
 from footnote_edge.permissions import Permissions
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
@@ -44,7 +44,7 @@ class Documents:
         permissions: Permissions,
         jobs: Jobs,
         chores: Chores,
-        limits: Limits,
+        limiting: Limiting,
         settings: Settings,
     ) -> None:
         self._ingestion = stages.ingestion
@@ -53,7 +53,7 @@ class Documents:
         self._permissions = permissions
         self._jobs = jobs
         self._chores = chores
-        self._limits = limits
+        self._limiting = limiting
         self._timeout = settings.call_timeout_seconds
         self._transfer_timeout = settings.job_timeout_seconds
 
@@ -63,6 +63,8 @@ class Documents:
         """Store a file and take on its job; return the document and whether the collection had its bytes already."""
         if not metadata.filename:
             raise InvalidArgument.field("metadata.filename", "must be given")
+        await self._limiting.admit(scope.tenant_id)
+        allowed = await self._limiting.of(scope.tenant_id)
         collection = await self._catalog.for_upload(scope, metadata.collection)
         ttl = metadata.ttl.ToTimedelta().total_seconds() if metadata.HasField("ttl") else None
         head = ingestion.UploadMetadata(
@@ -73,6 +75,8 @@ class Documents:
             source_type=metadata.source_type,
             allow_duplicate=metadata.allow_duplicate,
             max_documents=collection.settings.max_documents,
+            max_tenant_documents=allowed.documents,
+            max_tenant_bytes=allowed.bytes,
         )
         expires = expiry(collection, ttl)
         if expires is not None:
@@ -96,8 +100,12 @@ class Documents:
         if not metadata.document_id:
             raise InvalidArgument.field("metadata.document_id", "must be given")
         await self.get(scope, metadata.document_id, Access.WRITE)
+        await self._limiting.admit(scope.tenant_id)
         head = ingestion.ReplaceMetadata(
-            document_id=metadata.document_id, filename=metadata.filename, etag=metadata.etag
+            document_id=metadata.document_id,
+            filename=metadata.filename,
+            etag=metadata.etag,
+            max_tenant_bytes=(await self._limiting.of(scope.tenant_id)).bytes,
         )
 
         async def messages() -> AsyncIterator[ingestion.ReplaceDocumentRequest]:
@@ -180,6 +188,7 @@ class Documents:
         self, scope: Scope, request: edge.ReindexDocumentsRequest, seconds: float
     ) -> edge.ReindexDocumentsResponse:
         """Begin new revisions of the same bytes; a large collection's are still being begun after `seconds`."""
+        await self._limiting.admit(scope.tenant_id)
         if request.document_ids:
             return await self._reindex_named(scope, list(dict.fromkeys(request.document_ids)), request.failed_only)
         if not request.collection:
@@ -230,7 +239,7 @@ class Documents:
     async def _received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Pass a file on and charge its bytes."""
         async for part in parts:
-            self._limits.receive(scope.tenant_id, len(part))
+            self._limiting.rates.receive(scope.tenant_id, len(part))
             # Callers are held to 256 KiB by the contract; those who are not are cut to it rather than refused.
             for start in range(0, len(part), PART_BYTES):
                 yield part[start : start + PART_BYTES]

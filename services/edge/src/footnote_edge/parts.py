@@ -9,6 +9,7 @@ from footnote_edge.documents import Documents
 from footnote_edge.feedback import FeedbackBook
 from footnote_edge.health import Health
 from footnote_edge.jobs import Jobs
+from footnote_edge.limiting import Limiting
 from footnote_edge.providers import Providers
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
@@ -27,6 +28,7 @@ class Parts:
     watch: Watch
     jobs: Jobs
     asker: Asker
+    limiting: Limiting
     conversations: Conversations
     feedback: FeedbackBook
     providers: Providers

@@ -27,6 +27,7 @@ from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Inte
 from footnote_kit.logs import get_logger
 
 from footnote_edge.failures import failure_of
+from footnote_edge.metering import Meter, Spent
 from footnote_edge.progress import ProgressBus
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
@@ -41,9 +42,10 @@ _log = get_logger(__name__)
 class Processor:
     """Takes documents through parsing and indexing; every method may be repeated after a crash at any point."""
 
-    def __init__(self, stages: Stages, bus: ProgressBus, settings: Settings) -> None:
+    def __init__(self, stages: Stages, bus: ProgressBus, meter: Meter, settings: Settings) -> None:
         self._stages = stages
         self._bus = bus
+        self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._call_timeout = settings.call_timeout_seconds
         self._job_timeout = settings.job_timeout_seconds
@@ -165,6 +167,7 @@ class Processor:
                     self._bus.publish(document.id, document.collection_id, progress)
                 elif event.HasField("result"):
                     result = event.result
+                    self._meter.charge(scope.tenant_id, Spent.of(result.usage))
         except FootnoteError as error:
             # What broke first is the cause; indexing only saw its input end.
             raise broken[0] if broken else error from None

@@ -110,6 +110,17 @@ class Settings(BaseSettings):
     )
     tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant and replica; 0 for none.")
     watches_per_user: int = Field(default=32, ge=1, description="Documents or collections a user watches at once.")
+    max_documents_per_tenant: int = Field(
+        default=0, ge=0, description="Documents that a tenant may keep; 0 for no limit, like those below."
+    )
+    max_bytes_per_tenant: int = Field(default=0, ge=0, description="Bytes that a tenant's files may have together.")
+    max_collections_per_tenant: int = Field(default=0, ge=0, description="Collections that a tenant may have.")
+    max_tokens_per_day: int = Field(
+        default=0, ge=0, description="Tokens of models and embeddings that a tenant may use a day (UTC), all replicas."
+    )
+    max_cost_per_day: float = Field(
+        default=0, ge=0, description="US dollars that a tenant's answers may cost a day, where prices are known."
+    )
     history_messages: int = Field(default=8, ge=0, description="Messages of a conversation given to augmentation.")
 
     @model_validator(mode="after")

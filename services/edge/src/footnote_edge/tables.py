@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import DateTime, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -89,3 +89,30 @@ class ApiKeyRow(Base):
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     expire_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
     revoke_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+
+
+class TenantLimitsRow(Base):
+    """What an operator has set for one tenant; None leaves it to the deployment, 0 is no limit."""
+
+    __tablename__ = "tenant_limits"
+
+    tenant_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    documents: Mapped[int | None] = mapped_column(BigInteger, default=None)
+    bytes: Mapped[int | None] = mapped_column(BigInteger, default=None)
+    collections: Mapped[int | None] = mapped_column(BigInteger, default=None)
+    tokens_per_day: Mapped[int | None] = mapped_column(BigInteger, default=None)
+    cost_per_day: Mapped[float | None] = mapped_column(default=None)
+    update_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+
+
+class UsageRow(Base):
+    """What a tenant used on one day in UTC, as 2026-11-22."""
+
+    __tablename__ = "usage_days"
+
+    tenant_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    day: Mapped[str] = mapped_column(String(10), primary_key=True)
+    prompt_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
+    completion_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
+    embedding_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
+    cost_usd: Mapped[float] = mapped_column(default=0.0)

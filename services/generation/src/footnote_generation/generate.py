@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -27,9 +27,9 @@ from footnote.types.v1.answer_pb2 import (
     Source,
     Usage,
 )
-from footnote_text import tokens
 
 from footnote_generation import phrases, policy
+from footnote_generation.billing import Bill, Prices, cost, usage_of
 from footnote_generation.checker import Checker
 from footnote_generation.claims import Sentence, segment
 from footnote_generation.markers import MarkerScanner, Piece
@@ -60,10 +60,14 @@ class Completed:
     verifier_failure: str = ""
 
 
-Prices = Mapping[str, tuple[float, float]]
-"""US dollars per million tokens of prompt and answer, by the beginning of a model's name."""
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What has been used until now, estimated."""
 
-Event = Delta | Citation | Completed
+    usage: Usage
+
+
+Event = Delta | Citation | Spent | Completed
 
 
 @dataclass(slots=True)
@@ -108,6 +112,10 @@ class Generator:
         first_token: float | None = None
         state = self._start(request, strict, without_opinion)
         finished = Finished()
+        bill = Bill(request, provider, self._prices)
+        # The built-in answerer costs nobody anything until it is done.
+        if provider.id != "builtin":
+            yield Spent(await asyncio.to_thread(bill.opened))
         async with aclosing(patient_stream(provider, request, self._patience, remaining)) as stream:
             try:
                 async for event in stream:
@@ -116,13 +124,17 @@ class Generator:
                         break
                     if first_token is None:
                         first_token = perf_counter() - started
+                    if (usage := bill.grown(event.text)) is not None:
+                        yield Spent(usage)
                     shown = self._show(state, state.scanner.feed(state.policy.feed(event.text)))
                     if shown:
                         yield Delta(shown)
                     if any(char in _ENDS for char in shown):
                         for citation in await self._settle(state):
                             yield citation
-            except Exception:
+            except Exception as error:
+                if (usage := bill.closed(error)) is not None:
+                    yield Spent(usage)
                 # What the model said before it failed is shown; the error then says that it is not whole.
                 async for out in self._rest(state):
                     yield out
@@ -220,7 +232,7 @@ class Generator:
         checked = await state.checker.check(segment(writer.text, writer.markers))
         citations = [citation for item in checked for citation in item.citations]
         claims = [item.claim for item in checked]
-        usage = _usage(state.request, writer.text, finished)
+        usage = usage_of(state.request, writer.text, finished)
         model = finished.model or state.request.model or provider.default_model
         usage.cost_usd = cost(self._prices, model, usage)
         return Answer(
@@ -264,24 +276,3 @@ def _finish_reason(
     if not citations and phrases.is_refusal(text):
         return FINISH_REASON_REFUSED
     return FINISH_REASON_ANSWERED if request.sources else FINISH_REASON_ANSWERED_WITHOUT_SOURCES
-
-
-def _usage(request: ModelRequest, text: str, finished: Finished) -> Usage:
-    estimated = finished.prompt_tokens is None or finished.completion_tokens is None
-    prompt = finished.prompt_tokens
-    if prompt is None:
-        prompt = sum(tokens.count(message.text) + 4 for message in request.messages)
-    completion = tokens.count(text) if finished.completion_tokens is None else finished.completion_tokens
-    return Usage(prompt_tokens=prompt, completion_tokens=completion, estimated=estimated)
-
-
-def cost(prices: Prices, model: str, usage: Usage) -> float:
-    """Return what an answer cost in US dollars; 0 where the model's price is not known.
-
-    A price goes for every model whose name begins with its own, the longest such one: providers add dates to names.
-    """
-    known = max((name for name in prices if model.startswith(name)), key=len, default=None)
-    if known is None:
-        return 0.0
-    prompt, completion = prices[known]
-    return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1_000_000

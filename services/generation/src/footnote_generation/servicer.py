@@ -31,7 +31,7 @@ from google.protobuf import json_format
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
-from footnote_generation.generate import Completed, Delta, Generator
+from footnote_generation.generate import Completed, Delta, Generator, Spent
 from footnote_generation.patience import Patience
 from footnote_generation.permitted import Permitted
 from footnote_generation.ports import ModelProvider, ModelRequest, SecondOpinion
@@ -85,6 +85,8 @@ class Servicer(GenerationServiceServicer):
                         yield pb.GenerateResponse(text_delta=event.text)
                     elif isinstance(event, Citation):
                         yield pb.GenerateResponse(citation=event)
+                    elif isinstance(event, Spent):
+                        yield pb.GenerateResponse(usage=event.usage)
                     else:
                         self._report(event, model or provider.default_model, span)
                         telemetry.record_content(names.GEN_AI_OUTPUT_MESSAGES, _message("assistant", event.answer.text))
@@ -99,7 +101,8 @@ class Servicer(GenerationServiceServicer):
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
         patience = Patience(first_token=5.0, between_tokens=5.0, attempts=1)
-        return pb.GenerateTitleResponse(title=await make_title(provider, request.first_message, model, patience))
+        title, usage = await make_title(provider, request.first_message, model, patience)
+        return pb.GenerateTitleResponse(title=title, usage=usage)
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
         """List the model providers."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from contextlib import aclosing
 
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage, Usage
 from footnote_kit.errors import FootnoteError
 from footnote_text import language as languages
 
 from footnote_generation import phrases, policy
+from footnote_generation.billing import usage_of
 from footnote_generation.patience import Patience, patient_stream
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
 
@@ -44,11 +45,14 @@ def short_title(message: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-async def make_title(provider: ModelProvider, message: str, model: str, patience: Patience) -> str:
-    """Return a title by the model; the message's own words when it is the extractive one, fails or is unfit."""
+async def make_title(provider: ModelProvider, message: str, model: str, patience: Patience) -> tuple[str, Usage]:
+    """Return a title by the model, and what it cost.
+
+    It is the message's own words when the model is the extractive one, fails, or gives an unfit one.
+    """
     fallback = short_title(message)
     if provider.id == "builtin":
-        return fallback
+        return fallback, Usage()
     request = ModelRequest(
         messages=[
             ChatMessage(role=MESSAGE_ROLE_SYSTEM, text=_INSTRUCTION),
@@ -61,17 +65,21 @@ async def make_title(provider: ModelProvider, message: str, model: str, patience
         max_tokens=32,
     )
     words: list[str] = []
+    finished = Finished()
     try:
         async with aclosing(patient_stream(provider, request, patience)) as stream:
             async for event in stream:
                 if isinstance(event, Words):
                     words.append(event.text)
-                elif isinstance(event, Finished) and event.refusal:
-                    return fallback
+                else:
+                    finished = event
     except FootnoteError:
         # A title is not worth an error to anybody.
-        return fallback
+        return fallback, usage_of(request, "".join(words), finished) if words else Usage()
+    usage = usage_of(request, "".join(words), finished)
+    if finished.refusal:
+        return fallback, usage
     title = " ".join(policy.clean("".join(words))[0].split()).strip(" .\"'«»“”*#")
     # On one line and without its quotes it may read differently.
     title = policy.clean(title)[0].strip()
-    return title if 0 < len(title) <= LONGEST else fallback
+    return (title if 0 < len(title) <= LONGEST else fallback), usage

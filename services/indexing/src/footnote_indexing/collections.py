@@ -2,7 +2,9 @@
 
 import base64
 import binascii
+import hashlib
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
@@ -11,7 +13,7 @@ import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2, scope_pb2
 from footnote.types.v1.collection_pb2 import Collection, Grant
 from footnote_kit.access import Access, access_of, check, check_create, collection_missing, may_manage
-from footnote_kit.errors import Aborted, AlreadyExists, InvalidArgument
+from footnote_kit.errors import Aborted, AlreadyExists, InvalidArgument, ResourceExhausted
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -54,10 +56,13 @@ class Collections:
         self._generations = generations_
         self._vectorizers = vectorizers
 
-    async def create(self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection) -> collection_pb2.Collection:
+    async def create(
+        self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection, most: int = 0
+    ) -> collection_pb2.Collection:
         """Make a collection of the caller's.
 
-        Raises AlreadyExists, InvalidArgument for what is wrong with its settings or grants, PermissionDenied.
+        Raises AlreadyExists, InvalidArgument for what is wrong with its settings or grants, PermissionDenied, and
+        ResourceExhausted when the tenant has `most` already, 0 for no limit.
         """
         check_name(wanted.name)
         collection = collection_pb2.Collection(
@@ -86,6 +91,8 @@ class Collections:
         generation = Generation(collection_id, 1, scope.tenant_id, CURRENT, 0, chosen)
         try:
             async with self._database.write() as connection:
+                if most:
+                    await self._check_number(connection, scope.tenant_id, most)
                 await connection.execute(sa.insert(collections).values(row))
                 await write_grants(connection, collection_id, collection.grants)
                 await self._generations.insert(connection, generation)
@@ -94,6 +101,26 @@ class Collections:
                 f"Collection '{wanted.name}' already exists", metadata={"collection": wanted.name}
             ) from error
         return (await self.with_counts(scope, [await self.find(scope, collection_id)]))[0]
+
+    async def _check_number(self, connection: AsyncConnection, tenant_id: str, most: int) -> None:
+        """Raise ResourceExhausted when there is no room for one more; none is added until the transaction ends.
+
+        How many there are is not said: some may be hidden from the caller.
+        """
+        if self._database.dialect == "postgresql":
+            key = int.from_bytes(hashlib.sha256(b"collections\0" + tenant_id.encode()).digest()[:8], signed=True)
+            await connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+        query = sa.select(sa.func.count()).select_from(collections).where(collections.c.tenant_id == tenant_id)
+        if int((await connection.execute(query)).scalar_one()) >= most:
+            raise ResourceExhausted(
+                f"The tenant may have no more than {most} collections",
+                metadata={
+                    "quota": "tenant_collections",
+                    "limit": str(most),
+                    "hint": "Delete a collection, or have the operator allow more: "
+                    f"footnote limits set {shlex.quote(tenant_id)} --collections {2 * most}",
+                },
+            )
 
     async def find(self, scope: scope_pb2.Scope, name_or_id: str, needs: Access = Access.READ) -> Found:
         """Return a collection by name or id, in which the caller may do what it `needs` to.

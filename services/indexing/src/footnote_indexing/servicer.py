@@ -47,7 +47,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
         """Create a collection."""
-        created = await self._collections.create(request.scope, request.collection)
+        created = await self._collections.create(request.scope, request.collection, request.max_tenant_collections)
         return pb.CreateCollectionResponse(collection=created)
 
     async def GetCollection(self, request: pb.GetCollectionRequest, context: Any) -> pb.GetCollectionResponse:

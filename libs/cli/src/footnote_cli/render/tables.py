@@ -209,6 +209,17 @@ def health(response: GetHealthResponse) -> FittedTable:
     return result
 
 
+def limits(found: Mapping[str, Mapping[str, float]]) -> FittedTable:
+    """Return limits of tenants: "-" where the deployment's hold, "none" where there is none."""
+    names = ("documents", "bytes", "collections", "tokens_per_day", "cost_per_day")
+    result = FittedTable("Tenant", "Documents", "Bytes", "Collections", "Tokens a day", "USD a day", whole=("Tenant",))
+    for tenant, own in found.items():
+        result.add_row(
+            tenant, *("-" if name not in own else f"{own[name]:.12g}" if own[name] else "none" for name in names)
+        )
+    return result
+
+
 def keys(items: Iterable[Mapping[str, Any]]) -> FittedTable:
     """Return API keys: whose they are, what they may do, and until when."""
     result = FittedTable(

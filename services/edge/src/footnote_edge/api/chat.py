@@ -22,6 +22,7 @@ class ChatApi:
 
     async def Search(self, request: pb.SearchRequest, context: Any) -> pb.SearchResponse:
         """Find the chunks that best match a query."""
+        await self.parts.limiting.admit(caller().tenant_id, request.query)
         found = await self.parts.stages.retrieval.Retrieve(
             retrieval.RetrieveRequest(
                 scope=caller(),
@@ -116,6 +117,7 @@ class ChatApi:
 
     async def SearchMemory(self, request: pb.SearchMemoryRequest, context: Any) -> pb.SearchMemoryResponse:
         """Find the caller's own past messages."""
+        await self.parts.limiting.admit(caller().tenant_id, request.query)
         found = await self.parts.asker.recall.search(
             caller(),
             request.query,

@@ -1,0 +1,87 @@
+"""What an answer costs: as the provider says it, else counted by us; at its end, and as it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from footnote.types.v1.answer_pb2 import ChatMessage, Usage
+from footnote_kit.errors import DeadlineExceeded
+from footnote_text import tokens
+
+from footnote_generation.ports import Finished, ModelProvider, ModelRequest
+
+Prices = Mapping[str, tuple[float, float]]
+"""US dollars per million tokens of prompt and answer, by the beginning of a model's name."""
+
+_EVERY_CHARACTERS = 200
+_OF_A_MESSAGE = 4  # what surrounds one
+
+
+class Bill:
+    """What a model has used of tokens so far, for an answer that may be broken off."""
+
+    def __init__(self, request: ModelRequest, provider: ModelProvider, prices: Prices) -> None:
+        self._request = request
+        self._model = request.model or provider.default_model
+        self._billed = provider.id != "builtin"
+        self._prices = prices
+        self._usage = Usage(estimated=True)
+        self._fresh = ""
+
+    def opened(self) -> Usage:
+        """Return what asking costs: the prompt."""
+        self._usage.prompt_tokens = count(self._request.messages)
+        return self._so_far()
+
+    def grown(self, text: str) -> Usage | None:
+        """Take the next words; return what has been used, now and then."""
+        if not text or not self._billed:
+            return None
+        first = not self._usage.completion_tokens
+        self._fresh += text
+        if not first and len(self._fresh) < _EVERY_CHARACTERS:
+            return None
+        self._usage.completion_tokens += tokens.count(self._fresh)
+        self._fresh = ""
+        return self._so_far()
+
+    def closed(self, error: Exception) -> Usage | None:
+        """Return what was used until the model failed: nothing when it refused before a word, as far as is known."""
+        if not self._billed:
+            return None
+        self._usage.completion_tokens += tokens.count(self._fresh)
+        self._fresh = ""
+        if not self._usage.completion_tokens and not isinstance(error, DeadlineExceeded):
+            self._usage.prompt_tokens = 0
+        return self._so_far()
+
+    def _so_far(self) -> Usage:
+        self._usage.cost_usd = cost(self._prices, self._model, self._usage)
+        usage = Usage()
+        usage.CopyFrom(self._usage)
+        return usage
+
+
+def count(messages: Sequence[ChatMessage]) -> int:
+    """Return the tokens of a prompt, by our count."""
+    return sum(tokens.count(message.text) + _OF_A_MESSAGE for message in messages)
+
+
+def usage_of(request: ModelRequest, text: str, finished: Finished) -> Usage:
+    """Return what an answer has used: as the provider says, else by our count."""
+    estimated = finished.prompt_tokens is None or finished.completion_tokens is None
+    prompt = count(request.messages) if finished.prompt_tokens is None else finished.prompt_tokens
+    completion = tokens.count(text) if finished.completion_tokens is None else finished.completion_tokens
+    return Usage(prompt_tokens=prompt, completion_tokens=completion, estimated=estimated)
+
+
+def cost(prices: Prices, model: str, usage: Usage) -> float:
+    """Return what an answer cost in US dollars; 0 where the model's price is not known.
+
+    A price goes for every model whose name begins with its own, the longest such one: providers add dates to names.
+    """
+    known = max((name for name in prices if model.startswith(name)), key=len, default=None)
+    if known is None:
+        return 0.0
+    prompt, completion = prices[known]
+    return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1_000_000

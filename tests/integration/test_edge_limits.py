@@ -1,0 +1,239 @@
+"""What tenants may use a day holds: for answers broken off, failed, side by side, after a restart, over replicas."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.types.v1.collection_pb2 import GenerationSettings
+from footnote_edge import allowances
+from footnote_edge.app import build
+from footnote_edge.metering import Meter, Spent, UsageBook
+from footnote_generation.app import build as build_generation
+from footnote_kit.errors import FootnoteError, ResourceExhausted
+from footnote_kit.testing import serve_app
+from support import postgres
+from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
+from support.stage_doubles import World, serve_doubles
+
+LONG = "tea " * 400
+PROMPT = 400  # tokens of it, and a few more
+SETTINGS = GenerationSettings(provider="openai", model="scripted")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "postgres":
+        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
+        monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
+    return str(request.param)
+
+
+@pytest.fixture
+async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
+    async with serve_model() as server:
+        monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
+        monkeypatch.setenv("FOOTNOTE_GENERATION_PRICES", '{"scripted": [1000, 1000]}')
+        yield server
+
+
+@pytest.fixture
+async def world() -> World:
+    return World()
+
+
+@pytest.fixture
+async def stages(world: World, model: ModelServer) -> AsyncIterator[dict[str, str]]:
+    """Doubles of all stages but generation, which is the real one before a scripted model."""
+    async with serve_doubles(world) as doubles, serve_app(build_generation) as generation:
+        yield {**doubles, "generation": generation.address}
+
+
+class Edge:
+    """Edges on one database."""
+
+    def __init__(self, stages: dict[str, str], folder: Path, stack: AsyncExitStack) -> None:
+        self._stages = stages
+        self.folder = folder
+        self._stack = stack
+
+    async def start(self) -> EdgeServiceStub:
+        serving = serve_app(build, addresses=self._stages, data_dir=self.folder)
+        served = await self._stack.enter_async_context(serving)
+        return EdgeServiceStub(served.channel)
+
+    async def stop(self) -> None:
+        await self._stack.aclose()
+
+    async def used(self, tenant: str = "default") -> Spent:
+        """What is written down for today."""
+        opened, _ = await allowances.offline(self.folder)
+        try:
+            return await UsageBook(opened).of(tenant, datetime.now(UTC).date().isoformat())
+        finally:
+            await opened.close()
+
+
+@pytest.fixture
+async def edge(stages: dict[str, str], database: str, tmp_path: Path) -> AsyncIterator[Edge]:
+    async with AsyncExitStack() as stack:
+        yield Edge(stages, tmp_path, stack)
+
+
+async def ask(stub: EdgeServiceStub, question: str = LONG, **more: Any) -> pb.AskCompleted:
+    request = pb.AskRequest(question=question, generation=SETTINGS, **more)
+    return [event async for event in stub.Ask(request, timeout=60)][-1].completed
+
+
+async def ask_and_leave_at_the_first_word(stub: EdgeServiceStub) -> None:
+    call = stub.Ask(pb.AskRequest(question=LONG, generation=SETTINGS), timeout=60)
+    async for event in call:
+        if event.HasField("text_delta"):
+            call.cancel()
+            return
+
+
+async def test_leaving_at_the_first_word_does_not_make_answers_free(
+    edge: Edge, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_MAX_TOKENS_PER_DAY", str(4 * PROMPT))
+    never = asyncio.Event()
+    model.script([Say(["Tea is brewed at 80 degrees. ", "It is green. "]), Hold(never), Finish()])
+    stub = await edge.start()
+
+    async def ten_times() -> None:
+        for _ in range(10):
+            await ask_and_leave_at_the_first_word(stub)
+
+    with pytest.raises(ResourceExhausted) as caught:
+        await ten_times()
+    assert caught.value.reason == "QUOTA_EXCEEDED"
+    assert "footnote limits set default --tokens-per-day" in caught.value.metadata["hint"]
+    # Each of the few that were let in is charged for its prompt and for the words that came.
+    assert 1 <= len(model.seen) <= 4
+    used = await edge.used()
+    assert used.prompt_tokens >= len(model.seen) * PROMPT
+    assert used.completion_tokens >= len(model.seen)
+    with pytest.raises(ResourceExhausted):
+        await stub.Search(pb.SearchRequest(query="tea"))
+
+
+async def test_many_at_once_do_not_overdraw(edge: Edge, model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_MAX_TOKENS_PER_DAY", str(5 * PROMPT))
+    model.script([Say(["Fine."]), Finish(usage=(PROMPT, 1))])
+    stub = await edge.start()
+    outcomes = await asyncio.gather(*(ask(stub) for _ in range(20)), return_exceptions=True)
+    refused = [one for one in outcomes if isinstance(one, ResourceExhausted)]
+    assert len(refused) + len(model.seen) == 20
+    assert 4 <= len(model.seen) <= 6
+    await asyncio.sleep(1)  # until what came at the end is written down
+    used = await edge.used()
+    assert used.prompt_tokens == len(model.seen) * PROMPT
+    assert used.completion_tokens == len(model.seen)
+
+
+async def test_replicas_take_from_one_day(edge: Edge) -> None:
+    """Two meters on one database, as two replicas have."""
+    opened = [await allowances.offline(edge.folder) for _ in range(2)]
+    try:
+        await opened[0][1].set("acme", {"tokens_per_day": 1000})
+        meters = [Meter(UsageBook(database), allowed) for database, allowed in opened]
+        takes = (meters[number % 2].take("acme", Spent(prompt_tokens=100)) for number in range(30))
+        outcomes = await asyncio.gather(*takes, return_exceptions=True)
+    finally:
+        for database, _ in opened:
+            await database.close()
+    assert sum(isinstance(one, ResourceExhausted) for one in outcomes) == 20
+    assert outcomes.count(None) == 10
+    assert (await edge.used("acme")).prompt_tokens == 1000
+
+
+async def test_what_is_used_outlives_the_process(
+    edge: Edge, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_MAX_TOKENS_PER_DAY", str(PROMPT))
+    model.script([Say(["Fine."]), Finish(usage=(PROMPT, 1))])
+    await ask(await edge.start())
+    await edge.stop()
+    with pytest.raises(ResourceExhausted, match="401"):
+        await ask(await edge.start())
+
+
+async def test_an_answer_is_charged_what_its_model_says(edge: Edge, model: ModelServer) -> None:
+    model.script([Say(["Fine."]), Finish(usage=(123, 45))])
+    stub = await edge.start()
+    done = await ask(stub)
+    assert (done.answer.usage.prompt_tokens, done.answer.usage.completion_tokens) == (123, 45)
+    await edge.stop()
+    used = await edge.used()
+    assert (used.prompt_tokens, used.completion_tokens) == (123, 45)
+    assert used.cost_usd == pytest.approx(0.168)
+
+
+async def test_a_model_that_dies_midway_is_charged_for_until_then(edge: Edge, model: ModelServer) -> None:
+    model.script([Say(["Tea is brewed at 80 degrees. ", "It is green and "]), Cut()])
+    stub = await edge.start()
+    with pytest.raises(FootnoteError):
+        await ask(stub)
+    await edge.stop()
+    used = await edge.used()
+    assert used.prompt_tokens >= PROMPT
+    assert used.completion_tokens >= 8
+    assert used.cost_usd > 0
+
+
+async def test_a_model_that_refuses_the_call_costs_nothing(edge: Edge, model: ModelServer) -> None:
+    model.script([Fail(400)])
+    stub = await edge.start()
+    with pytest.raises(FootnoteError):
+        await ask(stub)
+    await edge.stop()
+    assert await edge.used() == Spent()
+
+
+async def test_cost_a_day_is_limited(edge: Edge, model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_MAX_COST_PER_DAY", "0.5")
+    model.script([Say(["Fine."]), Finish(usage=(500, 1))])  # 0.501 USD
+    stub = await edge.start()
+    await ask(stub)
+    with pytest.raises(ResourceExhausted, match=r"0\.50 US dollars today; at most 0\.5"):
+        await ask(stub)
+
+
+async def test_a_tenant_may_be_allowed_more_or_less(
+    edge: Edge, model: ModelServer, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_MAX_TOKENS_PER_DAY", "1")
+    monkeypatch.setenv("FOOTNOTE_EDGE_MAX_DOCUMENTS_PER_TENANT", "7")
+    monkeypatch.setattr(allowances, "CACHE_SECONDS", 0.0)
+    stub = await edge.start()
+    opened, book = await allowances.offline(edge.folder)
+    try:
+        await book.set("default", {"tokens_per_day": 0, "bytes": 5000, "collections": 3})
+    finally:
+        await opened.close()
+    await ask(stub)
+    await ask(stub)
+    await stub.UploadDocument(upload())
+    sent = world.requests("UploadDocument")[-1].metadata
+    assert (sent.max_tenant_documents, sent.max_tenant_bytes) == (7, 5000)
+    assert world.requests("CreateCollection")[-1].max_tenant_collections == 3
+
+
+async def test_embedding_is_charged(edge: Edge) -> None:
+    stub = await edge.start()
+    await stub.Search(pb.SearchRequest(query="tea leaves from the hills"))
+    await edge.stop()
+    assert (await edge.used()).embedding_tokens >= 5
+
+
+def upload() -> Iterator[pb.UploadDocumentRequest]:
+    yield pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection="default", filename="tea.txt"))
+    yield pb.UploadDocumentRequest(data=b"Tea is brewed at 80 degrees.")
