@@ -90,8 +90,12 @@ class Supervisor:
         if not self._target.engine or self._settings.vector_store_uri:
             return
         engine_class = getattr(import_module("footnote_store.engine"), "EmbeddedEngine")  # noqa: B009 (loaded on demand)
-        # A port only where one is asked for: a socket keeps the other users of this machine out.
-        engine = engine_class(self.runtime.data_dir / STORE, port=None if self._target.services else self._port)
+        engine = engine_class(
+            self.runtime.data_dir / STORE,
+            # A port only where one is asked for: a socket keeps the other users of this machine out.
+            port=None if self._target.services else self._port,
+            compact_after=self._settings.store_compaction_hours * 3600,
+        )
         self._stack.push_async_callback(engine.stop)
         try:
             self.runtime.vector_store_uri = await engine.start()

@@ -91,6 +91,29 @@ def _json() -> list[Any]:
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(default=str), _clean]
 
 
+class _Discretion(logging.Filter):
+    """Lets libraries speak up only when something is wrong, or with debug of what they do without its texts.
+
+    At debug they would log every statement with its values, every request with its prompt; some raise their own level
+    when a variable asks them to, so that the root's alone would not do.
+    """
+
+    def __init__(self, level: int) -> None:
+        super().__init__()
+        self._libraries = logging.INFO if level == logging.DEBUG else max(level, logging.WARNING)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is shown."""
+        family = record.name.partition(".")[0]
+        if family.startswith("footnote"):
+            return True
+        return record.levelno >= (logging.WARNING if family in _ADDRESSES else self._libraries)
+
+
+_ADDRESSES = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "urllib3"})
+"""Libraries whose information is addresses, which may hold a key."""
+
+
 def configure(settings: KitSettings) -> None:
     """Set up logging for the process, also for libraries that use the standard module."""
     human = settings.log_format == "human" or (settings.log_format == "auto" and sys.stderr.isatty())
@@ -109,10 +132,11 @@ def configure(settings: KitSettings) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
         )
     )
+    handler.addFilter(_Discretion(level))
     root = logging.getLogger()
     root.handlers = [handler]
-    # Libraries speak up only when something is wrong, unless everything was asked for.
-    root.setLevel(level if level == logging.DEBUG else max(level, logging.WARNING))
+    root.setLevel(logging.INFO if level == logging.DEBUG else max(level, logging.WARNING))
+    logging.getLogger("footnote").setLevel(level)
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -39,8 +39,16 @@ class KitSettings(BaseSettings):
     vector_store_uri: str = Field(default="", description="Milvus by address; empty means the embedded engine")
     vector_store_token: str = Field(default="", description="Its credentials, user:password or a key", repr=False)
 
+    store_compaction_hours: float = Field(
+        default=24.0,
+        ge=0,
+        description="Hours after which the embedded engine's file is rewritten without what was deleted, if it was "
+        "written to; the engine is away for a moment meanwhile. 0: at every start instead",
+    )
+
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least severity that is logged; of libraries warnings at least, unless debug"
+        default="info",
+        description="Least severity that is logged; of libraries warnings at least, never texts",
     )
     log_format: Literal["auto", "json", "human"] = Field(
         default="auto", description="auto: human on a terminal, else json"

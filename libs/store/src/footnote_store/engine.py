@@ -24,6 +24,7 @@ from footnote_kit.children import child_environment
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.logs import get_logger
 
+from footnote_store.compaction import age, compact, needs_compaction
 from footnote_store.endpoint import Endpoint, Loopback, Socket
 
 _log = get_logger("footnote.store.engine")
@@ -34,6 +35,7 @@ _LOCK_WAIT = 10.0  # an engine orphaned by kill -9 needs a moment to die
 _BACKOFF_FIRST, _BACKOFF_MAX = 0.2, 10.0
 _STABLE_AFTER = 60.0
 _LOG_LIMIT = 10 * 1024 * 1024
+_SMALL = 64 * 1024 * 1024  # what takes well under a second
 
 # Run by a bare interpreter in the child before it becomes the engine: asks the kernel to kill it when its parent dies
 # (PR_SET_PDEATHSIG = 1, SIGKILL = 9; it survives exec), and leaves at once if the parent died in between. The engine's
@@ -62,12 +64,18 @@ def engine_folder() -> Path | None:
 class EmbeddedEngine:
     """One engine process over one folder, restarted when it crashes, ended when this process ends.
 
+    A file that was written to is compacted at the start and the end where it is small, and where it was not for
+    `compact_after` seconds: at the start, or in between, which takes the engine away for a moment; 0 means never then,
+    and at every start.
+
     `data_dir` holds the database and the socket, whose address is the same at every start. With a `port` it listens on
     loopback instead, where every process of this machine can read and change what it holds; 0 picks a free one.
     """
 
-    def __init__(self, data_dir: Path, port: int | None = None) -> None:
+    def __init__(self, data_dir: Path, port: int | None = None, compact_after: float = 0.0) -> None:
         self._dir = data_dir
+        self._database = data_dir / "vectors.db"
+        self._compact_after = compact_after
         self._wanted_port = port
         self._endpoint: Endpoint = Socket(data_dir) if port is None else Loopback(port)
         self._lock_fd: int | None = None
@@ -100,6 +108,8 @@ class EmbeddedEngine:
         try:
             if self._wanted_port is not None:
                 _log.warning("vector_engine_open", hint="every process of this machine can read and change its data")
+            if self._is_small() or age(self._database) >= self._compact_after:
+                await asyncio.to_thread(compact, self._database)
             for attempt in range(3):
                 self._endpoint = Socket(self._dir) if self._wanted_port is None else Loopback(self._wanted_port)
                 try:
@@ -125,6 +135,8 @@ class EmbeddedEngine:
             self._supervisor = None
         await self._end_process()
         if self._lock_fd is not None:
+            if self._is_small():
+                await asyncio.to_thread(compact, self._database)
             os.close(self._lock_fd)
             self._lock_fd = None
         self._stopping = False
@@ -166,7 +178,7 @@ class EmbeddedEngine:
             # A session of its own: Ctrl-C goes to the whole process group, and the services must drain before it ends.
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()), str(folder),
-                str(folder / "milvus"), str(self._dir / "vectors.db"), self._endpoint.listen, "ERROR",
+                str(folder / "milvus"), str(self._database), self._endpoint.listen, "ERROR",
                 cwd=self._dir, env=child_environment(), stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=(self._lock_fd,), start_new_session=True,
             )  # fmt: skip
@@ -210,7 +222,13 @@ class EmbeddedEngine:
             process = self._process
             started = time.monotonic()
             if process is not None:
-                await process.wait()
+                try:
+                    async with asyncio.timeout(self._compact_after or None):
+                        await process.wait()
+                except TimeoutError:
+                    if needs_compaction(self._database):
+                        await self._pause(folder)
+                    continue
                 if time.monotonic() - started > _STABLE_AFTER:
                     failures = 0
                 _log.error("vector_engine_ended", returncode=process.returncode, restarts=self.restarts)
@@ -225,6 +243,21 @@ class EmbeddedEngine:
                 self._process = None
             else:
                 _log.info("vector_engine_restarted", address=self.uri)
+
+    def _is_small(self) -> bool:
+        return self._database.exists() and self._database.stat().st_size <= _SMALL
+
+    async def _pause(self, folder: Path) -> None:
+        """Take the engine away, compact its file, and start it again; a failed start is left to the supervision."""
+        began = time.monotonic()
+        await self._end_process()
+        await asyncio.to_thread(compact, self._database)
+        try:
+            await self._spawn(folder)
+        except Unavailable as error:
+            _log.error("vector_engine_restart_failed", error=error.message)
+        else:
+            _log.info("vector_engine_compacted", seconds=round(time.monotonic() - began, 3))
 
     async def _end_process(self) -> None:
         process, self._process = self._process, None

@@ -8,6 +8,7 @@ from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.net import is_loopback
 from footnote_kit.server import ListenError
 from footnote_kit.settings import KitSettings
+from footnote_kit.sqlite import LogKeeper, file_of
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_providers.egress.egress import Egress
 
@@ -35,6 +36,7 @@ from footnote_edge.processing import Processor
 from footnote_edge.progress import ProgressBus
 from footnote_edge.providers import Providers
 from footnote_edge.reconcile import Reconciler
+from footnote_edge.records import Records
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
@@ -59,8 +61,9 @@ async def build(runtime: Runtime) -> App:
     allowances = Allowances(database, settings)
     meter = Meter(UsageBook(database), allowances)
     limiting = Limiting(limits, allowances, meter)
-    chores = Chores(stages, conversations, meter, settings)
-    jobs = Jobs(settings, folder, Processor(stages, bus, meter, settings), chores)
+    records = Records(settings.job_record_hours)
+    chores = Chores(stages, conversations, meter, settings, records)
+    jobs = Jobs(settings, folder, Processor(stages, bus, meter, settings), chores, records)
     await jobs.launch()
     catalog = Catalog(stages, permissions, allowances, database, settings.call_timeout_seconds)
     documents = Documents(stages, catalog, permissions, jobs, chores, limiting, settings)
@@ -87,6 +90,8 @@ async def build(runtime: Runtime) -> App:
     door = Door(who, limits, Watches(settings.watches_per_user))
     reconciler = Reconciler(stages, jobs, chores, settings)
     backlog = Backlog(stages, jobs, settings)
+    urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
+    logs = LogKeeper(*(path for path in map(file_of, urls) if path is not None))
     web = Web(runtime, settings, who, parts.version)
     return App(
         name="edge",
@@ -98,11 +103,11 @@ async def build(runtime: Runtime) -> App:
             )
         ],
         ready=database.ping,
-        start=[meter.start, reconciler.start, backlog.start, web.start],
+        start=[meter.start, reconciler.start, backlog.start, web.start, logs.start],
         public=True,
         authenticates=bool(settings.auth) or settings.keyless,
         admit=door.admit,
-        close=[web.stop, backlog.stop, reconciler.stop, jobs.close, meter.stop, database.close],
+        close=[logs.stop, web.stop, backlog.stop, reconciler.stop, jobs.close, meter.stop, database.close],
     )
 
 

@@ -24,6 +24,7 @@ from footnote_text import tokens
 from footnote_edge.bounds import of_conversation
 from footnote_edge.conversations import Conversations
 from footnote_edge.metering import Meter, Spent
+from footnote_edge.records import Records
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.waiting import until_available
@@ -49,10 +50,13 @@ class Renewed:
 class Chores:
     """What jobs other than documents do."""
 
-    def __init__(self, stages: Stages, conversations: Conversations, meter: Meter, settings: Settings) -> None:
+    def __init__(
+        self, stages: Stages, conversations: Conversations, meter: Meter, settings: Settings, records: Records
+    ) -> None:
         self._stages = stages
         self._conversations = conversations
         self._meter = meter
+        self._records = records
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
 
@@ -122,6 +126,7 @@ class Chores:
                 request = ingestion.DeleteDocumentRequest(scope=scope, document_id=document.id)
                 await self._patiently(partial(self._stages.ingestion.DeleteDocument, request, timeout=self._timeout))
                 deleted += 1
+            await self._records.forget([document.id for document in page.documents])
 
     async def delete_collection(self, scope: Scope, collection_id: str) -> int:
         """Delete a collection with its chunks and return how many chunks went; 0 when it is gone already."""

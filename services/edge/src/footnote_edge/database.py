@@ -6,6 +6,7 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from footnote_kit.sqlite import FORGET
 from sqlalchemy import Connection, event, make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.schema import CreateSchema
@@ -23,12 +24,19 @@ class Database:
         # Whichever driver the URL names, or none as most do: these two are ours.
         self._url = self._url.set(drivername="sqlite+aiosqlite" if self.is_sqlite else "postgresql+asyncpg")
         if self.is_sqlite:
-            self.engine: AsyncEngine = create_async_engine(self._url, connect_args={"timeout": 30})
+            self.engine: AsyncEngine = create_async_engine(
+                self._url, connect_args={"timeout": 30}, hide_parameters=True
+            )
             event.listen(self.engine.sync_engine, "connect", _tune_sqlite)
         else:
             settings = {"search_path": SCHEMA}
             self.engine = create_async_engine(
-                self._url, pool_size=10, max_overflow=10, pool_pre_ping=True, connect_args={"server_settings": settings}
+                self._url,
+                pool_size=10,
+                max_overflow=10,
+                pool_pre_ping=True,
+                hide_parameters=True,
+                connect_args={"server_settings": settings},
             )
         self.sessions: async_sessionmaker[AsyncSession] = async_sessionmaker(self.engine, expire_on_commit=False)
 
@@ -71,6 +79,6 @@ def _upgrade(connection: Connection) -> None:
 def _tune_sqlite(connection: object, _record: object) -> None:
     cursor = connection.cursor()  # type: ignore[attr-defined]
     # NORMAL keeps every commit through a crash of the process; only a power cut may cost the last ones.
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000", FORGET):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

@@ -182,6 +182,7 @@ class Documents:
             removed = 0
         deletion = ingestion.DeleteDocumentRequest(scope=scope, document_id=document_id)
         await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)
+        await self._jobs.forget_document(document_id)
         return int(removed)
 
     async def reindex(

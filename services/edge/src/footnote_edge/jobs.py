@@ -24,6 +24,7 @@ from footnote_kit.telemetry import current_traceparent
 
 from footnote_edge.chores import Chores
 from footnote_edge.processing import Processor
+from footnote_edge.records import ACTIVE, ForgettingConnection, Records
 from footnote_edge.settings import Settings
 from footnote_edge.workflows import (
     BACKGROUND,
@@ -41,7 +42,6 @@ from footnote_edge.workflows import (
 APPLICATION_VERSION = "1"
 """Raised only when a workflow's steps change, so that jobs begun before an upgrade are finished after it."""
 
-ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
 EXECUTOR_THREADS = 32
 
 _log = get_logger(__name__)
@@ -66,8 +66,11 @@ class ReindexProgress:
 class Jobs:
     """Takes jobs on and runs them; one instance per process."""
 
-    def __init__(self, settings: Settings, folder: Path, processor: Processor, chores: Chores) -> None:
+    def __init__(
+        self, settings: Settings, folder: Path, processor: Processor, chores: Chores, records: Records
+    ) -> None:
         self._work = Work(processor, chores)
+        self._records = records
         self._settings = settings
         self._folder = folder
 
@@ -85,6 +88,7 @@ class Jobs:
             enable_otlp=False,
             max_executor_threads=EXECUTOR_THREADS,
             log_level="WARNING",
+            db_engine_kwargs=_engine_options(url),
         )
         activate(self._work)
         DBOS(config=config)
@@ -105,15 +109,21 @@ class Jobs:
             polling_interval_sec=max(0.25, self._settings.queue_polling_seconds),
             on_conflict="always_update",
         )
+        await self._records.start()
 
     async def close(self) -> None:
         """Stop working; what is unfinished goes on at the next launch."""
+        await self._records.close()
         await self._work.end()
         # dbos joins its threads: not on the loop, and not on the loop's executor, which it shuts down.
         with ThreadPoolExecutor(1) as thread:
             await asyncio.get_running_loop().run_in_executor(thread, DBOS.destroy)
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(EXECUTOR_THREADS))
         activate(None)
+
+    async def forget_document(self, document_id: str) -> None:
+        """Take what the ledger keeps of a deleted document out of it."""
+        await self._records.forget([document_id])
 
     async def process(self, document: Document) -> None:
         """Take on a revision of a document; a second call for the same one changes nothing."""
@@ -209,6 +219,14 @@ def _prepare(folder: Path, url: str) -> None:
         # Set once for the file's life: readers, which poll, and writers do not hold each other up.
         with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
+
+
+def _engine_options(url: str) -> dict[str, Any]:
+    # Errors would quote what was to be written; what is deleted is to be gone.
+    options: dict[str, Any] = {"hide_parameters": True}
+    if url.startswith("sqlite"):
+        options["connect_args"] = {"factory": ForgettingConnection}
+    return options
 
 
 def _hush_dbos() -> None:

@@ -165,6 +165,12 @@ class Settings(BaseSettings):
                 raise ValueError(f"{host!r} is no host name; write it without scheme, port and wildcards")
         return value
 
+    job_record_hours: float = Field(
+        default=24.0,
+        gt=0,
+        description="Hours that the ledger keeps jobs that have ended; deleted documents' go at once",
+    )
+
     def sqlalchemy_url(self, folder: Path) -> str:
         """Return the URL of the edge's own tables, SQLite below `folder` unless set."""
         return self.database_url or f"sqlite+aiosqlite:///{folder / 'edge.db'}"

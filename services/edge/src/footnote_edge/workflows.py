@@ -114,7 +114,8 @@ async def remember_messages(tenant: str, user: str, conversation_id: str) -> Non
     """Give a conversation its title and make its messages searchable."""
     work, scope = _active_work(), _own_account(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
-        await _step("title", lambda: work.chores.title(scope, conversation_id))
+        # What a step returns is kept: not what was said.
+        await _step("title", lambda: _title(work, scope, conversation_id))
         await _step("embed", lambda: work.chores.embed(scope, conversation_id))
 
 
@@ -181,6 +182,10 @@ async def _step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
 
     result: R = await DBOS.run_step_async({"name": name}, run)
     return result
+
+
+async def _title(work: Work, scope: Scope, conversation_id: str) -> bool:
+    return bool(await work.chores.title(scope, conversation_id))
 
 
 async def _begin(work: Work, scope: Scope, document_id: str, revision: int) -> str:

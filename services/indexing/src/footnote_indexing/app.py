@@ -3,6 +3,7 @@
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import Unavailable
+from footnote_kit.sqlite import LogKeeper, file_of
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress
 from footnote_providers.settings import DefaultSettings
@@ -62,6 +63,8 @@ async def build(runtime: Runtime) -> App:
         inventory,
     )
 
+    logs = LogKeeper(file_of(settings.database_url) or folder / "indexing.db", folder / "embeddings.db")
+
     async def ready() -> str | None:
         try:
             await store.health()
@@ -73,6 +76,6 @@ async def build(runtime: Runtime) -> App:
         name="indexing",
         servicers=[(pb_grpc.add_IndexingServiceServicer_to_server, servicer, "footnote.indexing.v1.IndexingService")],
         ready=ready,
-        start=[sweeper.start],
-        close=[sweeper.stop, registry.close_all, cache.close, store.close, database.close],
+        start=[sweeper.start, logs.start],
+        close=[logs.stop, sweeper.stop, registry.close_all, cache.close, store.close, database.close],
     )

@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from footnote_kit.sqlite import FORGET
 from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
@@ -32,7 +33,7 @@ class Database:
         sqlite = parsed.get_backend_name() == "sqlite"
         # Whichever driver the URL names, or none as most do: these two are ours.
         parsed = parsed.set(drivername="sqlite+aiosqlite" if sqlite else "postgresql+asyncpg")
-        self._engine = create_async_engine(parsed, pool_pre_ping=not sqlite)
+        self._engine = create_async_engine(parsed, pool_pre_ping=not sqlite, hide_parameters=True)
         self._turn: asyncio.Lock | None = None
         self._writes = 0
         if self._engine.dialect.name == "sqlite":
@@ -83,7 +84,7 @@ class Database:
 
 def _set_pragmas(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000"):
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000", FORGET):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -10,6 +10,7 @@ from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServic
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.logs import get_logger
+from footnote_kit.sqlite import LogKeeper, file_of
 
 from footnote_ingestion import spool
 from footnote_ingestion.adapters.blobs import Blobs
@@ -59,6 +60,8 @@ async def build(runtime: Runtime) -> App:
     )
     extraction = Extraction(documents, permissions, files, readers, scratch, limits, settings.keep_parsed)
 
+    logs = LogKeeper(file_of(settings.database_url) or folder / "documents.db")
+
     async def ready() -> str | None:
         return await database.check() or await files.check()
 
@@ -75,8 +78,9 @@ async def build(runtime: Runtime) -> App:
             (add_IngestionServiceServicer_to_server, IngestionServicer(catalog, extraction, isolation), _SERVICE)
         ],
         ready=ready,
-        start=[warm, sweeper.start],
+        start=[warm, sweeper.start, logs.start],
         close=[
+            logs.stop,
             sweeper.stop,
             inspectors.close,
             readers.close,

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 from footnote_kit.logs import get_logger
+from footnote_kit.sqlite import FORGET
 from footnote_providers.base import Vectors
 
 _log = get_logger("footnote.indexing.cache")
@@ -67,6 +68,7 @@ class SqliteCache:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=OFF")
             connection.execute("PRAGMA busy_timeout=2000")
+            connection.execute(f"PRAGMA {FORGET}")
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL, expires REAL NOT NULL)"
             )

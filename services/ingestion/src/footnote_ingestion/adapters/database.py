@@ -10,6 +10,7 @@ from typing import Any
 from alembic import command
 from alembic.config import Config
 from footnote_kit.errors import Unavailable
+from footnote_kit.sqlite import FORGET
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -87,7 +88,9 @@ def _engine(url: str, folder: Path) -> AsyncEngine:
         url = f"sqlite:///{folder / 'documents.db'}"
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
-        engine = create_async_engine(parsed.set(drivername="sqlite+aiosqlite"), pool_size=4, max_overflow=4)
+        engine = create_async_engine(
+            parsed.set(drivername="sqlite+aiosqlite"), pool_size=4, max_overflow=4, hide_parameters=True
+        )
         _tame_sqlite(engine)
         return engine
     return create_async_engine(
@@ -95,6 +98,7 @@ def _engine(url: str, folder: Path) -> AsyncEngine:
         pool_size=8,
         max_overflow=8,
         pool_pre_ping=True,
+        hide_parameters=True,
         pool_timeout=10,
         connect_args={"server_settings": {"search_path": SCHEMA}, "timeout": 10, "command_timeout": 60},
     )
@@ -107,7 +111,7 @@ def _tame_sqlite(engine: AsyncEngine) -> None:
     def connected(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver is not to begin transactions by itself
         cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={_BUSY_MS}", "foreign_keys=ON"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={_BUSY_MS}", "foreign_keys=ON", FORGET):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
