@@ -272,6 +272,18 @@ async def test_looking_at_traces_makes_none() -> None:
         assert telemetry.ring._size == before
 
 
+async def test_a_stranger_leaves_no_span() -> None:
+    async def fine(_: Any, __: Any) -> Answer:
+        return Answer()
+
+    async with serve_app(Guinea(unary=fine).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
+        before = telemetry.ring._size
+        for kind in (GuineaStub(plain).unary, TelemetryServiceStub(plain).GetTrace):
+            with pytest.raises(grpc.aio.AioRpcError):
+                await kind(GetTraceRequest(scope=SCOPE), metadata=(("traceparent", f"00-{'ab' * 16}-{'cd' * 8}-01"),))
+        assert telemetry.ring._size == before
+
+
 async def test_a_call_that_is_not_to_be_traced_leaves_no_span() -> None:
     async def fine(request: Ask, _: Any) -> Answer:
         return Answer(name=telemetry.current_trace_id())
