@@ -99,7 +99,10 @@ class _Call:
         if known.code == "INTERNAL" and not isinstance(error, FootnoteError):
             _log.error("rpc_failed", method=self._method, exc_info=error)
         else:
-            _log.info("rpc_refused", method=self._method, code=known.code, reason=known.reason, message=known.message)
+            # A look for a trace that is not here is no news, and is how services try whether they are believed.
+            quiet = known.code == "NOT_FOUND" and self._method.startswith(UNTRACED)
+            log = _log.debug if quiet else _log.info
+            log("rpc_refused", method=self._method, code=known.code, reason=known.reason, message=known.message)
         self.end(code, error)
         trailing = ((REQUEST_ID_KEY, call_context.request_id()), *status.trailing_metadata(known))
         await self._context.abort(code, known.message, trailing)
