@@ -57,6 +57,7 @@ LINKS = (
     "!sk-abcdefghijklmnopqrstuv(https://e.example)\n\n[redacted]: https://e.example", "sk-abcdefghijklmnopqrstuv(javascript:alert(1))", "[x](" + "a" * 600 + ":x)", "[x](" + "&#106;" + "avascript:" + "a" * 600 + ")",
 )  # fmt: skip
 CODE_TRICKS = (
+    "```|x\n|---|---|\n<b onclick=alert(1)>x</b>", "~~~ | x\n---|---\n| <img src=x onerror=alert(1)> |",
     "`\n# x <script>alert(1)</script> `", "a ` b\n\nc ` <script>alert(1)</script> `", "a ` b\nc ` <script>alert(1)</script> ` d", "``x` <script>alert(1)</script> ``` y",
     "| ` | <script>alert(1)</script> ` |\n|---|---|\n| ` | <img src=x onerror=alert(1)> ` |", "a | `b\n---|---\n`c | <script>alert(1)</script>` | d", "> ```\n<script>alert(1)</script>", "> ```\n> x\n\n<script>alert(1)</script>\n\n```",
     "- ```\n<script>alert(1)</script>", "- ```\n  x\n  ```\n<script>alert(1)</script>", "- a\n\n    <script>alert(1)</script>", "1. a\n\n   <script>alert(1)</script>", "10. a\n\n    ```\n  <script>alert(1)</script>",

@@ -13,6 +13,8 @@ LONGEST = 512
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*+):(.?)")
+# A character that neither belongs to a scheme nor may stand for one that does comes before any colon.
+_RELATIVE = re.compile(r"<?[A-Za-z0-9+.\-]*+[!\"#$'()*,/;<=>?@\[\]^_`{|}~]")
 _GAP = re.compile(r"[ \t\n>]{0,200}")
 _BARE = re.compile(r"[^\s]{0,512}")
 _ANGLED = re.compile(r"<[^>\n]{0,512}")
@@ -25,6 +27,8 @@ def is_forbidden(address: str, definition: bool = False) -> bool:
 
     In a definition a bare "word:" is none: "[1]: Total: 5" is a sentence.
     """
+    if _RELATIVE.match(address):
+        return False
     plain = address
     for _ in range(3):
         plain = html.unescape(_ESCAPED.sub(r"\1", plain))
@@ -50,7 +54,7 @@ def read(text: str, start: int, final: bool, definition: bool = False) -> bool |
         return None
     if is_forbidden(address, definition):
         return True
-    return len(address) >= LONGEST and ":" not in address
+    return len(address) >= LONGEST and ":" not in address and not _RELATIVE.match(address)
 
 
 def is_autolink(inner: str) -> bool:

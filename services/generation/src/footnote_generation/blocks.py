@@ -199,6 +199,10 @@ class Blocks:
         fence = _FENCE.match(rest)
         if fence is None:
             return self._settle(kept, _Leaf.NONE, cursor)
+        if "|" in fence[2]:
+            # Where tables come first this is the head of one, and no fence.
+            self.lost = True
+            return Line(False, fresh=False)
         self._fence = fence[1]
         self._settle(kept, _Leaf.FENCE, cursor)
         return Line(True)

@@ -32,6 +32,7 @@ class Marker:
 Piece = Text | Marker
 _LIMIT = 160
 _MAX_RANGE = 20
+_BACKTICKS = re.compile(rf"`{{1,{_LIMIT}}}")
 _OPEN = {"[": "]", "【": "】", "(": ")"}
 _STARTS = re.compile(r"[\[【(`]|(?<!\w)[^\W\d_]")
 _TRIGGERS = ("selon", "d'après", "d’après", "according to", "as per")
@@ -98,9 +99,9 @@ class MarkerScanner:
             position = match.start()
             char = text[position]
             if char == "`":
-                run = re.compile("`+").match(text, position)
+                run = _BACKTICKS.match(text, position)
                 end = run.end() if run else position + 1
-                if end == len(text) and not final:
+                if end == len(text) and end - position < _LIMIT and not final:
                     break
                 # Only fences switch: an unpaired backtick in prose must not swallow the rest of the answer.
                 if end - position >= 3:

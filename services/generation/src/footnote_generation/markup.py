@@ -22,7 +22,8 @@ HTML, IMAGE, LINK = "HTML was removed", "an image was removed", "a link to a for
 MARKUP = "what could be read as HTML or an image was set apart by spaces"
 
 _SPECIAL = re.compile(r"[\n\\`<!\]]")
-_BACKTICKS = re.compile(r"`+")
+_RUN_LIMIT = 200
+_BACKTICKS = re.compile(rf"`{{1,{_RUN_LIMIT}}}")
 _RISKY = re.compile(r"<[A-Za-z/!?]|!\[|\]\(")
 _ANGLE = re.compile(r"<([^\s<>]{0,512})")
 _NUMBERED = regex.compile(r"\[\d{1,4}+\]:")
@@ -54,7 +55,7 @@ _IMAGE = regex.compile(r"!\[([^\[\]\n`<\\]{0,200}+)\]\((?:[^()\n]|\([^()\n]{0,30
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change: what stands from start to end, offsets into all that was fed, becomes `text`."""
+    """What stands from start to end, offsets into all that was fed, becomes `text`."""
 
     start: int
     end: int
@@ -77,6 +78,7 @@ class _Scanner:
     _line: Line | None = None
     _unsure: bool = False
     """Whether backticks may pair up otherwise than they seem to, until the paragraph ends: then nothing is code."""
+    _label_due: bool = False
     _linked: bool = False
     """Whether a link may have begun whose address or label holds backticks."""
 
@@ -116,8 +118,6 @@ class _Scanner:
             self._position += self._line.start
             self._label_due = True
         return True
-
-    _label_due: bool = False
 
     def _next(self, final: bool) -> list[Edit] | None:
         """Handle what comes next in a line of text; None when more text is needed."""
@@ -163,9 +163,9 @@ class _Scanner:
         text = self._buffer
         run = _BACKTICKS.match(text, begin)
         after = run.end() if run else begin + 1
-        if after == len(text) and not final:
+        if after == len(text) and not final and after - begin < _RUN_LIMIT:
             return None
-        self._unsure = self._unsure or self._linked
+        self._unsure = self._unsure or self._linked or after - begin == _RUN_LIMIT
         if self._unsure:
             self._position = after
             return []
