@@ -63,3 +63,12 @@ def test_a_statement_in_another_language_is_weak_at_best_and_its_numbers_are_che
     evidence = prepare("Employees receive 25 days of paid leave per year, to be taken before the end of March.")
     assert judge("Les salariés reçoivent 25 jours de congés payés par an.", evidence).support == SUPPORT_WEAK
     assert judge("Les salariés reçoivent 30 jours de congés payés par an.", evidence).support == SUPPORT_UNSUPPORTED
+
+
+def test_a_sentence_too_long_to_be_checked_is_never_supported() -> None:
+    evidence = prepare("The tracker weighs 12 kg. " * 10, "", "en")
+    assert judge("The tracker weighs 12 kg.", evidence).support == SUPPORT_SUPPORTED
+    verdict = judge("the tracker weighs 12 kg, and " * 100 + "it flies.", evidence)
+    assert verdict.support == SUPPORT_WEAK, verdict
+    assert verdict.reason == "the sentence is too long to be checked whole"
+    assert judge("the tracker weighs 99 kg, and " * 100, evidence).support == SUPPORT_UNSUPPORTED

@@ -18,7 +18,7 @@ DATA_DIR_VARIABLE = "FOOTNOTE_DATA_DIR"
 DEFAULT_DATA_DIR = "footnote-data"
 ADDRESSES_FILE = "addresses.json"
 _MOST = 64 * 1024  # characters of a file that is believed
-_ADDRESS = re.compile(r"(https?://)?[^\s/]+:(\d{1,5})|(unix|dns|ipv4|ipv6):\S+")
+_ADDRESS = re.compile(r"(?<![^\s/])(?:(https?://)?[^\s/]+:(\d{1,5})|(unix|dns|ipv4|ipv6):\S++)")
 
 
 def edge_address(given: str | None = None) -> str:

@@ -33,7 +33,7 @@ def parse_metadata(pairs: Iterable[str]) -> Struct:
 
 def parse_duration(text: str) -> Duration:
     """Return "90s", "30m", "24h" or "7d" as a Duration."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", text.strip().lower())
+    match = re.fullmatch(r"(\d{1,8}(?:\.\d{1,8})?)\s{0,8}([smhd])", text.strip().lower())
     if match is None:
         raise usage_error(f"'{text}' is not a duration.", "Write it as 90s, 30m, 24h or 7d.")
     result = Duration()

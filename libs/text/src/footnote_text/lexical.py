@@ -22,18 +22,25 @@ _STEMMERS = {
     "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
 
+_MAX_TERM = 64
+_MAX_GROUPS = 20
+_MAX_KEPT = 32
+# Beyond so many characters a word is not looked at: only the first 64 of its stem are kept anyway.
+_MAX_WORD = 256
+
 # Scripts written without spaces between words (Han, kana, Hangul in compounds, Thai, Lao, Myanmar, Khmer): bigrams.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
 )
 _TOKEN = re.compile(
-    rf"(?P<unspaced>[{_UNSPACED}]+)"
-    r"|(?P<number>\d+(?:[.,]\d+)+(?![\w.,]*[^\W\d]))"  # 1,577.0 or 3,5: one number
+    rf"(?P<unspaced>[{_UNSPACED}]++)"
+    # 1,577.0 or 3,5: one number. Bounded, because "1,1,1,…a" would be read to its end from each of its digits.
+    rf"|(?P<number>\d++(?:[.,]\d++){{1,{_MAX_GROUPS}}}+(?![\d.,]{{0,{_MAX_TERM}}}+[^\W\d]))"
     r"|(?P<acronym>(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?)"
     # Marks of the Indic scripts belong to the word although \w leaves them out; the danda is punctuation.
-    rf"|(?P<word>(?:(?![{_UNSPACED}])[\w\u0900-\u0963\u0966-\u0dff])+"
-    rf"(?:['’ʼ](?:(?![{_UNSPACED}])\w)+)*)"
+    rf"|(?P<word>(?:(?![{_UNSPACED}])[\w\u0900-\u0963\u0966-\u0dff])++"
+    rf"(?:['’ʼ](?:(?![{_UNSPACED}])\w)++)*+)"
 )
 _UNSPACED_CHAR = re.compile(f"[{_UNSPACED}]")
 _APOSTROPHE = re.compile("['’ʼ]")
@@ -42,8 +49,6 @@ quest quell"""
 _ELIDED = frozenset(_ELIDED_WORDS.split())
 _LETTERS_DIGITS = re.compile(r"(?<=[^\W\d_]{2})(?=\d{3})")
 _LONE = {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ı": "i", "œ": "oe", "æ": "ae", "þ": "th", "ħ": "h"}
-_MAX_TERM = 64
-_MAX_KEPT = 32
 _local = threading.local()
 
 
@@ -108,7 +113,7 @@ def _word_terms(word: str, language: str) -> tuple[str, ...]:
 
 
 def _piece_terms(piece: str, language: str) -> list[str]:
-    plain = fold(piece)
+    plain = fold(piece[:_MAX_WORD])
     if any(char.isdigit() for char in plain):
         # "fy2019" is also findable as "2019".
         halves = _LETTERS_DIGITS.split(plain)

@@ -18,16 +18,19 @@ _TITLES = frozenset(_TITLE_WORDS.split())
 _CLOSING = "\"'”’»›)]}】』」）"
 _OPENING = "\"'“‘«‹([{【『「（¿¡-–—*•#"
 _BOUNDARY = re.compile(
-    rf"[.!?…]+(?:\s?[{re.escape(_CLOSING)}])*(?=\s|$)|[。！？｡]+[{re.escape(_CLOSING)}]*|\n\s*\n|\n(?=\s*(?:[-*•–]\s|\d+[.)]\s))"
+    # A run of marks is looked at from its beginning only: what follows it is the same for all of it.
+    rf"(?<![.!?…])[.!?…]++(?:\s?[{re.escape(_CLOSING)}])*(?=\s|$)|[。！？｡]++[{re.escape(_CLOSING)}]*+"
+    r"|\n\s*\n|\n(?=\s*+(?:[-*•–]\s|\d++[.)]\s))"
 )
-_WORD_BEFORE = re.compile(r"[\w.\-]*\w\Z", re.UNICODE)
+_WORD_BEFORE = re.compile(r"(?<![\w.\-])[\w.\-]++(?<=\w)\Z")
+_FOLLOWING = re.compile(r"\s*+(\S?)")
 
 
 def _ends_sentence(text: str, start: int, end: int) -> bool:
     """Tell from the words around it whether the boundary candidate text[start:end] ends a sentence."""
     mark = text[start:end]
     if mark[0] != "." or mark.rstrip(_CLOSING) not in {"."}:
-        following = text[end:].lstrip()[:1] if end - start < 4 else text[end : end + 40].lstrip()[:1]
+        following = _following(text, end)
         # "Yahoo! announced", "…and so on": a lower-case word goes on with the sentence.
         return not (mark[0] in "!?…." and following.islower())
     before = _WORD_BEFORE.search(text[max(0, start - 24) : start])
@@ -44,8 +47,22 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
     if len(word) == 1 and word.isalpha() and word.isupper():
         return False  # an initial: "J. Smith"
     # A number at the start of a line is a list marker: "1. First".
-    line_start = text.rfind("\n", 0, start) + 1
-    return not (word.isdigit() and len(word) <= 3 and text[line_start:start].strip() == word)
+    return not (word.isdigit() and len(word) <= 3 and _begins_line(text, start - len(word)))
+
+
+def _following(text: str, index: int) -> str:
+    """Return the first character from `index` on that is no white space, "" when there is none."""
+    match = _FOLLOWING.match(text, index)
+    return match[1] if match else ""
+
+
+def _begins_line(text: str, index: int) -> bool:
+    """Tell whether nothing but white space stands before `index` in its line."""
+    while index > 0 and text[index - 1] != "\n":
+        index -= 1
+        if not text[index].isspace():
+            return False
+    return True
 
 
 def split(text: str, language: str = "") -> list[tuple[int, int]]:

@@ -44,25 +44,25 @@ class Placed:
 def cut_at_sentence(text: str, language: str, fits: Callable[[str], bool]) -> str:
     """Return the longest run of whole sentences that fits, else of the first one's words, else ""."""
     spans = sentences.split(text, language)
-    best = _longest([text[:end] for _, end in spans], fits)
+    best = _longest(text, [end for _, end in spans], fits)
     if best:
         return best
     first = text[: spans[0][1]] if spans else text
     stops = [index for index, char in enumerate(first) if char.isspace()] or list(range(0, len(first), 8))
-    shortened = _longest([first[:stop] for stop in stops if stop], lambda piece: fits(piece + " …"))
+    shortened = _longest(first, [stop for stop in stops if stop], lambda piece: fits(piece + " …"))
     return shortened + " …" if shortened else ""
 
 
-def _longest(options: Sequence[str], fits: Callable[[str], bool]) -> str:
-    """Return the last of growing options that fits, by bisection."""
-    low, high = 0, len(options)
+def _longest(text: str, ends: Sequence[int], fits: Callable[[str], bool]) -> str:
+    """Return the longest beginning of a text that fits, of those up to the ends given, by bisection."""
+    low, high = 0, len(ends)
     while low < high:
         middle = (low + high + 1) // 2
-        if fits(options[middle - 1]):
+        if fits(text[: ends[middle - 1]]):
             low = middle
         else:
             high = middle - 1
-    return options[low - 1] if low else ""
+    return text[: ends[low - 1]] if low else ""
 
 
 def _fits_block(

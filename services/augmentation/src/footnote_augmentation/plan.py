@@ -48,7 +48,7 @@ _SMALL_TALK = re.compile(
     re.VERBOSE,
 )
 _ADDRESSED = re.compile(
-    r"\b(?:hi|hello|hey|thanks|thank you|bonjour|bonsoir|salut|merci)\s*,?\s+(?:footnote|assistant|bot|claude"
+    r"\b(?:hi|hello|hey|thanks|thank you|bonjour|bonsoir|salut|merci)(?:\s*+,)?\s++(?:footnote|assistant|bot|claude"
     r"|chatgpt|madame|monsieur|sir|madam)\b"
 )
 _PRONOUNS: dict[str, frozenset[str]] = {

@@ -61,15 +61,17 @@ _SIGNS: tuple[tuple[float, str, re.Pattern[str]], ...] = (
         r"|uniquement|seulement|par|que)|ne cite[sz]? pas|dis (?:seulement|uniquement))\b|\b(?:AI|language "
         r"model|assistant|chatbot|LLM|IA|mod[eè]le)\b[^.!?\n]{0,30}\b(?:must|should|doit|has to|reading "
         r"this)\b")),
-    (0.5, "forges citations", _pattern(r"\[\s*sources?\s*\d+[^\]\n]{0,80}\]|\bcite\b[^.!?\n]{0,30}\[\s*\d+\s*\]")),
+    (0.5, "forges citations", _pattern(
+        r"\[\s*+sources?\s*+\d++[^\]\n]{0,80}+\]|\bcite\b[^.!?\n]{0,30}\[\s*+\d++\s*+\]")),
     (0.6, "asks to send data to an address", _pattern(
-        r"!\[[^\]\n]*\]\(\s*https?://[^)\s]*(?:[?=]|\{)|\b(?:send|post|upload|exfiltrat\w*|forward|transmit"
+        r"!\[[^\]\n]{0,1000}+\]\(\s{0,100}+https?://[^)\s?={]{0,1000}+[?={]"
+        r"|\b(?:send|post|upload|exfiltrat\w*|forward|transmit"
         r"|envoie[rz]?|transmets?|append|embed|include|ajoute[rz]?|fetch|visit|click"
         r"|call)\b[^.!?\n]{0,80}\b(?:https?://|mailto:|webhook|www\.)")),
     (0.3, "hides markup", _pattern(
         r"(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|color\s*:\s*(?:white|#fff)\b|<!--)")),
 )  # fmt: skip
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{120,}={0,2}")
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{120,}+")
 
 
 def assess(text: str) -> Suspicion:

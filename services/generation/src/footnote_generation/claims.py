@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from footnote_text import sentences
 
@@ -35,16 +38,18 @@ class Sentence:
 
 
 _LINE = re.compile(r"[^\n]+")
-_LIST_MARK = re.compile(r"\s*(?:[-*•–]|\d{1,2}[.)]|#{1,6})\s+")
+_LIST_MARK = re.compile(r"(?<!\s)\s*+(?:[-*•–]|\d{1,2}[.)]|#{1,6})\s++")
 _DECORATION = re.compile(r"[*_#`>|]+")
 
 
 def segment(text: str, markers: Sequence[PlacedMarker]) -> list[Sentence]:
     """Cut an answer into sentences. A marker belongs to the sentence it stands in or follows on the same line."""
-    brackets = [marker for marker in markers if not marker.words]
+    lines = [match.span() for match in _LINE.finditer(text)]
+    by_line = _touching(markers, lines)
     result: list[Sentence] = []
-    for line in _LINE.finditer(text):
-        plain, origin = _without(text, line.start(), line.end(), brackets)
+    for number, (first, last) in enumerate(lines):
+        here = by_line[number]
+        plain, origin = _without(text, first, last, [marker for marker in here if not marker.words])
         spans = sentences.split(plain)
         head = _LIST_MARK.match(plain)
         bounds: list[tuple[int, int]] = []
@@ -54,17 +59,36 @@ def segment(text: str, markers: Sequence[PlacedMarker]) -> list[Sentence]:
             if start < end and any(char.isalnum() for char in plain[start:end]):
                 bounds.append((origin[start], origin[end - 1] + 1))
         own: list[list[PlacedMarker]] = [[] for _ in bounds]
-        for marker in markers:
-            if line.start() <= marker.start < line.end() and bounds:
-                # The last sentence that began before it; a marker before the first one goes with that.
-                index = max((i for i, (start, _) in enumerate(bounds) if start < marker.end), default=0)
-                if marker.words:
-                    index = next((i for i, (start, end) in enumerate(bounds) if start <= marker.start < end), index)
-                own[index].append(marker)
-        for (start, end), mine in zip(bounds, own, strict=True):
-            inner = _DECORATION.sub(" ", _without(text, start, end, markers)[0])
+        for marker in here:
+            if first <= marker.start < last and bounds:
+                own[_owner(marker, bounds)].append(marker)
+        inside = _touching(here, bounds)
+        for index, ((start, end), mine) in enumerate(zip(bounds, own, strict=True)):
+            inner = _DECORATION.sub(" ", _without(text, start, end, inside[index])[0])
             result.append(Sentence(start, end, " ".join(inner.split()).lstrip(" :,;"), tuple(mine)))
     return result
+
+
+def _owner(marker: PlacedMarker, bounds: Sequence[tuple[int, int]]) -> int:
+    """Return which sentence of a line a marker goes with: the last one that began before it, else the first."""
+    if marker.words:
+        holding = bisect_right(bounds, marker.start, key=itemgetter(0)) - 1
+        if holding >= 0 and marker.start < bounds[holding][1]:
+            return holding
+    return max(0, bisect_left(bounds, marker.end, key=itemgetter(0)) - 1)
+
+
+def _touching(
+    markers: Sequence[PlacedMarker], stretches: Sequence[tuple[int, int]]
+) -> defaultdict[int, list[PlacedMarker]]:
+    """Return by the index of each stretch the markers that reach into it; stretches are in order and do not overlap."""
+    found: defaultdict[int, list[PlacedMarker]] = defaultdict(list)
+    for marker in markers:
+        index = bisect_right(stretches, marker.start, key=itemgetter(1))
+        while index < len(stretches) and stretches[index][0] < marker.end:
+            found[index].append(marker)
+            index += 1
+    return found
 
 
 def _without(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) -> tuple[str, list[int]]:

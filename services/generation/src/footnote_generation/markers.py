@@ -38,12 +38,14 @@ _STARTS = re.compile(r"[\[【(`]|(?<!\w)[^\W\d_]")
 _TRIGGERS = ("selon", "d'après", "d’après", "according to", "as per")
 _LEAD = (
     r"(?:(?:sources?|src|ref(?:erence)?s?|document|doc|extrait|passage|voir|see|cf\.?"
-    r"|quelle)\s*:?\s*(?:n[°o]\s*)?\#?)"
+    r"|quelle)\s*+(?::\s*+)?(?:n[°o]\s*+)?\#?)"
 )
 _NUMBERS = re.compile(
-    rf"(?ix)\s*(?:{_LEAD}\s*)?(?P<list>\d{{1,4}}(?:\s*(?:,|;|&|/|\band\b|\bet\b|-"
-    rf"|–)\s*(?:{_LEAD}\s*)?\d{{1,4}})*)\s*(?P<rest>[:,†|].*)?\s*"
+    rf"(?ix)(?<!\s)\s*+(?:{_LEAD}\s*+)?(?P<list>\d{{1,4}}(?:\s*+(?:,|;|&|/|\band\b|\bet\b|-"
+    rf"|–)\s*+(?:{_LEAD}\s*+)?\d{{1,4}}){{0,{_LIMIT // 2}}})\s*+(?P<rest>[:,†|].*)?\s*+"
 )
+_NAMED = re.compile(rf"(?i)(?<!\s)\s*+{_LEAD}")
+_HEAD = re.compile(rf"(?i)\A\s*+{_LEAD}?\s*+")
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|\n")
 _ABBREVIATED = re.compile(r"(?i)(?:^|[\s(])(?:pp?|cf|fig|art|sec|n[o°]?|ch|vol|réf|ref)$")
 
@@ -53,19 +55,23 @@ def _read_numbers(inner: str, round_bracket: bool) -> tuple[int, ...]:
     match = _NUMBERS.fullmatch(inner)
     if match is None:
         return ()
-    named = re.match(rf"(?i)\s*{_LEAD}", inner)
+    named = _NAMED.match(inner)
     # "(2)" and "(2019)" are ordinary text; "[2: something]" without the word "source" too.
     if (round_bracket and not named) or (match["rest"] and not named and not match["rest"].startswith("†")):
         return ()
     numbers: list[int] = []
     previous: int | None = None
-    for separator, digits in re.findall(r"([-–]?)\s*[^\d–-]*(\d+)", match["list"]):
-        value = int(digits)
-        if separator and previous is not None and previous < value <= previous + _MAX_RANGE:
+    ranged = False
+    for token in re.findall(r"[-–]|\d+", match["list"]):
+        if token in "-–":
+            ranged = True
+            continue
+        value = int(token)
+        if ranged and previous is not None and previous < value <= previous + _MAX_RANGE:
             numbers.extend(range(previous + 1, value + 1))
         else:
             numbers.append(value)
-        previous = value
+        previous, ranged = value, False
     return tuple(dict.fromkeys(numbers))
 
 
@@ -192,7 +198,7 @@ def _filler(text: str) -> bool:
 
 def _covers(inner: str, place: Place) -> bool:
     """Whether a place, with a lead such as "source:", is all that stands in brackets."""
-    head = re.sub(rf"(?i)^\s*{_LEAD}?\s*", "", inner[: place.start])
+    head = _HEAD.sub("", inner[: place.start])
     return not _filler(head) and not inner[place.end :].strip(" .;,")
 
 

@@ -8,7 +8,7 @@ from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED
 
 from footnote_generation import contradictions
 from footnote_generation.ports import Opinion
-from footnote_generation.support import Evidence, Verdict, find_windows
+from footnote_generation.support import MAX_STATEMENT, Evidence, Verdict, find_windows
 from footnote_generation.words import Analysed, analyse
 
 # From here on a model's contradiction counts; models that only know likeness never reach it.
@@ -17,7 +17,8 @@ CONTRADICTED_AT = 0.8
 
 def stretches(statement: str, evidence: Evidence, most: int) -> list[tuple[int, int]]:
     """Return the places in a source to ask about: those that the rules find best, then its other sentences."""
-    best = [(item.start, item.end) for item in find_windows(analyse(statement, evidence.language), evidence)]
+    claim = analyse(statement[:MAX_STATEMENT], evidence.language)
+    best = [(item.start, item.end) for item in find_windows(claim, evidence)]
     return list(dict.fromkeys([*best[:most], *evidence.spans]))[:most]
 
 
@@ -34,6 +35,8 @@ def reconsider(
     It raises WEAK and UNSUPPORTED to SUPPORTED only at a place whose numbers, units, negations and names agree with the
     statement's, and lowers a SUPPORTED one where the best place is contradicted.
     """
+    if len(statement) > MAX_STATEMENT:
+        return verdict  # the rest of it was checked by nobody
     ranked = sorted(zip(places, opinions, strict=True), key=lambda item: -item[1].supports)
     if verdict.support == SUPPORT_SUPPORTED:
         against = max(opinions, key=lambda item: item.contradicts)

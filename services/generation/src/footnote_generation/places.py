@@ -42,7 +42,8 @@ _LINK = (
 @lru_cache(maxsize=64)
 def _parts(filenames: tuple[str, ...]) -> re.Pattern[str]:
     known = "|".join(re.escape(name) for name in sorted(filenames, key=len, reverse=True) if name)
-    generic = rf"[\w%&+~-][\w.%&+~-]*\.(?:{_EXTENSIONS})(?!\w)"
+    # From the beginning of a run of such characters only: what follows is the same for all of it.
+    generic = rf"(?<![\w%&+~-])(?<![\w%&+~-]\.)[\w%&+~-][\w.%&+~-]{{0,250}}\.(?:{_EXTENSIONS})(?!\w)"
     file = rf"(?P<file>{known + '|' if known else ''}{generic})"
     return re.compile(
         rf"""(?ix)(?<!\w)(?:

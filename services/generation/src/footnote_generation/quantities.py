@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -38,11 +40,20 @@ class Quantity:
 
 _SPACE = "   "
 _NUMBER = rf"\d{{1,3}}(?:[{_SPACE}]\d{{3}})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,'’]\d+)*"
-_MONTH = "|".join(sorted(map(re.escape, MONTHS), key=len, reverse=True))
-_MAGNITUDE = "|".join(sorted(map(re.escape, MAGNITUDES), key=len, reverse=True))
-_UNIT = "|".join(sorted(map(re.escape, unit_words()), key=len, reverse=True))
+
+
+def _one_of(words: Iterable[str]) -> str:
+    """Return the pattern of any of the words, longest first; most places are turned down by their first letter."""
+    ordered = sorted(words, key=len, reverse=True)
+    first = "".join(sorted({re.escape(word[0]) for word in ordered}))
+    return f"(?=[{first}])(?:{'|'.join(map(re.escape, ordered))})"
+
+
+_MONTH = _one_of(MONTHS)
+_MAGNITUDE = _one_of(MAGNITUDES)
+_UNIT = _one_of(unit_words())
 _SYMBOL = "|".join(re.escape(symbol) for symbol in CURRENCIES if not symbol.isalpha())
-_WORDS = "|".join(sorted(NUMBER_WORDS, key=len, reverse=True))
+_WORDS = _one_of(NUMBER_WORDS)
 
 # Letters of scripts with spaces; beside Chinese or Japanese ones a number stands on its own.
 _LETTER = r"A-Za-z0-9_\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
@@ -210,18 +221,20 @@ def find(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a text in order, without overlaps; "one" and "un" are left out as too often mere articles."""
     digits = any(char.isdigit() for char in text)
     found = _dates(text) if digits else []
-    taken = [(item.start, item.end) for item in found]
+    taken = sorted((item.start, item.end) for item in found)
 
     def free(start: int, end: int) -> bool:
-        return all(end <= left or start >= right for left, right in taken)
+        """Whether a stretch touches none of those taken, which do not overlap themselves."""
+        at = bisect_left(taken, (end, 0))
+        return at == 0 or taken[at - 1][1] <= start
 
     for item in _clocks(text) if digits else ():
         if free(item.start, item.end):
             found.append(item)
-            taken.append((item.start, item.end))
+            insort(taken, (item.start, item.end))
     for match in _QUANTITY.finditer(text) if digits else ():
         # A digit inside a name ("C12", "COVID-19") is part of that name.
-        before = text[: match.start("number")][-2:]
+        before = text[max(0, match.start("number") - 2) : match.start("number")]
         if before and (
             (before[-1].isalnum() and not is_unspaced(before[-1]))
             or before[-1] in "_#"
@@ -231,16 +244,17 @@ def find(text: str) -> tuple[Quantity, ...]:
         if free(match.start("number"), match.end("number")):
             item = _build(match, text, _readings(match["number"]), worded=False)
             found.append(item)
-            taken.append((item.start, item.end))
+            insort(taken, (item.start, item.end))
     for match in _WORDED.finditer(text):
         if free(match.start("words"), match.end("words")):
             item = _build(match, text, frozenset([_word_value(match["words"])]), worded=True)
             found.append(item)
-            taken.append((item.start, item.end))
+            insort(taken, (item.start, item.end))
     return _share_units(text, sorted(found, key=lambda item: item.start))
 
 
-_RANGE = re.compile(r"\s*(?:-|–|to|and|à|et|bis|or|ou)\s*", re.IGNORECASE)
+_SCALED = re.compile(rf"(?i)\d[ {_SPACE}-]?(?:{_MAGNITUDE})")
+_RANGE = re.compile(r"(?<!\s)\s*+(?:-|–|to|and|à|et|bis|or|ou)\s*+", re.IGNORECASE)
 
 
 def _share_units(text: str, found: list[Quantity]) -> tuple[Quantity, ...]:
@@ -275,7 +289,7 @@ def same_value(claimed: Quantity, given: Quantity) -> bool:
 
 def _is_rounding(claimed: float, given: float, text: str) -> bool:
     """Whether a claim written with a magnitude ("1.9 billion") is its number rounded to the figures written."""
-    if not re.search(rf"(?i)\d[ {_SPACE}-]?(?:{_MAGNITUDE})", text) or given == 0 or claimed == 0:
+    if given == 0 or claimed == 0 or not _SCALED.search(text):
         return False
     digits = re.sub(r"\D", "", re.split(r"[A-Za-z]", text, maxsplit=1)[0]).lstrip("0")
     return len(digits) >= 2 and float(f"{given:.{len(digits) - 1}e}") == float(f"{claimed:.{len(digits) - 1}e}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED, SUPPORT_WEAK, Support
 from footnote_text import language as languages
@@ -18,6 +18,8 @@ WEAK_AT = 0.34
 _MAX_WINDOW = 3
 _CENTRES = 5
 _MAX_SOURCE = 12_000
+MAX_STATEMENT = 2_000
+"""Characters of a sentence that are checked; a longer one is at most WEAK, since the rest of it was not."""
 # A name weighs more than another word, a word such as "indicates" less.
 _NAME, _WORD, _LIGHT, _QUANTITY = 1.5, 1.0, 0.25, 1.5
 
@@ -135,6 +137,11 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
     Stretches of one to three sentences are tried from the best covered on; a contradiction in all good ones makes the
     statement UNSUPPORTED, one in the best alone still leaves the others to speak for it.
     """
+    if len(claim_text) > MAX_STATEMENT:
+        cut = claim_text.rfind(" ", 0, MAX_STATEMENT)
+        part = judge(claim_text[: cut if cut > 0 else MAX_STATEMENT], evidence)
+        support = part.support if part.support == SUPPORT_UNSUPPORTED else SUPPORT_WEAK
+        return replace(part, support=support, reason=part.reason or "the sentence is too long to be checked whole")
     whole = _verbatim(claim_text, evidence)
     if whole is not None:
         return Verdict(SUPPORT_SUPPORTED, 1.0, *whole)
@@ -204,7 +211,9 @@ def _window(claim: Analysed, evidence: Evidence, first: int, last: int) -> Windo
 
 
 # What a quoted sentence may leave off; a condition ("if approved, …") it may not.
-_LEADING = rf"(?:[-*•\d.)\s]*)(?:(?:{lexicon.LEADS}),\s+)?"
+_LEADING = rf"\W{{0,16}}+(?:\d{{1,4}}[-*•.)\s]{{1,4}}+){{0,3}}(?:(?:{lexicon.LEADS}),\s{{1,8}}+)?"
+# Between two words of a quoted sentence stand so many characters at most, so that the search for it stays linear.
+_BETWEEN, _AROUND = r"\W{1,40}+", r"\W{0,40}+"
 
 
 def _verbatim(claim_text: str, evidence: Evidence) -> tuple[int, int] | None:
@@ -213,9 +222,9 @@ def _verbatim(claim_text: str, evidence: Evidence) -> tuple[int, int] | None:
     Part of a sentence is not enough: what stands before it may deny it.
     """
     words = re.findall(r"\w+", claim_text)
-    if len(words) < 3:
+    if not 3 <= len(words) <= len(evidence.text):
         return None
-    pattern = re.compile(_LEADING + r"\W*" + r"\W+".join(map(re.escape, words)) + r"\W*", re.IGNORECASE)
+    pattern = re.compile(_LEADING + _AROUND + _BETWEEN.join(map(re.escape, words)) + _AROUND, re.IGNORECASE)
     cut_short = claim_text.rstrip().endswith("…")
     for start, _ in evidence.spans:
         match = pattern.match(evidence.text, start)

@@ -21,7 +21,7 @@ _INSTRUCTION = (
 )
 _GREETING = re.compile(
     r"(?i)^(?:(?:hello|hi|hey|bonjour|bonsoir|salut|good (?:morning|evening|afternoon))(?: "
-    r"\w+)?[\s,.!]+)+(?=\S)"
+    r"\w+)?[\s,.!]+){1,4}(?=\S)"
 )
 _PLEASE = re.compile(
     r"(?i)^(?:(?:can|could|would|will) you (?:please )?(?:tell|explain|show|give)(?: me| us)?(?: about)?"

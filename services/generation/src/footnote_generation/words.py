@@ -17,7 +17,7 @@ _CLAUSE = re.compile(
     r"|alors que|bien que|cependant|toutefois|sauf)\b",
     re.IGNORECASE,
 )
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•\-–—\"“«(\[|]\s*)$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•\-–—\"“«(\[|]\s{0,2})\Z")
 _NEGATION = re.compile(r"n['’]t\b", re.IGNORECASE)
 # "not only", "no more than", "pas seulement" and the like deny nothing.
 _NO_NEGATION = re.compile(
@@ -73,18 +73,22 @@ def analyse(text: str, language: str) -> Analysed:
     clause_marks = [match.start() for match in _CLAUSE.finditer(text)]
     harmless = [match.span() for match in _NO_NEGATION.finditer(text)]
     words: list[Word] = []
-    clause = 0
+    clause = quantity = excepted = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         token = match.group()
         while clause < len(clause_marks) and clause_marks[clause] <= start:
             clause += 1
         _, denies, named, common = _token(token, language)
-        denies = denies and not any(a <= start < b for a, b in harmless)
+        while excepted < len(harmless) and harmless[excepted][1] <= start:
+            excepted += 1
+        denies = denies and not (excepted < len(harmless) and harmless[excepted][0] <= start)
         capital = token[0].isupper()
         if capital and (start == 0 or _SENTENCE_START.search(text[max(0, start - 3) : start])):
             capital = any(char.isupper() for char in token[1:])
-        counted = any(item.start <= start < item.end for item in quantities)
+        while quantity < len(quantities) and quantities[quantity].end <= start:
+            quantity += 1
+        counted = quantity < len(quantities) and quantities[quantity].start <= start
         if len(token) > 2 and is_unspaced(token[0]):
             # No spaces between words: every pair of characters stands for one.
             words.extend(

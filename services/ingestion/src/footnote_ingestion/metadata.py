@@ -17,10 +17,10 @@ _LANGUAGE_SAMPLE = 3_000
 _KEYWORD_SAMPLE = 3_000
 _KEYWORDS = 10
 _UNTITLED = re.compile(
-    r"(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|slide ?\d*|titel|title|"
-    r".*\.(?:docx?|pdf|indd|tex|dvi|xlsx?|pptx?|qxd|ps|eps|odt|rtf))",
+    r"(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|slide ?\d*|titel|title)",
     re.IGNORECASE,
 )
+_FILE_NAME = re.compile(r"\.(?:docx?|pdf|indd|tex|dvi|xlsx?|pptx?|qxd|ps|eps|odt|rtf)\Z", re.IGNORECASE)
 
 
 @lru_cache(maxsize=8)
@@ -60,8 +60,9 @@ def _is_code(language: str) -> bool:
 
 def _title(out: BlockWriter, properties: Properties, filename: str) -> str:
     """Return the file's own title unless a program made it up, else the first heading, else the file name."""
-    if properties.title and not _UNTITLED.fullmatch(properties.title):
-        return properties.title
+    title = properties.title
+    if title and not _UNTITLED.fullmatch(title) and not ("\n" not in title and _FILE_NAME.search(title)):
+        return title
     return out.first_heading or PurePosixPath(filename).stem
 
 

@@ -45,10 +45,10 @@ _OLE_STREAMS = (  # names in UTF-16, as in the container's directory
     ("__properties_version1.0", "msg"),
 )
 _HTML = re.compile(rb"<!doctype\s+html|<html[\s>]|<head[\s>]|<body[\s>]", re.IGNORECASE)
-_HTML_TAGS = re.compile(rb"</?(?:div|p|span|table|tr|td|h[1-6]|ul|li|a|br|script|meta|title)\b[^>]*>", re.IGNORECASE)
+_HTML_TAGS = re.compile(rb"</?(?:div|p|span|table|tr|td|h[1-6]|ul|li|a|br|script|meta|title)\b[^<>]*+>", re.IGNORECASE)
 _MAIL = re.compile(
-    rb"(?:received|return-path|from|to|cc|subject|date|message-id|mime-version|delivered-to|x-[\w-]+|content-[\w-]+|reply-to|"
-    rb"sender|dkim-signature|authentication-results|arc-[\w-]+):\s",
+    rb"(?<![\w-])(?:received|return-path|from|to|cc|subject|date|message-id|mime-version|delivered-to|x-[\w-]++|"
+    rb"content-[\w-]++|reply-to|sender|dkim-signature|authentication-results|arc-[\w-]++):\s",
     re.IGNORECASE,
 )
 _BY_NAME = {".md": "md", ".markdown": "md", ".mdx": "md", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".htm": "html",

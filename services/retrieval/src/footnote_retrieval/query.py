@@ -12,22 +12,23 @@ from footnote_text.abbreviations import spelled_out
 from footnote_text.lexical import fold, is_unspaced, terms
 from footnote_text.stopwords import STOP_WORDS
 
-_QUOTED = re.compile(
-    r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«\s?([^»\n]{2,200}?)\s?»"
-    r"|„([^“”\n]{2,200})[“”]"
-)
+_QUOTED = re.compile(r"\"([^\"\n]{2,200}+)\"|“([^”\n]{2,200}+)”|«\s?([^»\n]{2,200}+)»|„([^“”\n]{2,200}+)[“”]")
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
 _ASKING = """what who whom whose which when where why how is are does do did can quel quelle quels quelles qui quoi que
 quand où pourquoi comment combien est wer was wie wo wann warum welche quién qué cuál cómo cuándo dónde chi cosa quale
 come quando dove quem qual como onde wat welke waar wanneer hoe"""
 _QUESTION_WORDS = frozenset(fold(_ASKING).split())
 # "Round your answer to two decimal places. Answer in USD millions.": about the answer's form, not about the matter.
-_FORM = re.compile(
-    r"(?:(?<=[.?!;])\s+|^)(?:please\s+)?(?:answer|respond|reply|round|state|give|provide|write|express)\b"
-    r"[^.?!]*\b(?:answers?|responses?|units?|decimals?|places?|millions?|billions?|thousands?|percents?|words?"
-    r"|sentences?|format|rounded)\b[^.?!]*(?:[.!]|$)",
+_FORM_BEGINS = re.compile(
+    r"(?:(?<=[.?!;])\s++|^)(?:please\s++)?(?:answer|respond|reply|round|state|give|provide|write|express)\b",
     re.IGNORECASE,
 )
+_FORM_WORD = re.compile(
+    r"\b(?:answers?|responses?|units?|decimals?|places?|millions?|billions?|thousands?|percents?|words?"
+    r"|sentences?|format|rounded)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.?!]*+([.?!]|\Z)")
 _KEYWORDS = 2
 _SEMANTIC_WEIGHT = 0.4  # a provider recommending less than that does not understand meaning well enough to go alone
 _OTHER_LANGUAGES = 2
@@ -57,8 +58,22 @@ def understand(text: str, language: str = "", expected: Sequence[str] = ()) -> Q
     phrases = tuple(next(group for group in match.groups() if group).strip() for match in _QUOTED.finditer(text))
     # Scripts without spaces have no countable words; their bigrams say how long a question is.
     words = len(terms(text, "")) if any(map(is_unspaced, text)) else len(_WORD.findall(text))
-    subject = _FORM.sub(" ", text).strip() or text
+    subject = without_form(text).strip() or text
     return Query(text, subject, found, tuple(phrase for phrase in phrases if phrase), words)
+
+
+def without_form(text: str) -> str:
+    """Return a text without what its sentences say, from such a verb on, about the answer's form; questions stay."""
+    kept: list[str] = []
+    start = 0
+    for sentence in _SENTENCE.finditer(text):
+        if sentence[1] == "?":
+            continue
+        begins = _FORM_BEGINS.search(text, sentence.start(), sentence.end())
+        if begins and _FORM_WORD.search(text, begins.end(), sentence.end()):
+            kept.append(text[start : begins.start()])
+            start = sentence.end()
+    return " ".join([*kept, text[start:]])
 
 
 def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
@@ -68,14 +83,21 @@ def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
     other languages' terms.
     """
     found = terms(query.subject, query.language)
+    known = set(found)
+
+    def add(more: Sequence[str]) -> None:
+        fresh = [term for term in more if term not in known]
+        found.extend(fresh)
+        known.update(fresh)
+
     for spelled in spelled_out(query.subject, query.language):
-        found.extend(term for term in terms(spelled, query.language) if term not in found)
+        add(terms(spelled, query.language))
     others = [code for code in expected if code != query.language][:_OTHER_LANGUAGES]
     if others:
         stop = STOP_WORDS.get(query.language, frozenset())
         content = " ".join(word for word in query.subject.split() if fold(word.strip('?!.,;:«»"')) not in stop)
         for code in others:
-            found.extend(term for term in terms(content, code) if term not in found)
+            add(terms(content, code))
     return " ".join(found)
 
 

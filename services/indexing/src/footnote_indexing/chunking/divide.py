@@ -12,7 +12,8 @@ from footnote_indexing.chunking.model import HARD_LIMIT, Piece, PlacedBlock, Siz
 _CLAUSE_END = re.compile(r"[,;:)\]]\s|[、，；：。！？」』）]")
 _SPACE = re.compile(r"\s+")
 _LINE = re.compile(r"[^\n]+")
-_GRAPHEME = regex.compile(r"\X")
+# Flags by pairs: \X looks back over all the flags before it to know which two belong together.
+_GRAPHEME = regex.compile(r"\p{Regional_Indicator}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+|\X")
 
 
 def whole(block: PlacedBlock, sizes: Sizes) -> Iterator[Piece]:

@@ -93,7 +93,8 @@ _INLINE = frozenset(
         "nobr",
     ]
 )
-_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
+_META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
+_CHARSET = re.compile(rb"""charset\s*+=\s*+["']?\s*+([\w-]++)""", re.IGNORECASE)
 # Beyond it the text is taken as it comes: each level costs three Python frames.
 _MAX_DEPTH = 150
 
@@ -127,7 +128,7 @@ def write_html(html: str, out: BlockWriter, place: Place | None = None) -> None:
 
 def _decode(data: bytes) -> str:
     """Return the declared encoding when it fits, else the one that the bytes suggest."""
-    declared = _CHARSET.search(data[:4096])
+    declared = next(filter(None, (_CHARSET.search(tag[0]) for tag in _META.finditer(data[:4096]))), None)
     if declared and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         try:
             return data.decode(declared[1].decode("ascii"))

@@ -17,7 +17,8 @@ from footnote_ingestion.parsers.encoding import decode
 from footnote_ingestion.parsers.html import write_html
 from footnote_ingestion.parsers.tables import row_text
 
-_TAG = re.compile(r"</?[a-zA-Z][^>]*>")
+# One that is not closed takes in all that follows, so that it is looked for once only.
+_TAG = re.compile(r"</?[a-zA-Z][^>]*+(?P<closed>>?)")
 _FIELD = re.compile(r"^(\w[\w -]*):\s*(.*)$")
 
 
@@ -118,8 +119,16 @@ def _text(token: Token) -> str:
             case "image":
                 parts.append(_text(child) or child.content)
             case "html_inline":
-                parts.append(_TAG.sub(" ", child.content) if not _TAG.fullmatch(child.content) else "")
+                parts.append(_without_tags(child.content))
     return "".join(parts)
+
+
+def _without_tags(text: str) -> str:
+    """Return nothing for a tag, else the text with a space in the place of each tag in it."""
+    whole = _TAG.fullmatch(text)
+    if whole is not None and whole["closed"]:
+        return ""
+    return _TAG.sub(lambda match: " " if match["closed"] else match[0], text)
 
 
 def _front_matter(content: str, properties: Properties) -> None:

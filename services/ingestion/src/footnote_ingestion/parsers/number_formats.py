@@ -24,7 +24,7 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 _BUILT_IN = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 37: "#,##0", 38: "#,##0",
              39: "#,##0.00", 40: "#,##0.00"}  # fmt: skip
 _TOKEN = re.compile(
-    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_.|\*.|\[\$(?P<symbol>[^\]-]*)[^\]]*\]|\[[^\]]*\]'
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_.|\*.|\[\$(?P<symbol>[^\[\]-]*+)[^\[\]]*+\]|\[[^\[\]]*+\]'
     r"|(?P<number>[#0?](?:[#0?,.]*[#0?])?)|(?P<percent>%)|(?P<sign>[-+$€£¥() ])|(?P<other>.)"
 )
 _EXACT = 1e15  # beyond, a float's digits are not the cell's

@@ -11,11 +11,12 @@ from footnote_ingestion.parsers.pdf_lines import Line
 
 _FOLD = re.compile(r"[\W_]+")
 _NUMBERED = re.compile(
-    r"(?:(\d{1,2}(?:\.\d{1,2})*)\.?|[A-Z]\.?|(?:chapter|section|part|appendix|annex|article|item)\s+\w+)\s+\S",
+    r"(?:(\d{1,2}(?:\.\d{1,2}){0,20})\.?|[A-Z]\.?|(?:chapter|section|part|appendix|annex|article|item)\s++\w++)\s++\S",
     re.IGNORECASE,
 )
-# "Total revenues 66,608 62,286": a sum in bold type ends with two figures or more, a heading does not.
-_FIGURES = re.compile(r"(?:\s+[$€£(]*[\d.,]*\d[\d.,]*[)%]*|\s+[$€£]?\s*[—–-]){2,}\s*$")
+_FIGURE = re.compile(r"(?<![$€£(\d.,])[$€£(]*+[.,]*+\d[\d.,]*+[)%]*+")
+_DASHES = "—–-"
+_CURRENCIES = "$€£"
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _LARGER = 1.12
 _MOST = 160
@@ -71,7 +72,7 @@ class HeadingFinder:
             return 0 if line.text.endswith((".", ",", ";")) and len(line.text) > 60 else self._levels.get(size, 5)
         if not (self._bold_tells and line.bold and size >= self._body * 0.95) or len(line.text) > 90 or line.hyphen:
             return 0
-        if _FIGURES.search(line.text) or (line.text.endswith((".", ",", ";", ":")) and not _NUMBERED.match(line.text)):
+        if _ends_in_figures(line.text) or (line.text.endswith((".", ",", ";", ":")) and not _NUMBERED.match(line.text)):
             return 0
         return self._by_number(line.text)
 
@@ -82,6 +83,23 @@ class HeadingFinder:
 
     def _marked(self, line: Line) -> int:
         return self._outline.get((line.page, _fold(line.text)), 0) if self._outline else 0
+
+
+def _ends_in_figures(text: str) -> bool:
+    """Tell whether a text ends with two figures or dashes, as a sum in bold type does: "Revenues 66,608 62,286"."""
+    words = text.split()
+    # What stands before the first white space is what the figures are about.
+    first = 0 if text[:1].isspace() else 1
+    found = 0
+    while len(words) > first and found < 2:
+        word = words.pop()
+        if word[-1] in _DASHES and (len(word) == 1 or (len(word) == 2 and word[0] in _CURRENCIES)):
+            if len(word) == 1 and len(words) > first and words[-1] in tuple(_CURRENCIES):
+                words.pop()
+        elif not _FIGURE.fullmatch(word):
+            return False
+        found += 1
+    return found == 2
 
 
 def _step(size: float) -> float:

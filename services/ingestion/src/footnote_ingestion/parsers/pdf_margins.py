@@ -14,7 +14,8 @@ _MOST_IN_ZONE = 4
 _LEAST_PAGES = 3
 _DIGITS = re.compile(r"\d{1,9}")
 _PAGE_NUMBER = re.compile(
-    r"\W*(?:page|seite|p\.)?\s*(\d{1,4}|[ivxlc]{1,6})\s*(?:(?:of|de|/|von)\s*\d{1,4})?\W*", re.IGNORECASE
+    r"(?<!\W)\W*+(?:(?:page|seite|p\.)\s*+)?(\d{1,4}|[ivxlc]{1,6})(?:\s*+(?:of|de|/|von)\s*+\d{1,4})?\W*+",
+    re.IGNORECASE,
 )
 
 

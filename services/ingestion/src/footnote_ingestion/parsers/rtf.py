@@ -11,8 +11,8 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.text import write_text
 
-_TITLE = re.compile(r"\{\\title\s+([^{}\\]{1,500})\}")
-_AUTHOR = re.compile(r"\{\\author\s+([^{}\\]{1,200})\}")
+_TITLE = re.compile(r"\{\\title\s++([^{}\\]{1,500}+)\}")
+_AUTHOR = re.compile(r"\{\\author\s++([^{}\\]{1,200}+)\}")
 
 
 class RtfParser:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from footnote.types.v1.locator_pb2 import Anchor, SheetLocator
 
+_LONGEST_NAME = 16  # of a cell: three letters and seven digits are the most that a sheet has
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d\s.,:/%-]*\)?%?")
 
 
@@ -64,6 +65,8 @@ def cell_name(row: int, column: int) -> str:
 def cell_position(name: str) -> tuple[int, int]:
     """Return row and column, from 0, of a cell by its A1 name; ValueError for anything else."""
     letters = name.rstrip("0123456789")
+    if len(name) > _LONGEST_NAME:
+        raise ValueError(f"{name[:_LONGEST_NAME]!r}… is no cell")
     column = 0
     for letter in letters.upper():
         if not "A" <= letter <= "Z":

@@ -11,8 +11,8 @@ from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, L
 from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.encoding import decode
 
-_ITEM = re.compile(r"\s*(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
-_UNDERLINE = re.compile(r"\s*(={3,}|-{3,}|~{3,})\s*")
+_ITEM = re.compile(r"(?<!\s)\s*+(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s++\S")
+_UNDERLINE = re.compile(r"(?<!\s)\s*+(={3,}+|-{3,}+|~{3,}+)\s*+")
 _LONG_LINE = 120
 _MAX_PARAGRAPH = 4_000
 

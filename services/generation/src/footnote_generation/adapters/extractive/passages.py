@@ -68,7 +68,7 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
 
 def _lines(text: str) -> list[tuple[int, int]]:
     """Return the lines of a passage out of a sheet: a row each."""
-    return [match.span() for match in re.finditer(r"[^\n]*\w[^\n]*", text)]
+    return [match.span() for match in re.finditer(r"[^\n]+", text) if re.search(r"\w", match[0])]
 
 
 def _spans(text: str, language: str) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from footnote_generation import lexicon
 from footnote_generation.adapters.extractive.question import Question
 from footnote_generation.words import Analysed, analyse
 
-_PAIR = re.compile(r"\s*(?P<header>[^:;|]{1,60}):\s+(?P<value>.+)", re.DOTALL)
+_PAIR = re.compile(r"(?<!\s)\s*+(?P<header>[^\s:;|][^:;|]{0,59}+):\s++(?P<value>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

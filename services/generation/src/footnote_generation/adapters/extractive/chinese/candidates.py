@@ -15,7 +15,7 @@ _DATE = re.compile(
     rf"|(?<!\d)\d{{1,2}}[:：]\d\d(?!\d)|[\d{_NUMERAL}]{{1,3}}(?:点|小时|分钟|个月)|(?:星期|周)[一二三四五六日天]"
 )
 _LIFE = re.compile(rf"(?P<first>{_DATE.pattern})\s?[-\u2010-\u2015－~～至]+\s?(?P<last>{_DATE.pattern})")
-_DAY = re.compile("[月/.-].*[日号\\d]|年.*月")
+_DAY = re.compile(r"[月/.\-][^\n月/.\-日号\d]*+[日号\d]|年[^\n年月]*+月")
 _CLOCK = re.compile(r"[:：]|点$")
 _DURATION = re.compile("小时|分钟|个月")
 _NUMBER = re.compile(

@@ -1,0 +1,177 @@
+"""Every public function of ours that takes a text first, and what else it is called with here."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import _lru_cache_wrapper
+from pathlib import Path
+from typing import Any
+
+from footnote.types.v1 import collection_pb2, document_pb2
+from footnote.types.v1.answer_pb2 import Source
+from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, Span
+from footnote_augmentation import budget, neutralise, plan
+from footnote_generation import checker, claims, opinion, policy, support
+from footnote_generation.adapters.extractive import compose, provider, question, rows
+from footnote_generation.words import analyse
+from footnote_indexing.chunking import make_chunker
+from footnote_indexing.chunking.assemble import TextWindow
+from footnote_indexing.collection_settings import complete
+from footnote_ingestion import sniff
+from footnote_ingestion.parsers import html, parser_for, text
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_providers.builtin import embed
+from footnote_retrieval import affinity, files
+from footnote_text import abbreviations, tokens
+
+from support.linear.patterns import modules
+
+Call = Callable[[str], object]
+_STEP = "The Polaris tracker weighs 12.8 kg. Its warranty lasts 60 months, if registered. "
+_PASSAGE = _STEP * 20
+_SOURCE = Source(
+    number=1, chunk_id="c", document_id="d", filename="products.xlsx", text="Product: Polaris; Weight (kg): 12.8",
+    anchors=[Anchor(span=Span(start=0, end=16)), Anchor(span=Span(start=18, end=35))],
+    locator=Locator(sheet=SheetLocator(sheet="Products", range="A1:B1")), score=0.5,
+)  # fmt: skip
+_EVIDENCE = support.prepare(_PASSAGE, "Products", "en")
+_NAMES = files.FileNames(
+    {f"d{i}": f"{name}_{i}.pdf" for i, name in enumerate(("report", "polaris", "1", "annual 2023", "中"))}
+)
+_VERDICT = support.judge("The Polaris tracker weighs 12.8 kg.", _EVIDENCE)
+_MARKERS = [claims.PlacedMarker(at, at + 3, 1) for at in range(40, 4000, 40)]
+_FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
+
+# What needs more than the text.
+ARGUMENTS: Mapping[str, Call] = {
+    "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
+    "footnote_text.tokens.truncate_to": lambda t: tokens.truncate_to(t, 100),
+    "footnote_ingestion.parsers.html.write_html": lambda t: html.write_html(t, _writer(), None),
+    "footnote_ingestion.parsers.text.write_text": lambda t: text.write_text(t, _writer()),
+    "footnote_retrieval.affinity.affinities": lambda t: affinity.affinities(t, "en", _NAMES),
+    "footnote_retrieval.files.named_files": lambda t: files.named_files(t, _NAMES),
+    "footnote_augmentation.budget.cut_at_sentence": lambda t: budget.cut_at_sentence(t, "en", lambda p: len(p) < 999),
+    "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),
+    "footnote_augmentation.plan.accumulate": lambda t: plan.accumulate(t[:400], t, "en"),
+    "footnote_augmentation.plan.plan": lambda t: plan.plan(t, "polaris tracker"),
+    "footnote_generation.adapters.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),
+    "footnote_generation.adapters.extractive.provider.cited": lambda t: provider.cited(t, 1),
+    "footnote_generation.adapters.extractive.rows.shorten": lambda t: rows.shorten(t, question.read("What weight?")),
+    "footnote_generation.checker.value_span": lambda t: checker.value_span(t, _SOURCE, _VERDICT),
+    "footnote_generation.claims.segment": lambda t: claims.segment(t, _MARKERS),
+    "footnote_generation.opinion.stretches": lambda t: opinion.stretches(t, _EVIDENCE, 8),
+    "footnote_generation.policy.instructions_in": lambda t: policy.instructions_in(t, ["Use the sources."]),
+    "footnote_generation.support.judge": lambda t: support.judge(t, _EVIDENCE),
+    "footnote_generation.support.is_foreign": lambda t: support.is_foreign(t, _EVIDENCE),
+    "footnote_generation.words.analyse": lambda t: analyse(t, "en"),
+}  # fmt: skip
+# Work on texts that no function of one text stands for.
+MORE: Mapping[str, Call] = {
+    "source: support.prepare and judge": lambda t: support.judge("The tracker weighs 12.8 kg.", support.prepare(t)),
+    "source: extractive answer": lambda t: compose.draft("How heavy is it?", [Source(number=1, text=t, score=0.5)]),
+    "reply: markers one by one": lambda t: _streamed(t),
+    **{f"chunking: {name}": lambda t, s=value: _chunked(t, s) for name, value in (
+        ("fixed window", collection_pb2.CHUNKING_STRATEGY_FIXED_WINDOW),
+        ("paragraph", collection_pb2.CHUNKING_STRATEGY_PARAGRAPH),
+        ("heading section", collection_pb2.CHUNKING_STRATEGY_HEADING_SECTION),
+        ("semantic", collection_pb2.CHUNKING_STRATEGY_SEMANTIC),
+        ("table", collection_pb2.CHUNKING_STRATEGY_TABLE),
+    )},
+    **{f"parsing: {kind}": lambda t, k=kind: _parsed(t, k) for kind in ("txt", "md", "html", "csv", "eml", "rtf")},
+    "parsing: sniff": lambda t: sniff.sniff(_file(t), "notes.txt"),
+}  # fmt: skip
+# What takes a name, an address, a code or an id first, never a text; or does no work on it but to send it on.
+NOT_TEXTS = frozenset(
+    """footnote_kit.clients.service_config footnote_kit.clients.open_channel footnote_kit.context.bind_request_id
+    footnote_kit.context.bind_service footnote_kit.context.detached footnote_kit.interceptor.checked
+    footnote_kit.logs.get_logger footnote_kit.net.port_is_free footnote_kit.status.make footnote_kit.telemetry.resource
+    footnote_kit.telemetry.span footnote_kit.telemetry.record_content footnote_kit.telemetry.counter
+    footnote_kit.telemetry.histogram footnote_kit.telemetry.observe footnote_text.locators.label
+    footnote_store.answers.search_request footnote_store.expr.any_of footnote_store.fields.item_key
+    footnote_store.rows.chunk_id footnote_store.rows.revision_key footnote_store.rows.decode_chunk
+    footnote_store.scope.search_key footnote_providers.catalogue.remote_settings
+    footnote_providers.onnx_local.find_files footnote_providers.registry.validate footnote_cli.command.connected
+    footnote_cli.launcher.serve
+    footnote_cli.render.text.shorten footnote_cli.session.open_channel footnote_cli.values.confirm
+    footnote_ingestion.model.new_key footnote_ingestion.parsers.tables.cell_range
+    footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.ledger.collection_key
+    footnote_retrieval.model.degradation footnote_augmentation.adapters.cosine.create
+    footnote_augmentation.adapters.cross_encoder.create footnote_augmentation.adapters.http.creator
+    footnote_augmentation.adapters.lexical.create footnote_augmentation.adapters.mmr.create
+    footnote_augmentation.templates.load footnote_augmentation.templates.choose footnote_generation.opinion.reconsider
+    footnote_edge.answering.manifest footnote_edge.fallback.prompt_of footnote_edge.http.mcp_stdio.serve
+    footnote_edge.http.openai.completion footnote_edge.http.openapi.document footnote_edge.http.openapi.routes
+    footnote_edge.names.checked_name footnote_edge.workflows.process_document
+    footnote_edge.workflows.remember_messages footnote_edge.workflows.forget_messages
+    footnote_edge.workflows.delete_collection footnote_edge.workflows.reindex_collection
+    footnote_edge.workflows.enqueue_document""".split()  # noqa: SIM905
+)
+_CACHES = {
+    name: value
+    for module in modules()
+    for name, value in vars(module).items()
+    if isinstance(value, _lru_cache_wrapper) and value.__module__ == module.__name__
+}
+# Of texts; the others hold what is made once, as the stop words of a language.
+_FORGOTTEN = [_CACHES[name] for name in _CACHES if any(word in name for word in ("kept", "find", "analyse", "parse"))]
+
+
+def forget() -> None:
+    """Empty the caches of texts, so that a second call works as hard as the first."""
+    for cache in _FORGOTTEN:
+        cache.cache_clear()
+
+
+def found() -> Iterator[tuple[str, Call | None]]:
+    """Yield the public functions whose first parameter is a text, and how to call each; None when nothing says how."""
+    for module in modules():
+        for name, value in vars(module).items():
+            inner = getattr(value, "__wrapped__", value)
+            if name.startswith("_") or not inspect.isfunction(inner) or inner.__module__ != module.__name__:
+                continue
+            parameters = list(inspect.signature(inner).parameters.values())
+            place = f"{module.__name__}.{name}"
+            if not parameters or parameters[0].annotation not in ("str", str) or place in NOT_TEXTS:
+                continue
+            yield place, ARGUMENTS.get(place) or (None if _needs_more(parameters) else value)
+
+
+def _needs_more(parameters: list[inspect.Parameter]) -> bool:
+    free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return any(p.default is p.empty and p.kind not in free for p in parameters[1:])
+
+
+def _writer() -> BlockWriter:
+    return BlockWriter(lambda block: None, Limits())
+
+
+def _file(content: str) -> Path:
+    path = Path(_FOLDER.name) / "input"
+    path.write_text(content, encoding="utf-8", errors="replace")
+    return path
+
+
+def _parsed(content: str, kind: str) -> object:
+    head = {"eml": "From: a@b\nTo: c@d\nSubject: x\n\n", "rtf": "{\\rtf1 ", "html": "<html><body>"}.get(kind, "")
+    return parser_for(kind).parse(_file(head + content), _writer(), Limits())
+
+
+def _streamed(content: str) -> object:
+    from footnote_generation.markers import MarkerScanner
+
+    scanner = MarkerScanner(("report.pdf",))
+    for start in range(0, len(content), 4):
+        scanner.feed(content[start : start + 4])
+    return scanner.finish()
+
+
+def _chunked(content: str, strategy: Any) -> object:
+    kind = document_pb2.BLOCK_KIND_TABLE_ROW if strategy == collection_pb2.CHUNKING_STRATEGY_TABLE else 0
+    block = document_pb2.Block(kind=kind or document_pb2.BLOCK_KIND_PARAGRAPH, text=content)
+    settings = complete(collection_pb2.CollectionSettings()).chunking
+    window = TextWindow()
+    chunker = make_chunker(strategy, settings, lambda texts: embed(texts, 64))
+    cuts = chunker.feed(window.place([block]))
+    return [window.passage(cut) for cut in [*cuts, *chunker.finish()]]

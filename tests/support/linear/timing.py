@@ -1,0 +1,129 @@
+"""How a call's time grows with its input, measured so that a busy machine does not count."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import inf
+from types import FrameType
+
+GROWTH = 2.5
+"""The most that a doubled input may take, as a multiple."""
+FLOOR = 0.003
+"""Seconds below which the growth says nothing: what is that quick at the largest size freezes nobody."""
+_TRIES = 5
+_CLEAR = 3.5
+
+
+class TooSlow(Exception):
+    """Stopped by the timer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What one input did to one call."""
+
+    what: str
+    operation: str
+    input: str
+    size: int
+    """Characters of the doubled input."""
+    seconds: float
+    """CPU time for the doubled input."""
+    ratio: float
+    """As a multiple of the time for half of it; infinite when it had to be stopped at every size."""
+
+    @property
+    def per_kilobyte(self) -> float:
+        """Milliseconds for a thousand characters."""
+        return 1e6 * self.seconds / self.size
+
+    def fails(self, most_per_kilobyte: float) -> bool:
+        """Whether it grows too fast, or is too slow however it grows."""
+        return self.seconds > FLOOR and (self.ratio > GROWTH or self.per_kilobyte > most_per_kilobyte)
+
+    def row(self) -> dict[str, object]:
+        """Return it for the table."""
+        return {**asdict(self), "ms_per_1000": round(self.per_kilobyte, 3)}
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Raise TooSlow after so much CPU time; `re` looks for signals while it matches."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def once(call: Callable[[str], object], text: str, limit: float) -> float:
+    """Return the CPU seconds of one call; infinite when it takes longer than `limit`."""
+    try:
+        with _limited(limit):
+            start = time.thread_time()
+            try:
+                call(text)
+            except TooSlow:
+                raise
+            except Exception:  # a refusal is an answer; that it comes quickly is all we ask
+                pass
+            return time.thread_time() - start
+    except TooSlow:
+        return inf
+
+
+def best(call: Callable[[str], object], text: str, limit: float, tries: int = _TRIES) -> float:
+    """Return the least of several times: others on the machine can only make it longer."""
+    gc.disable()
+    try:
+        return min(once(call, text, limit) for _ in range(tries))
+    finally:
+        gc.enable()
+
+
+def rising(call: Callable[[str], object], make: Callable[[int], str], sizes: Sequence[int], limit: float) -> float:
+    """Return the time at the last size, or at the first that takes longer than `limit`.
+
+    `re` looks for signals only while it backtracks in one place, so a search that is slow in many cannot be stopped;
+    small sizes first, and none is met that takes for ever.
+    """
+    seconds = 0.0
+    for size in sizes:
+        seconds = once(call, make(size), limit)
+        if seconds > limit:
+            break
+    return seconds
+
+
+def growth(
+    what: str, operation: str, call: Callable[[str], object], name: str, make: Callable[[int], str], size: int
+) -> Growth:
+    """Measure the last doubling up to `size`, or up to where the call takes too long."""
+    limit = 0.1
+    length = min(32, size)
+    while length < size and once(call, make(length), limit) <= limit:
+        length *= 2
+    long, half = make(length), make(length // 2)
+    seconds = ratio = inf
+    for _ in range(3):
+        seconds = min(seconds, best(call, long, 1.0, 1 if seconds == inf else _TRIES))
+        ratio = min(ratio, seconds / max(best(call, half, 1.0), 1e-7))
+        if ratio <= GROWTH or seconds <= FLOOR:
+            break
+    # A square goes on growing four-fold; memory that no longer fits a cache makes one doubling dear, and no more.
+    while GROWTH < ratio < _CLEAR and seconds < limit:
+        length *= 2
+        before, seconds = seconds, best(call, make(length), 2.0, 2)
+        ratio = min(ratio, seconds / before)
+    return Growth(what, operation, name, len(make(length)), seconds if seconds < inf else 1.0, ratio)

@@ -1,0 +1,13 @@
+"""Prints the table at the end."""
+
+from collections.abc import Iterator
+
+import pytest
+from support.linear import report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _table() -> Iterator[None]:
+    yield
+    if rows := report.table():
+        print(f"\n{rows}")
