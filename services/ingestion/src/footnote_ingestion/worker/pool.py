@@ -19,6 +19,9 @@ _log = get_logger("footnote.ingestion.pool")
 _FAT = 0.4
 # How long a worker waits for its tenant's next file.
 _IDLE_SECONDS = 30.0
+# Tenants that take turns find their own workers again, beside as many as may work at once. They share most of their
+# memory with the process that they were forked from.
+_MORE_IDLE = 6
 
 
 class Pool:
@@ -116,7 +119,7 @@ class Pool:
         fat = resident_bytes(worker.pid) - worker.baseline > _FAT * self._workers.memory_bytes
         if worker.alive and not self._closed and not fat and worker.jobs < self._files_per_worker:
             self._idle[worker] = asyncio.get_running_loop().call_later(self._idle_seconds, self._retire, worker)
-            if len(self._idle) > self._size:
+            if len(self._idle) > self._size + _MORE_IDLE:
                 self._retire(next(iter(self._idle)))
             return
         _log.debug("worker_retired", pid=worker.pid, jobs=worker.jobs, alive=worker.alive, fat=fat)
