@@ -39,14 +39,15 @@ async def _one(matrix: Matrix, person: Person, target: Target, name: str) -> lis
     said = []
     for names in (hidden, absent):
         # A collection and a conversation of the caller's own for each, so that they are in the same state.
-        mine = await _own(matrix, person)
+        mine, sent = await _own(matrix, person), ""
         for operation, body in WAYS[name](mine, names):
             planned = matrix.plan.named("gRPC", operation)
             body = json.loads(json.dumps(body).replace("<made>", mine.get("made", "")))
+            sent += json.dumps(body)
             outcome = await matrix.wire.call(planned.operation, body, matrix.cast.keys[person])
             if operation == "CreateConversation" and outcome.ok:
                 mine["made"] = outcome.bodies[0]["conversation"]["id"]
-            if names is hidden and (shown := leaked(outcome, target.hidden_from(person), json.dumps(body))):
+            if names is hidden and (shown := leaked(outcome, target.hidden_from(person), sent)):
                 return [f"{operation} shows {shown[:3]}"]
             said.append(json.dumps(as_if(outcome, {**names, **{f"my {key}": value for key, value in mine.items()}})))
     half = len(said) // 2

@@ -236,10 +236,8 @@ def _repeats(planned: Planned, variant: Variant) -> bool:
 
 def _spare(planned: Planned, variant: Variant) -> bool:
     """Whether an allowed change is left out: by another name it would cost as much again."""
-    failed = any(form == "failed" for _, form in variant.picks)
-    return failed or (
-        not variant.plain and (planned.operation.door != "gRPC" or planned.operation.id == "ReindexDocuments")
-    )
+    again = not variant.plain and (planned.operation.door != "gRPC" or planned.operation.id == "ReindexDocuments")
+    return again or any(form == "failed" for _, form in variant.picks)
 
 
 def _documents(outcome: Outcome) -> list[str]:

@@ -86,6 +86,8 @@ class Wire:
                     outcome = await self._once(operation, body, sent)
             except TimeoutError:
                 return Outcome("TIMEOUT", f"no end after {CALL_SECONDS} s")
+            except httpx.TransportError as error:  # a kept connection that the server had just closed, for example
+                outcome = Outcome("UNAVAILABLE", repr(error))
             if not _worth_again(outcome) or pause is None:
                 return outcome
             await asyncio.sleep(pause)
@@ -164,7 +166,7 @@ class Wire:
 async def wired(grpc_address: str, http_address: str) -> AsyncIterator[Wire]:
     """Open one connection of each kind."""
     options = [("grpc.max_receive_message_length", -1), ("grpc.enable_retries", 0)]
-    limits = httpx.Limits(max_connections=6)
+    limits = httpx.Limits(max_connections=8)
     async with (
         grpc.aio.insecure_channel(grpc_address, options=options) as channel,
         httpx.AsyncClient(base_url=f"http://{http_address}", timeout=CALL_SECONDS, limits=limits) as http,
