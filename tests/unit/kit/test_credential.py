@@ -151,8 +151,8 @@ async def test_nobody_can_make_a_service_act_for_itself() -> None:
 
 
 async def test_a_public_service_takes_nobodys_scope() -> None:
-    async with serve_app(Guinea(unary=fine).app("open", public=True)) as served:
-        header = ("x-footnote-proof", CREDENTIAL.sign("open", "*", SCOPE, 60))
+    async with serve_app(Guinea(unary=fine).app("edge", public=True)) as served:
+        header = ("x-footnote-proof", CREDENTIAL.sign("edge", "*", SCOPE, 60))
         for metadata in ((), (header,)):
             with pytest.raises(Unauthenticated) as caught:
                 await GuineaStub(served.channel).unary(ASK, metadata=metadata)

@@ -83,10 +83,10 @@ async def test_a_taken_port_is_refused_not_shared() -> None:
 
 @pytest.mark.parametrize("authenticates", [False, True])
 async def test_a_public_one_listens_beyond_loopback_only_when_callers_are_known(authenticates: bool) -> None:
-    host = ServiceHost("open", KitSettings())
+    host = ServiceHost("edge", KitSettings())
     address = host.bind("0.0.0.0", 0)
     assert address.startswith("127.0.0.1:")
-    app = App("open", [], public=True, authenticates=authenticates)
+    app = App("edge", [], public=True, authenticates=authenticates)
     if authenticates:
         await host.serve(app, "0.0.0.0")
         await host.stop(0)

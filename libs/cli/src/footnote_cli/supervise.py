@@ -69,6 +69,8 @@ class Supervisor:
                 self.runtime.addresses[name] = host.bind(self._listen_host(name), port)
             except (ListenError, OSError) as error:
                 raise StartError(str(error)) from error
+            if host.inner_address:
+                self.runtime.inner[name] = host.inner_address
         for host in self._hosts:
             app = await self._build(host.name)
             self._stack.push_async_callback(host.stop, self._settings.grace_seconds)

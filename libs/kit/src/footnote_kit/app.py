@@ -10,6 +10,7 @@ import grpc
 
 from footnote_kit import clients
 from footnote_kit.credential import ServiceCredential
+from footnote_kit.front.limits import FrontLimits
 from footnote_kit.settings import DEFAULT_PORTS, PUBLIC, KitSettings
 
 
@@ -35,6 +36,8 @@ class App:
     public: bool = False
     """A door for everybody, which finds out itself who calls and takes no scope from outside. All others are stages:
     they serve the services of their deployment only, which prove themselves."""
+    front: FrontLimits = field(default_factory=FrontLimits)
+    """What a public one bears of strangers' connections."""
     authenticates: bool = False
     """A public one that asks for credentials, so that it may listen beyond loopback."""
     admit: Callable[[str, Mapping[str, str]], Awaitable[None]] | None = None
@@ -54,6 +57,8 @@ class Runtime:
     vector_store_uri: str = ""
     """`http://host:port` of the embedded engine, or a Milvus address."""
     vector_store_token: str = ""
+    inner: dict[str, str] = field(default_factory=dict)
+    """Address by stage of what listens in this process for itself: past the front door, without TLS."""
     announced: dict[str, str] = field(default_factory=dict)
     """Further addresses that services listen on, by name; they appear in addresses.json."""
     draining: asyncio.Event = field(default_factory=asyncio.Event)
@@ -71,10 +76,11 @@ class Runtime:
     def channel(self, stage: str) -> grpc.aio.Channel:
         """Return the channel to a stage, made at the first call and shared: deadlines, scope and trace go along."""
         if stage not in self._channels:
+            inner = self.inner.get(stage, "")
             self._channels[stage] = clients.open_channel(
-                self.address(stage),
+                inner or self.address(stage),
                 peer=stage,
-                settings=self.settings,
+                settings=self.settings.without_tls() if inner else self.settings,
                 credential=None if stage in PUBLIC else self.credential,
             )
         return self._channels[stage]

@@ -1,7 +1,11 @@
 """Small facts about addresses."""
 
+import asyncio
 import ipaddress
 import socket
+
+# A peer that vanished is noticed after two minutes of silence, or one of bytes that nobody acknowledges.
+_KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 60_000}
 
 
 def is_loopback(host: str) -> bool:
@@ -22,3 +26,25 @@ def port_is_free(host: str, port: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def peer_of(transport: asyncio.Transport) -> str:
+    """Return who is at the other end: its address, of IPv6 the network that one subscriber has."""
+    name = transport.get_extra_info("peername")
+    if not isinstance(name, tuple):
+        return "local"
+    try:
+        address = ipaddress.ip_address(str(name[0]).partition("%")[0])
+    except ValueError:
+        return str(name[0])
+    if address.version == 6 and address.ipv4_mapped is None:
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
+
+
+def keep_alive(listener: socket.socket) -> None:
+    """Let the system look after connections on which nothing is said; those that are accepted inherit it."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):  # not on every system
+            listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -1,16 +1,25 @@
 """What this process keeps to itself: its memory and environment, and every file that it writes."""
 
+import contextlib
 import ctypes
 import os
+import secrets
+import socket
 import stat
 import sys
+import tempfile
+import time
 from pathlib import Path
 
+from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
 _UMASK = 0o077
 _OTHERS = 0o077
 _PR_SET_DUMPABLE = 4
+_LEFT_BEHIND_SECONDS = 60.0
+MAX_SOCKET_PATH = 100
+"""Bytes; the kernel's limit is 107, on some systems 103."""
 _log = get_logger("footnote.private")
 
 
@@ -55,4 +64,46 @@ def _close(path: Path) -> bool | None:
         path.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS)
     except PermissionError:
         return False
+    return True
+
+
+def socket_folder() -> Path:
+    """Return this user's folder for sockets, short enough for their paths; it is made by `make_private`."""
+    place = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    return place / f"footnote-{os.geteuid()}"
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that only this user may enter, or close one of this user's; FailedPrecondition for another's."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise FailedPrecondition(f"{folder} must be a folder of this user's, for sockets that nobody else may reach")
+    if found.st_mode & _OTHERS:
+        folder.chmod(0o700)
+
+
+def new_socket_path(name: str) -> Path:
+    """Return a path for a socket of one process, and sweep what killed ones have left; OSError, FailedPrecondition."""
+    folder = socket_folder()
+    make_private(folder)
+    for left in folder.glob(f"{name}-*.sock"):
+        with contextlib.suppress(FileNotFoundError):  # another process sweeps too
+            if time.time() - left.stat().st_mtime > _LEFT_BEHIND_SECONDS and not _answers(left):
+                left.unlink()
+    path = folder / f"{name}-{secrets.token_hex(8)}.sock"
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH:
+        raise FailedPrecondition(f"{folder} is too long a path for a socket; set XDG_RUNTIME_DIR to a shorter one")
+    return path
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(os.fspath(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:
+            return True
     return True

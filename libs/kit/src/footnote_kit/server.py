@@ -1,6 +1,7 @@
 """The server of one service: ports, interceptor, health, reflection, telemetry, and an orderly end."""
 
 import asyncio
+from pathlib import Path
 
 import grpc
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import add_TelemetryServiceServicer_to_server
@@ -8,13 +9,15 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from footnote_kit import context as call_context
-from footnote_kit import redact, tls
+from footnote_kit import private, redact, tls
 from footnote_kit.app import App
 from footnote_kit.credential import ServiceCredential
+from footnote_kit.errors import FailedPrecondition
+from footnote_kit.front.door import FrontDoor, listen
 from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
 from footnote_kit.net import is_loopback, port_is_free
-from footnote_kit.settings import KitSettings
+from footnote_kit.settings import PUBLIC, KitSettings
 from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_kit.trust import Trust
@@ -31,6 +34,8 @@ _IDLE_MS = 300_000
 _HEADER_BYTES = 16 * 1024
 _CLOSE_SECONDS = 5.0
 _POLLER_SECONDS = 2.0
+# Calls that wait for a handler: of a flood of them most are refused by gRPC's core, before any Python runs.
+_PENDING = 1024
 _log = get_logger("footnote.server")
 
 
@@ -38,14 +43,17 @@ class ListenError(Exception):
     """The server cannot, or must not, listen on the address; the message says why and what to do."""
 
 
-def _options(settings: KitSettings) -> list[tuple[str, int]]:
+def _options(settings: KitSettings, public: bool) -> list[tuple[str, int]]:
+    pending = min(settings.max_concurrent_calls, _PENDING)
+    # The connections of a public one are counted by its front door.
+    counted = [] if public else [("grpc.max_allowed_incoming_connections", settings.max_connections)]
     return [
+        *counted,
         ("grpc.so_reuseport", 0),  # a second server on the port must fail, not share it
         ("grpc.max_send_message_length", settings.max_message_bytes),
         ("grpc.max_receive_message_length", settings.max_message_bytes),
-        ("grpc.server.max_pending_requests", settings.max_concurrent_calls),
-        ("grpc.server.max_pending_requests_hard_limit", 2 * settings.max_concurrent_calls),
-        ("grpc.max_allowed_incoming_connections", settings.max_connections),
+        ("grpc.server.max_pending_requests", pending),
+        ("grpc.server.max_pending_requests_hard_limit", 2 * pending),
         ("grpc.max_concurrent_streams", settings.max_streams_per_connection),
         ("grpc.server_handshake_timeout_ms", _GREETING_MS),
         ("grpc.http2.settings_timeout", _GREETING_MS),
@@ -82,32 +90,71 @@ class ServiceHost:
         self._health = health.aio.HealthServicer()
         self._poller: asyncio.Task[None] | None = None
         self._draining = False
+        self._front: FrontDoor | None = None
+        self._socket: Path | None = None
+        self.inner_address = ""
+        """Where a public service is reached from inside its own process, past its front door; else empty."""
         self._interceptor = KitInterceptor(name, settings.slow_call_seconds)
         self._server = grpc.aio.server(
             interceptors=[self._interceptor],
-            options=_options(settings),
+            options=_options(settings, name in PUBLIC),
             maximum_concurrent_rpcs=settings.max_concurrent_calls,
         )
 
     def bind(self, host: str, port: int) -> str:
         """Take a port, 0 for any free one; return the address for peers on this machine. ListenError if taken."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        if self.name in PUBLIC:
+            bound = self._bind_front(host, port, address)
+        else:
+            bound = self._bind_directly(host, port, address)
+        reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+        return f"{reachable}:{bound}"
+
+    def _bind_directly(self, host: str, port: int, address: str) -> int:
         credentials = tls.server_credentials(self._settings)
         if port and not port_is_free(host, port):
             raise ListenError(_taken(self.name, address))
         try:
             if credentials is None:
-                bound = self._server.add_insecure_port(address)
-            else:
-                bound = self._server.add_secure_port(address, credentials)
+                return self._server.add_insecure_port(address)
+            return self._server.add_secure_port(address, credentials)
         except RuntimeError as error:
             raise ListenError(_taken(self.name, address)) from error
-        reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
-        return f"{reachable}:{bound}"
+
+    def _bind_front(self, host: str, port: int, address: str) -> int:
+        """Take the port for the front door, and a private socket for gRPC's own server behind it."""
+        context = tls.server_context(self._settings)
+        try:
+            listeners = listen(host, port)
+        except OSError as error:
+            raise ListenError(_taken(self.name, address)) from error
+        self._front = FrontDoor(self.name, listeners, self._bind_inner(), context)
+        return int(listeners[0].getsockname()[1])
+
+    def _bind_inner(self) -> str | int:
+        try:
+            path = private.new_socket_path(self.name)
+            self._server.add_insecure_port(f"unix:{path}")
+        except (OSError, RuntimeError, FailedPrecondition) as error:
+            # Callers on this machine may go past the door then; who they are is asked behind it all the same.
+            _log.warning("front_door_without_socket", stage=self.name, reason=str(error))
+            port = self._server.add_insecure_port("127.0.0.1:0")
+            self.inner_address = f"127.0.0.1:{port}"
+            return port
+        self._socket, self.inner_address = path, f"unix:{path}"
+        return str(path)
 
     async def serve(self, app: App, host: str) -> None:
         """Answer calls for `app`; ListenError when it could not tell its callers on the address it listens on."""
-        self._interceptor.trust(self._trust(app, host))
+        if app.public and self._front is None:
+            raise ValueError(f"{self.name} is public and has no front door: add it to footnote_kit.settings.PUBLIC")
+        try:
+            trust = self._trust(app, host)
+        except ListenError:
+            self._leave_port()
+            raise
+        self._interceptor.trust(trust)
         self._app = app
         self._interceptor.admit = app.admit
         names = [name for _, _, name in app.servicers]
@@ -121,6 +168,14 @@ class ServiceHost:
         shown = [*names, health.SERVICE_NAME, reflection.SERVICE_NAME]
         reflection.enable_server_reflection(shown if app.public else [*shown, TELEMETRY_SERVICE], self._server)
         await self._server.start()
+        if self._front is not None:
+            await self._front.serve(app.front)
+
+    def _leave_port(self) -> None:
+        if self._front is not None:
+            self._front.refuse()
+        if self._socket is not None:
+            self._socket.unlink(missing_ok=True)
 
     def _trust(self, app: App, host: str) -> Trust | None:
         """Return how the app's callers prove themselves, None for a public one; ListenError when they could not."""
@@ -196,7 +251,12 @@ class ServiceHost:
     async def stop(self, grace: float) -> None:
         """Refuse new calls, give those in flight `grace` seconds, then run the app's close hooks."""
         await self.drain()
+        if self._front is not None:
+            self._front.refuse()
         await self._server.stop(grace)
+        if self._front is not None:
+            await self._front.close()
+        self._leave_port()
         if self._app is None:
             return
         call_context.bind_service(self.name)

@@ -85,7 +85,7 @@ class KitSettings(BaseSettings):
     )
     ready_timeout: float = Field(default=60.0, gt=0, description="Seconds within which all should be ready")
     max_concurrent_calls: int = Field(default=4096, gt=0, description="Calls served at a time; more are refused")
-    max_connections: int = Field(default=1024, gt=0, description="Connections to a service at a time; more are closed")
+    max_connections: int = Field(default=1024, gt=0, description="Connections to a stage at a time; more are closed")
     max_streams_per_connection: int = Field(
         default=1024, gt=0, description="Calls at a time on one connection; more wait at the caller's"
     )
@@ -115,6 +115,11 @@ class KitSettings(BaseSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    def without_tls(self) -> "KitSettings":
+        """Return the same settings for a connection that does not leave this process."""
+        nothing = {"tls_cert_file": None, "tls_key_file": None, "tls_ca_file": None, "tls_client_auth": False}
+        return self.model_copy(update={**nothing, "tls_peers": ()})
 
     def address(self, stage: str) -> str:
         """Return the configured address of a stage; KeyError for an unknown one."""

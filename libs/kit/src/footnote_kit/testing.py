@@ -76,6 +76,8 @@ async def serve_app(
         host = ServiceHost(app.name, settings, credential)
         address = host.bind("127.0.0.1", 0)
         runtime.addresses.setdefault(app.name, address)
+        if host.inner_address:
+            runtime.inner.setdefault(app.name, host.inner_address)
         signing = None if app.public else credential
         channel = open_channel(address, peer=app.name, settings=settings, credential=signing)
         try:

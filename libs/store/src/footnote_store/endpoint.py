@@ -4,14 +4,11 @@ import asyncio
 import hashlib
 import os
 import socket
-import stat
-import tempfile
 from pathlib import Path
 from typing import Protocol
 
-from footnote_kit.errors import FailedPrecondition
+from footnote_kit.private import MAX_SOCKET_PATH, make_private, socket_folder
 
-MAX_PATH = 100  # bytes; the kernel's limit is 107, on some systems 103
 _NAME = "engine.sock"
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -58,7 +55,7 @@ class Socket:
     def prepare(self) -> None:
         """Let only this user into the folder, and take away what a killed engine has left."""
         # The engine's folder may be a link to a larger disk; one where everybody can write may not.
-        _make_private(self.path.parent.resolve() if self.path.name == _NAME else self.path.parent)
+        make_private(self.path.parent.resolve() if self.path.name == _NAME else self.path.parent)
         self.path.unlink(missing_ok=True)
 
     async def connect(self) -> Streams:
@@ -93,26 +90,15 @@ class Loopback:
 def socket_path(folder: Path) -> Path:
     """Return where the engine over a folder listens; the same in every process of this user."""
     path = folder.absolute() / _NAME
-    if len(os.fsencode(path)) <= MAX_PATH:
+    if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
         return path
-    place = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
     name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:24]
-    return place / f"footnote-{os.geteuid()}" / f"{name}.sock"
+    return socket_folder() / f"{name}.sock"
 
 
 def socket_uri(folder: Path) -> str:
     """Return the address of the engine over a folder, as pymilvus takes it, whether one runs or not."""
     return Socket(folder).uri
-
-
-def _make_private(folder: Path) -> None:
-    """Make a folder that only this user may enter, or close one of this user's; FailedPrecondition for another's."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise FailedPrecondition(f"{folder} must be a folder of this user's, for the socket of the vector engine")
-    if found.st_mode & 0o077:
-        folder.chmod(0o700)
 
 
 def _free_port() -> int:

@@ -5,6 +5,7 @@ from importlib import metadata
 from footnote.edge.v1 import edge_service_pb2_grpc
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
+from footnote_kit.front.limits import FrontLimits
 from footnote_kit.net import is_loopback
 from footnote_kit.server import ListenError
 from footnote_kit.settings import KitSettings
@@ -105,6 +106,13 @@ async def build(runtime: Runtime) -> App:
         ready=database.ping,
         start=[meter.start, reconciler.start, backlog.start, web.start, logs.start],
         public=True,
+        front=FrontLimits(
+            connections=settings.grpc_connections,
+            connections_per_peer=settings.grpc_connections_per_peer,
+            calls_per_second=settings.grpc_calls_per_second,
+            greeting_seconds=settings.head_seconds,
+            write_seconds=settings.write_seconds,
+        ),
         authenticates=bool(settings.auth) or settings.keyless,
         admit=door.admit,
         close=[logs.stop, web.stop, backlog.stop, reconciler.stop, jobs.close, meter.stop, database.close],

@@ -50,16 +50,27 @@ class Settings(BaseSettings):
         default=1.0, gt=0, description="How often a watch looks for changes that other replicas made."
     )
     max_question_characters: int = Field(default=8000, ge=1, description="Longest question.")
+    grpc_connections: int = Field(default=512, ge=1, description="gRPC connections at a time.")
+    grpc_connections_per_peer: int = Field(
+        default=128, ge=1, description="gRPC connections of one address at a time; behind a proxy all are the proxy's."
+    )
+    grpc_calls_per_second: float = Field(
+        default=500.0,
+        ge=1,
+        description="gRPC calls a second from which one address is slowed down; behind a proxy all are the proxy's.",
+    )
     http: bool = Field(default=True, description="Serve HTTP beside gRPC.")
     http_port: int = Field(default=7180, ge=0, le=65535, description="Port for HTTP.")
     http_connections: int = Field(default=512, ge=1, description="HTTP connections at a time.")
     http_connections_per_peer: int = Field(
         default=128, ge=1, description="HTTP connections of one address at a time; behind a proxy all are the proxy's."
     )
-    head_seconds: float = Field(default=10.0, gt=0, description="Time for the headers of an HTTP request.")
+    head_seconds: float = Field(
+        default=10.0, gt=0, description="Time for the headers of an HTTP request, or the greeting of a gRPC connection."
+    )
     keep_alive_seconds: float = Field(default=15.0, gt=0, description="Time an HTTP connection may wait for a request.")
     write_seconds: float = Field(
-        default=60.0, gt=0, description="Time after which an HTTP caller that reads nothing of its answer is given up."
+        default=60.0, gt=0, description="Time after which a caller that reads nothing of its answer is given up."
     )
     body_seconds: float = Field(
         default=10.0, gt=0, description="Time that the body of an HTTP request may be waited for."

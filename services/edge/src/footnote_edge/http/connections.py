@@ -5,7 +5,6 @@ it: what has not shown who it is costs no more than its head.
 """
 
 import asyncio
-import ipaddress
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 
 import h11
 from footnote_kit.logs import get_logger
+from footnote_kit.net import peer_of
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -252,17 +252,3 @@ class Connection(H11Protocol):
         self.transport.write(raw(status, reason, detail))
         if self.transport.can_write_eof():
             self.transport.write_eof()
-
-
-def peer_of(transport: asyncio.Transport) -> str:
-    """Return who is at the other end: its address, of IPv6 the network that one subscriber has."""
-    name = transport.get_extra_info("peername")
-    if not isinstance(name, tuple):
-        return "local"
-    try:
-        address = ipaddress.ip_address(str(name[0]).partition("%")[0])
-    except ValueError:
-        return str(name[0])
-    if address.version == 6 and address.ipv4_mapped is None:
-        return str(ipaddress.ip_network((address, 64), strict=False))
-    return str(address)

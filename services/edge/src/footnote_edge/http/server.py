@@ -10,14 +10,13 @@ from typing import Any, cast
 
 import uvicorn
 from footnote_kit.logs import get_logger
+from footnote_kit.net import keep_alive
 from footnote_kit.server import ListenError
 from starlette.types import ASGIApp
 
 from footnote_edge.http.connections import MAX_HEAD_BYTES, Connection, Connections
 
 START_SECONDS = 10.0
-# A peer that vanished is noticed after two minutes of silence, or one of bytes that nobody acknowledges.
-_KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 60_000}
 
 _log = get_logger(__name__)
 
@@ -72,7 +71,7 @@ class HttpServer:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        _keep_alive(listener)
+        keep_alive(listener)
         try:
             listener.bind((self._host, self._port))
         except OSError as error:
@@ -95,11 +94,3 @@ class HttpServer:
             return
         self._server.should_exit = True
         await asyncio.gather(self._task, return_exceptions=True)
-
-
-def _keep_alive(listener: socket.socket) -> None:
-    """Let the system look after connections on which nothing is said; those that are accepted inherit it."""
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEPALIVE.items():
-        if hasattr(socket, name):  # not on every system
-            listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -1,0 +1,219 @@
+"""The front door itself: it listens, counts who comes, does TLS, and gives each connection its relay."""
+
+import asyncio
+import contextlib
+import errno
+import socket
+import ssl
+from collections import Counter
+from typing import Any, cast
+
+from footnote_kit.front.frames import ENHANCE_YOUR_CALM, Violation
+from footnote_kit.front.limits import FrontLimits, Peer, Peers
+from footnote_kit.front.relay import LINGER_SECONDS, Caller, end_writing, refusal
+from footnote_kit.logs import get_logger
+from footnote_kit.net import keep_alive, peer_of
+
+_BACKLOG = 512
+_ACCEPTED_AT_ONCE = 16  # asyncio accepts as many connections between two looks at the others as its backlog says
+_SUMMARY_SECONDS = 10.0
+_NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+_log = get_logger("footnote.front")
+
+
+class FrontDoor:
+    """Passes connections on from listening sockets to a server inside; `inner` is its socket's path or its port."""
+
+    def __init__(self, name: str, listeners: list[socket.socket], inner: str | int, tls: ssl.SSLContext | None) -> None:
+        self._name, self._listeners, self._inner, self._tls = name, listeners, inner, tls
+        self._limits = FrontLimits()
+        self._peers = Peers(self._limits, lambda: 0.0)
+        self._servers: list[asyncio.Server] = []
+        self._callers: set[Caller] = set()
+        self._beginning: set[asyncio.Task[None]] = set()
+        self._refused: Counter[str] = Counter()
+        self._summary: asyncio.TimerHandle | None = None
+
+    async def serve(self, limits: FrontLimits) -> None:
+        """Begin to accept."""
+        loop = asyncio.get_running_loop()
+        self._limits = limits
+        self._peers = Peers(limits, loop.time)
+        for listener in self._listeners:
+            server = await loop.create_server(lambda: _Arrival(self), sock=listener, backlog=_ACCEPTED_AT_ONCE)
+            listener.listen(_BACKLOG)
+            self._servers.append(server)
+
+    def refuse(self) -> None:
+        """Accept no more; what is connected stays."""
+        for server in self._servers:
+            server.close()
+        for listener in self._listeners:
+            listener.close()
+
+    async def close(self) -> None:
+        """Cut off what is left."""
+        self.refuse()
+        for task in list(self._beginning):
+            task.cancel()
+        await asyncio.gather(*self._beginning, return_exceptions=True)
+        for caller in list(self._callers):
+            caller.abort()
+        await asyncio.sleep(0)  # transports say in the next round that they are gone
+        if self._summary is not None:
+            self._summary.cancel()
+            self._say()
+
+    def arrived(self, transport: asyncio.Transport) -> None:
+        """Take a connection that was accepted, or refuse it."""
+        transport.pause_reading()
+        name = peer_of(transport)
+        peer = self._peers.enter(name)
+        if peer is None:
+            self.note("too_many_connections")
+            if self._tls is None:
+                transport.write(refusal())
+                end_writing(transport)
+                asyncio.get_running_loop().call_later(LINGER_SECONDS, transport.abort)
+            else:
+                transport.abort()
+            return
+        task = asyncio.get_running_loop().create_task(self._begin(transport, name, peer))
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
+
+    async def _begin(self, transport: asyncio.Transport, name: str, peer: Peer) -> None:
+        """Give a connection its relay, after its time to wait and its TLS handshake."""
+        loop = asyncio.get_running_loop()
+        caller: Caller | None = None
+
+        def ended(violation: Violation) -> None:
+            if violation.code == ENHANCE_YOUR_CALM:  # what does not speak HTTP/2 may be a load balancer's look
+                peer.ended(loop.time())
+            self.note(violation.reason)
+
+        def left(who: Caller) -> None:
+            self._callers.discard(who)
+            self._peers.leave(name)
+
+        try:
+            if wait := peer.begin(loop.time()):
+                await asyncio.sleep(wait)
+            caller = Caller(peer, self._limits, self._connect, ended, left)
+            self._callers.add(caller)
+            if self._tls is None:
+                transport.set_protocol(caller)
+                caller.begin(transport)
+                if transport.is_closing():
+                    caller.connection_lost(None)
+                else:
+                    transport.resume_reading()
+                return
+            # The time for the whole greeting is the relay's to watch; this only bounds a handshake that hangs.
+            secured = await loop.start_tls(
+                transport,
+                caller,
+                self._tls,
+                server_side=True,
+                ssl_handshake_timeout=self._limits.greeting_seconds,
+                ssl_shutdown_timeout=LINGER_SECONDS,
+            )
+            if secured is None:
+                raise ConnectionAbortedError
+            caller.begin(secured)
+        except BaseException as error:
+            transport.abort()
+            if caller is None:
+                self._peers.leave(name)
+            else:
+                caller.connection_lost(None)
+            if not isinstance(error, OSError):
+                raise
+            _log.debug("front_handshake_failed", error=type(error).__name__)
+
+    def _connect(self, factory: Any) -> "asyncio.Future[object]":
+        loop, inner = asyncio.get_running_loop(), self._inner
+        connecting: asyncio.Future[Any]
+        if isinstance(inner, str):
+            connecting = asyncio.ensure_future(loop.create_unix_connection(factory, inner))
+        else:
+            connecting = asyncio.ensure_future(loop.create_connection(factory, "127.0.0.1", inner))
+        connecting.add_done_callback(self._connected)
+        return connecting
+
+    def _connected(self, connecting: "asyncio.Future[Any]") -> None:
+        if not connecting.cancelled() and connecting.exception() is not None:
+            self.note("server_does_not_answer")
+
+    def note(self, reason: str) -> None:
+        """Count a connection that was refused or ended; the log gets a line every few seconds, not one for each."""
+        self._refused[reason] += 1
+        if self._summary is None:
+            self._summary = asyncio.get_running_loop().call_later(_SUMMARY_SECONDS, self._say)
+
+    def _say(self) -> None:
+        self._summary = None
+        if self._refused:
+            _log.warning("front_refused", stage=self._name, **self._refused)
+            self._refused.clear()
+
+
+class _Arrival(asyncio.Protocol):
+    """A connection in its first moment."""
+
+    def __init__(self, door: FrontDoor) -> None:
+        self._door = door
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Hand it to the door."""
+        self._door.arrived(cast(asyncio.Transport, transport))
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Return listening sockets on all addresses of a host, port 0 for one that is free; OSError when it is taken.
+
+    The wildcard of either family means both, as it does to gRPC.
+    """
+    if host in ("0.0.0.0", "::") and socket.has_dualstack_ipv6():
+        try:
+            return [_listener(socket.AF_INET6, "::", port, dual=True)]
+        except OSError as error:
+            if error.errno not in _NO_SUCH_ADDRESS:
+                raise
+    found = dict.fromkeys(
+        (family, str(address[0]))
+        for family, _, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    )
+    listeners: list[socket.socket] = []
+    missing: OSError | None = None
+    with contextlib.ExitStack() as stack:
+        for family, address in found:
+            try:
+                listener = stack.enter_context(_listener(family, address, port))
+            except OSError as error:
+                if error.errno not in _NO_SUCH_ADDRESS:
+                    raise
+                missing = error  # "localhost" may name an address of a family that this machine does without
+                continue
+            port = port or listener.getsockname()[1]
+            listeners.append(listener)
+        if not listeners:
+            raise missing or OSError(errno.EADDRNOTAVAIL, f"{host} has no address")
+        stack.pop_all()
+    return listeners
+
+
+def _listener(family: int, host: str, port: int, dual: bool = False) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(not dual))
+        keep_alive(listener)
+        listener.setblocking(False)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
