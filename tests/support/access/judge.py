@@ -57,7 +57,9 @@ def _of_new(variant: Variant, person: Person, target: Target) -> Verdict:
     least = "writer" if variant.mode == "private" else "admin"
     if ROLE_LEVEL[person.role] < ROLE_LEVEL[least]:
         return Verdict.DENIED
-    return Verdict.TAKEN if target.right(person) else Verdict.HIDDEN
+    # As the contract says of names: unique among the shared ones of the tenant, and among each owner's private ones.
+    held = target.is_owner(person) and target.private if variant.mode == "private" else not target.private
+    return Verdict.TAKEN if held and target.right(person) else Verdict.HIDDEN
 
 
 def _of_named(planned: Planned, variant: Variant, person: Person, target: Target) -> Verdict:
@@ -81,7 +83,9 @@ def _unsettled(planned: Planned, variant: Variant, person: Person, target: Targe
     if "token" in variant.kinds:
         return True  # somebody else's page: to be refused or to be answered, as long as nothing leaks
     if planned.operation.id == "UpdateCollection":
-        publishes = variant.mode == "visibility" and target.private and person.role != "admin"
+        # To be shared with everybody it takes an administrator, and that nobody is named any more.
+        named = bool(target.grants)
+        publishes = variant.mode == "visibility" and target.private and (named or person.role != "admin")
         return publishes or (variant.mode == "grants" and not target.private)
     needs_names = any(slot.required and slot.filler.kind in ADDRESSES for slot in planned.slots)
     nothing_named = not variant.kinds and not needs_names
