@@ -93,7 +93,7 @@ async def test_a_private_collection_is_for_those_it_is_shared_with(edge: EdgeCli
 
     await ann.share(moon.id, Grant(user_id="bob", access=ACCESS_WRITE), Grant(group="office"))
     for person in (bob, gus):
-        assert await person.sees(document) == EVERY
+        await until(person, document, EVERY)
     assert await eve.sees(document) == set()
     conversation = (await bob("CreateConversation", pb.CreateConversationRequest(collections=["moon"]))).conversation.id
     told = await bob.ask(conversation_id=conversation)

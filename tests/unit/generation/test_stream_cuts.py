@@ -2,11 +2,13 @@
 
 import asyncio
 import itertools
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
+from footnote_generation.claims import PlacedMarker, segment
 from footnote_generation.generate import Completed, Delta, Event, Generator
 from footnote_generation.patience import Patience
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
@@ -107,3 +109,15 @@ def test_every_single_boundary_gives_the_same_citations() -> None:
     for cut in range(1, len(ALL)):
         check(ALL, [ALL[:cut], ALL[cut:]])
     assert [citation.number for citation in answer([ALL])[0].citations] == [1, 2, 2, 2, 1]
+
+
+_BITS = ["The stock is 150. ", "It grew. ", "\n", "- one ", "[1]", " [2] ", "Dr. Who ", "\n\n", "1. a "]
+
+
+@given(pieces=st.lists(st.sampled_from(_BITS), max_size=20))
+def test_sentences_from_a_line_on_are_those_of_the_whole_text(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    markers = [PlacedMarker(m.start(), m.end(), 1) for m in re.finditer(r"\[\d\]", text)]
+    whole = segment(text, markers)
+    for begin in [0, *(match.end() for match in re.finditer(r"\n", text))]:
+        assert segment(text, markers, begin) == [sentence for sentence in whole if sentence.start >= begin]

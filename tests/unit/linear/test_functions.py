@@ -7,7 +7,7 @@ import warnings
 import pytest
 from support.linear import functions, report
 from support.linear.nasties import NASTIES, Nasty
-from support.linear.timing import growth, rising
+from support.linear.timing import growth, once, rising
 
 SIZE = 16_384
 PER_KILOBYTE = 60.0
@@ -42,7 +42,7 @@ def test_a_function_takes_twice_as_long_for_twice_the_text(name: str) -> None:
         functions.forget()
         return CALLS[name](text)
 
-    call("warm")
+    once(call, "warm", 30.0)  # what is loaded at first use
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of parsers about what they read
         timed = [(rising(call, nasty, (SIZE // 32, SIZE // 8), _LONG), nasty) for nasty in [*_ORDINARY, *NASTIES]]

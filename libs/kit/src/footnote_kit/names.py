@@ -44,6 +44,7 @@ METRICS: dict[str, tuple[str, str]] = {
     RPC_SERVER_DURATION: ("s", "Time that calls served took, by method and status"),
     RPC_CLIENT_DURATION: ("s", "Time that calls made took, by method and status"),
     RPC_SERVER_ACTIVE: ("{call}", "Calls being served"),
+    "footnote.event_loop.lag": ("s", "How late the event loop came to what was due, looked at ten times a second"),
     "footnote.ingestion.documents": ("{document}", "Documents that reached an end, by state and reason"),
     "footnote.ingestion.bytes": ("By", "Bytes accepted"),
     "footnote.ingestion.parse.duration": ("s", "Time that parsing one document took, by type"),

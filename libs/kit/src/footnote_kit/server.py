@@ -9,7 +9,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from footnote_kit import context as call_context
-from footnote_kit import private, redact, tls
+from footnote_kit import loop_lag, private, redact, tls
 from footnote_kit.app import App
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import FailedPrecondition
@@ -203,6 +203,7 @@ class ServiceHost:
             for hook in self._app.start:
                 await hook()
             self._poller = asyncio.create_task(self._watch(self._app), name=f"ready-{self.name}")
+            loop_lag.watch()
         finally:
             call_context.bind_service("")
 
@@ -239,6 +240,8 @@ class ServiceHost:
 
     async def drain(self) -> None:
         """Tell load balancers to send no more calls, and end those that would go on for ever."""
+        if self._poller is not None and not self._draining:
+            loop_lag.unwatch()
         self._draining = True
         if self._poller is not None:
             self._poller.cancel()

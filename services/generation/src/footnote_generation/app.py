@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 
 from footnote.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
 from footnote_kit.app import App, Runtime
@@ -18,6 +19,11 @@ async def build(runtime: Runtime) -> App:
     settings = Settings()
     providers = Providers(settings, Egress.load())
     opinion = await asyncio.to_thread(second_opinion, settings)
+
+    async def warm_up() -> None:
+        # The client of models loads its parts at their first use, a third of a second on the event loop.
+        await asyncio.to_thread(import_module, "openai.resources.chat.completions")
+
     return App(
         name="generation",
         servicers=[
@@ -27,5 +33,6 @@ async def build(runtime: Runtime) -> App:
                 "footnote.generation.v1.GenerationService",
             )
         ],
+        start=[warm_up],
         close=[providers.close, *([opinion.close] if opinion else [])],
     )

@@ -42,10 +42,13 @@ _LIST_MARK = re.compile(r"(?<!\s)\s*+(?:[-*•–]|\d{1,2}[.)]|#{1,6})\s++")
 _DECORATION = re.compile(r"[*_#`>|]+")
 
 
-def segment(text: str, markers: Sequence[PlacedMarker]) -> list[Sentence]:
-    """Cut an answer into sentences. A marker belongs to the sentence it stands in or follows on the same line."""
-    lines = [match.span() for match in _LINE.finditer(text)]
-    by_line = _touching(markers, lines)
+def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[Sentence]:
+    """Cut an answer into sentences. A marker belongs to the sentence it stands in or follows on the same line.
+
+    `begin` is where a line begins: those before it are left out.
+    """
+    lines = [match.span() for match in _LINE.finditer(text, begin)]
+    by_line = _touching([marker for marker in markers if marker.end > begin], lines)
     result: list[Sentence] = []
     for number, (first, last) in enumerate(lines):
         here = by_line[number]

@@ -27,10 +27,11 @@ from footnote.types.v1.answer_pb2 import (
     Source,
     Usage,
 )
+from footnote_kit.text_work import beside
 
 from footnote_generation import phrases, policy
 from footnote_generation.billing import Bill, Prices, cost, usage_of
-from footnote_generation.checker import Checker
+from footnote_generation.checker import Checked, Checker
 from footnote_generation.claims import Sentence, segment
 from footnote_generation.markers import MarkerScanner, Piece
 from footnote_generation.patience import Patience, patient_stream
@@ -38,6 +39,7 @@ from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Sec
 from footnote_generation.writer import Writer
 
 _UNFOUNDED = frozenset({SUPPORT_UNSUPPORTED, SUPPORT_UNCITED})
+_LONG_LINE = 4000
 _ENDS = frozenset(".!?…\n。！？")
 
 
@@ -82,6 +84,11 @@ class _Answering:
     checker: Checker
     swept: int = 0
     sent: int = 0
+    done: list[Sentence] = field(default_factory=list)
+    """Sentences of the lines before `line`, which nothing changes any more."""
+    line: int = 0
+    looked: int = 0
+    """Characters of the answer when its sentences were looked at last."""
     warnings: list[str] = field(default_factory=list)
 
 
@@ -110,7 +117,8 @@ class Generator:
         """
         started = perf_counter()
         first_token: float | None = None
-        state = self._start(request, strict, without_opinion)
+        read = sum(len(item.text) for item in request.messages)
+        state = await beside(read, self._start, request, strict, without_opinion)
         finished = Finished()
         bill = Bill(request, provider, self._prices)
         # The built-in answerer costs nobody anything until it is done.
@@ -126,10 +134,10 @@ class Generator:
                         first_token = perf_counter() - started
                     if (usage := bill.grown(event.text)) is not None:
                         yield Spent(usage)
-                    shown = self._show(state, state.scanner.feed(state.policy.feed(event.text)))
+                    shown = await beside(len(event.text), self._take, state, event.text)
                     if shown:
                         yield Delta(shown)
-                    if any(char in _ENDS for char in shown):
+                    if not _ENDS.isdisjoint(shown) and self._worth_looking(state):
                         for citation in await self._settle(state):
                             yield citation
             except Exception as error:
@@ -164,6 +172,16 @@ class Generator:
             ),
             warnings=warnings,
         )
+
+    def _take(self, state: _Answering, text: str) -> str:
+        """Put the model's next words through policy and markers; return what to show."""
+        return self._show(state, state.scanner.feed(state.policy.feed(text)))
+
+    @staticmethod
+    def _worth_looking(state: _Answering) -> bool:
+        """Whether enough has come since the sentences were looked at: a line is read from its beginning each time."""
+        length = len(state.writer.text)
+        return length - state.looked >= (length - state.line - _LONG_LINE) // 16
 
     def _show(self, state: _Answering, pieces: Sequence[Piece]) -> str:
         """Write pieces down and return what to show of them now; nothing in strict mode, where all is checked first."""
@@ -204,13 +222,20 @@ class Generator:
         A sentence is settled once another one has begun after it: its markers may follow the full stop.
         """
         writer = state.writer
-        settled = segment(writer.text, writer.markers)
+        state.looked = len(writer.text)
+        settled = [*state.done, *segment(writer.text, writer.markers, state.line)]
         settled = settled if ended else settled[:-1]
         known = len(writer.markers)
         for sentence in settled[state.swept :]:
             writer.sweep(sentence.start, sentence.end)
         state.swept = max(state.swept, len(settled))
-        return settled if len(writer.markers) == known else segment(writer.text, writer.markers)[: len(settled)]
+        if len(writer.markers) != known:
+            settled = [*state.done, *segment(writer.text, writer.markers, state.line)][: len(settled)]
+        # What stands in lines before the last settled sentence's is final, and not read again.
+        if settled:
+            state.line = max(state.line, writer.text.rfind("\n", 0, settled[-1].start) + 1)
+            state.done = [sentence for sentence in settled if sentence.end <= state.line]
+        return settled
 
     async def _withhold(self, state: _Answering) -> None:
         """Rewrite the answer without the statements that no source bears out."""
@@ -221,15 +246,24 @@ class Generator:
         if not unfounded:
             return
         writer.cut([(item.start, max([item.end, *(m.end for m in item.markers)])) for item in unfounded])
-        state.swept = 0
+        state.swept = state.line = 0
+        state.done = []
         state.warnings.append(f"{len(unfounded)} statements that the sources do not bear out were withheld.")
-        left = await state.checker.check(segment(writer.text, writer.markers))
+        rest = await beside(len(writer.text), segment, writer.text, writer.markers)
+        left = await state.checker.check(rest)
         if all(item.claim.support == SUPPORT_NOT_A_CLAIM for item in left):
             writer.replace(phrases.load(state.request.locale).not_found)
 
     async def _answer(self, state: _Answering, provider: ModelProvider, finished: Finished) -> Answer:
+        text = state.writer.text
+        checked = await state.checker.check(await beside(len(text), segment, text, state.writer.markers))
+        read = len(text) + sum(len(message.text) for message in state.request.messages)
+        return await beside(read, self._sum_up, state, provider, finished, checked)
+
+    def _sum_up(
+        self, state: _Answering, provider: ModelProvider, finished: Finished, checked: Sequence[Checked]
+    ) -> Answer:
         writer = state.writer
-        checked = await state.checker.check(segment(writer.text, writer.markers))
         citations = [citation for item in checked for citation in item.citations]
         claims = [item.claim for item in checked]
         usage = usage_of(state.request, writer.text, finished)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from datetime import timedelta
@@ -191,8 +192,8 @@ class Servicer(GenerationServiceServicer):
 
     def _count_citations(self, answer: Answer) -> None:
         counter = telemetry.counter("footnote.generation.citations")
-        for citation in answer.citations:
-            counter.add(1, {"verdict": Support.Name(citation.support).removeprefix("SUPPORT_").lower()})
+        for support, count in Counter(citation.support for citation in answer.citations).items():
+            counter.add(count, {"verdict": Support.Name(support).removeprefix("SUPPORT_").lower()})
         if answer.reliability.invalid_citations:
             counter.add(answer.reliability.invalid_citations, {"verdict": "unknown_source"})
 

@@ -7,9 +7,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import overload
 
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
+from footnote_kit.text_work import beside
 from footnote_store.filters import conjunction
 from footnote_text.lexical import fold
 
@@ -24,6 +26,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAX_FILES = 5000  # above that, names in questions are not looked for
 _TTL = 30.0
 _MAX_CACHED = 256
+_LONGEST_RUN = 40  # words of a file name that a question may name
 # Words beside which even a plain one-word name is meant as a file: "the file handbook", "fichier stock".
 _CUES = frozenset(
     """file files document documents doc pdf spreadsheet sheet workbook deck slides presentation report paper fichier
@@ -60,10 +63,39 @@ def name_pieces(filename: str) -> frozenset[str]:
     return frozenset(pieces(_EXTENSION.sub("", filename)))
 
 
-def _find(tokens: Sequence[str], wanted: Sequence[str]) -> int:
-    """Return where `wanted` stands in `tokens` as a run; -1 when it doesn't."""
-    size = len(wanted)
-    return next((i for i in range(len(tokens) - size + 1) if tuple(tokens[i : i + size]) == tuple(wanted)), -1)
+class _Words(Sequence[str]):
+    """The words of a question, in which runs of words are found without reading it again for each."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = tuple(words)
+        self._runs: dict[int, dict[tuple[str, ...], int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        return self._words[index]
+
+    def find(self, wanted: Sequence[str]) -> int:
+        """Return where `wanted` stands first as a run; -1 when it doesn't."""
+        size = len(wanted)
+        if size > _LONGEST_RUN:
+            return -1
+        if size not in self._runs:
+            runs: dict[tuple[str, ...], int] = {}
+            for start in range(len(self._words) - size + 1):
+                runs.setdefault(self._words[start : start + size], start)
+            self._runs[size] = runs
+        return self._runs[size].get(tuple(wanted), -1)
+
+
+def effort(filenames: Mapping[str, str]) -> int:
+    """Return how much work it is to make FileNames, as characters of a text that would be as much to analyse."""
+    return 10 * len(filenames)
 
 
 def _joined(filename: str) -> str:
@@ -99,6 +131,11 @@ class FileNames:
         return sorted(set().union(*(self._by_start.get(token, set()) for token in tokens)))
 
 
+def effort_of_naming(query: str, names: FileNames) -> int:
+    """Return the same for `named_files`: many names may begin with a word of a short question."""
+    return len(query) + 4 * len(names.beginning_with(_TOKEN.findall(fold(query[:1000]))))
+
+
 def named_files(query: str, names: FileNames) -> list[NamedFile]:
     """Return the files that a question names, in order of appearance.
 
@@ -106,8 +143,8 @@ def named_files(query: str, names: FileNames) -> list[NamedFile]:
     a digit in it, or stands beside a word such as "file"; otherwise a file "policy.pdf" would catch every question
     about policy.
     """
-    tokens = _TOKEN.findall(fold(_CAMEL.sub(" ", query)))
-    plain = _TOKEN.findall(fold(query))
+    tokens = _Words(_TOKEN.findall(fold(_CAMEL.sub(" ", query))))
+    plain = _Words(_TOKEN.findall(fold(query)))
     found: list[tuple[int, int, NamedFile]] = []
     for filename in names.beginning_with({*tokens, *plain}):
         stem, full = _parts(filename)
@@ -115,25 +152,28 @@ def named_files(query: str, names: FileNames) -> list[NamedFile]:
         if at >= 0:
             found.append((at, size, NamedFile(filename, names.documents[filename])))
     # "annual report 2023" names annual_report_2023.pdf, not annual_report.pdf as well.
-    best = [
-        entry
-        for entry in found
-        if not any(o[0] <= entry[0] and o[0] + o[1] >= entry[0] + entry[1] and o[1] > entry[1] for o in found)
-    ]
-    return [entry[2] for entry in sorted(best, key=lambda entry: entry[0])]
+    best: list[NamedFile] = []
+    reached, widest = 0, (-1, 0)
+    for at, size, file in sorted(found, key=lambda entry: (entry[0], -entry[1])):
+        if at + size > reached:
+            reached, widest = at + size, (at, size)
+        elif (at, size) != widest:
+            continue  # inside another
+        best.append(file)
+    return best
 
 
 def _place(
-    tokens: Sequence[str], plain: Sequence[str], stem: Sequence[str], full: Sequence[str], joined: Sequence[str]
+    tokens: _Words, plain: _Words, stem: Sequence[str], full: Sequence[str], joined: Sequence[str]
 ) -> tuple[int, int]:
     """Return where the name stands in the question and how many tokens it takes; (-1, 0) when it isn't there."""
     if len(full) > len(stem):
-        at = _find(tokens, full)
+        at = tokens.find(full)
         if at >= 0:
             return at, len(full)
-    at = _find(tokens, stem)
+    at = tokens.find(stem)
     if at < 0 and len(joined[0]) >= 4:
-        at = _find(plain, joined)
+        at = plain.find(joined)
         if at >= 0:
             return (at, 1) if _distinct(joined) or _cued(plain, at, 1) else (-1, 0)
     if at < 0:
@@ -180,7 +220,7 @@ class FileIndex:
         except FootnoteError as error:
             _log.warning("filenames_unavailable", error=error.message)
             return FileNames({})
-        names = FileNames(found if len(found) <= _MAX_FILES else {})
+        names = await beside(effort(found), FileNames, found if len(found) <= _MAX_FILES else {})
         if len(self._cache) >= _MAX_CACHED:
             self._cache.clear()
         self._cache[key] = (time.monotonic() + _TTL, names)

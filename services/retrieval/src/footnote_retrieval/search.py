@@ -13,11 +13,12 @@ from footnote_kit import names
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
+from footnote_kit.text_work import beside
 from footnote_store.filters import ALL, And, any_of, both, compile_expr, conjunction
 from footnote_text.lexical import terms
 from opentelemetry import trace
 
-from footnote_retrieval import adjust, expand, fusion, proximity, query
+from footnote_retrieval import adjust, expand, files, fusion, proximity, query
 from footnote_retrieval.affinity import affinities, apply_affinity
 from footnote_retrieval.ahead import Ahead
 from footnote_retrieval.channels import Channels, Findings, Plan
@@ -39,6 +40,9 @@ _FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
 _VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
 _HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
 _SPARE = 10  # passages read beyond those wanted, since repetitions will be left out
+# Looking for a term in a passage, reading a passage's terms and decoding a row take less a character than analysing a
+# question does, by about so many times.
+_LOOKED, _QUICKER = 20_000, 200
 
 
 class Searcher:
@@ -83,20 +87,23 @@ class Searcher:
         groups = _groups(visible, request.scope.tenant_id)
         settings = Effective.of(request.settings, [s.collection.settings.retrieval for s in visible], self._settings)
         languages = _languages(visible)
-        understood = query.understand(request.query, request.language, languages)
+        size = len(request.query)
+        understood = await beside(size, query.understand, request.query, request.language, languages)
         result = SearchResult(language=understood.language, timings=clock.timings)
         if not groups:
             result.strategy, result.strategy_reason = _HYBRID, "no collection to search"
             return result
         weights = [await self._embedder.dense_weight(group.embedding) for group in groups]
-        strategy, reason = query.choose(understood, settings.strategy, max(weights), self._settings.long_question_words)
+        strategy, reason = await beside(
+            size, query.choose, understood, settings.strategy, max(weights), self._settings.long_question_words
+        )
         filenames = await self._filenames(request, groups, now)
-        files = named_files(request.query, filenames)
+        named = await beside(files.effort_of_naming(request.query, filenames), named_files, request.query, filenames)
         plan = Plan(
             text=understood.subject,
-            lexical_query=query.lexical_query(understood, languages),
+            lexical_query=await beside(size, query.lexical_query, understood, languages),
             groups=groups,
-            filter=_filter(request, files),
+            filter=_filter(request, named),
             limit=max(self._settings.candidates, request.offset + settings.limit),
             dense=strategy in {_VECTOR, _HYBRID},
             lexical=strategy in {_FULLTEXT, _HYBRID},
@@ -105,16 +112,21 @@ class Searcher:
             query_vector=request.query_vector,
         )
         findings, strategy, reason = await self._run(plan, understood, strategy, reason, settings, clock)
-        affinity = affinities(request.query, understood.language, filenames)
+        affinity = await beside(size, affinities, request.query, understood.language, filenames)
         wanted = request.offset + settings.limit
-        ranked = self._rank(plan, findings, strategy, settings, affinity, files, wanted, clock)
-        with clock.step("select"):
-            keep = len(ranked) if len(files) > 1 else wanted
-            ranked = adjust.without_repetitions(ranked, keep, self._settings.near_duplicate)
-            ranked = adjust.guarantee_files(ranked, files, wanted)
-        chosen = readable(ranked[request.offset : wanted], findings.degradations)
+
+        def select() -> list[Candidate]:
+            ranked = self._rank(plan, findings, strategy, settings, affinity, named, wanted, clock)
+            with clock.step("select"):
+                keep = len(ranked) if len(named) > 1 else wanted
+                ranked = adjust.without_repetitions(ranked, keep, self._settings.near_duplicate)
+                return adjust.guarantee_files(ranked, named, wanted)[request.offset : wanted]
+
+        ranked = await beside(_effort(plan, findings), select)
+        stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in ranked)
+        chosen = await beside(stored // _QUICKER, readable, ranked, findings.degradations)
         result.chunks = [_scored(candidate, explain=request.explain) for candidate in chosen]
-        result.strategy, result.strategy_reason = strategy, _reason(reason, files)
+        result.strategy, result.strategy_reason = strategy, _reason(reason, named)
         result.channels, result.degradations = findings.runs, findings.degradations
         result.total = len(findings.candidates)
         result.chunks = await self._expand(result.chunks, chosen, settings, now, clock, result.degradations)
@@ -126,7 +138,8 @@ class Searcher:
         of_groups = [await self._files.names(group, now, self._settings.read_timeout) for group in groups]
         if len(of_groups) == 1:
             return of_groups[0]
-        return FileNames({i: name for names in of_groups for name, ids in names.documents.items() for i in ids})
+        found = {i: name for names in of_groups for name, ids in names.documents.items() for i in ids}
+        return await beside(files.effort(found), FileNames, found)
 
     async def _run(
         self,
@@ -299,6 +312,13 @@ def _with(plan: Plan, *, filter: str | None = None, dense: bool | None = None) -
         plan.text, plan.lexical_query, plan.groups, plan.filter if filter is None else filter, plan.limit,
         plan.dense if dense is None else dense, plan.lexical, plan.now, plan.scope, plan.query_vector,
     )  # fmt: skip
+
+
+def _effort(plan: Plan, findings: Findings) -> int:
+    """Return how much work it is to rank, as characters of a question that would be as much."""
+    read = sum(len(candidate.hit.lexical_text) for candidate in findings.candidates.values())
+    sought = plan.lexical_query.count(" ") + 1
+    return read // _QUICKER + sought * min(read, proximity.TOP * 8000) // _LOOKED
 
 
 def _single(candidates: Sequence[Candidate]) -> None:

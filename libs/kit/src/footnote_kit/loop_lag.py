@@ -1,0 +1,51 @@
+"""How late the event loop comes to what is due: the time that something held it up."""
+
+from __future__ import annotations
+
+import asyncio
+
+from footnote_kit.telemetry import histogram
+
+METRIC = "footnote.event_loop.lag"
+EVERY = 0.1
+_watched: dict[asyncio.AbstractEventLoop, LoopLag] = {}
+
+
+class LoopLag:
+    """Measures one event loop ten times a second, as long as somebody wants it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.wanted = 0
+        self._due = loop.time() + EVERY
+        self._timer = loop.call_at(self._due, self._look)
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        histogram(METRIC).record(max(0.0, now - self._due))
+        self._due = now + EVERY
+        self._timer = self._loop.call_at(self._due, self._look)
+
+    def end(self) -> None:
+        """Look no more."""
+        self._timer.cancel()
+
+
+def watch() -> None:
+    """Measure the running loop from now on; once, however many services run on it."""
+    loop = asyncio.get_running_loop()
+    if loop not in _watched:
+        _watched[loop] = LoopLag(loop)
+    _watched[loop].wanted += 1
+
+
+def unwatch() -> None:
+    """End what `watch` began, when the last service that wanted it has gone."""
+    loop = asyncio.get_running_loop()
+    lag = _watched.get(loop)
+    if lag is None:
+        return
+    lag.wanted -= 1
+    if lag.wanted <= 0:
+        lag.end()
+        del _watched[loop]
