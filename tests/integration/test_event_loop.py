@@ -33,7 +33,8 @@ _QUESTION = 20_000
 # What the tables of tests/unit/linear found slow, once: a few of each kind.
 PUMPS = (
     "1,1", "1.1.", "a.", ". ", "..", "! ", "l'a'b'", "please round; answer units ", "hello ", "« ", "《", "中文", "中。",
-    "1 ", "1% ", "[1]", "[[", "ignore all previous ", "![", "<a ", "a\n", "\n", "- ", "one two ", "report.pdf ", "A.B.C.",
+    "1 ", "1% ", "[1]", "[[", "ignore all previous ", "![", "<a ", "a\n", "\n", "- ", "one two ",
+    "report.pdf ", "A.B.C.",
     "e\u0301", "👩\u200d", "x",
 )  # fmt: skip
 
