@@ -50,6 +50,9 @@ async def _one(matrix: Matrix, person: Person, target: Target, name: str) -> lis
             if names is hidden and (shown := leaked(outcome, target.hidden_from(person), sent)):
                 return [f"{operation} shows {shown[:3]}"]
             said.append(json.dumps(as_if(outcome, {**names, **{f"my {key}": value for key, value in mine.items()}})))
+        # What it made must not stand in another call's way: it may bear a hidden thing's name by now.
+        gone = pb.DeleteCollectionRequest(collection=mine["collection_id"])
+        await matrix.seeder.stub.DeleteCollection(gone, metadata=matrix.seeder.maker(person))
     half = len(said) // 2
     return [f"hidden: {a[:200]}; absent: {b[:200]}" for a, b in zip(said[:half], said[half:], strict=True) if a != b]
 
