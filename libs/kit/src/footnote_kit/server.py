@@ -101,6 +101,11 @@ class ServiceHost:
             maximum_concurrent_rpcs=settings.max_concurrent_calls,
         )
 
+    @property
+    def connections(self) -> int:
+        """Return how many connections the front door of a public service has."""
+        return self._front.connections if self._front is not None else 0
+
     def bind(self, host: str, port: int) -> str:
         """Take a port, 0 for any free one; return the address for peers on this machine. ListenError if taken."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -16,6 +16,7 @@ from footnote_kit.net import keep_alive, peer_of
 
 _BACKLOG = 512
 _ACCEPTED_AT_ONCE = 16  # asyncio accepts as many connections between two looks at the others as its backlog says
+_LEAVING = 64  # connections too many that hear why; of a flood of them most are cut off
 _SUMMARY_SECONDS = 10.0
 _NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 _log = get_logger("footnote.front")
@@ -30,9 +31,15 @@ class FrontDoor:
         self._peers = Peers(self._limits, lambda: 0.0)
         self._servers: list[asyncio.Server] = []
         self._callers: set[Caller] = set()
+        self._leaving: set[asyncio.Transport] = set()
         self._beginning: set[asyncio.Task[None]] = set()
         self._refused: Counter[str] = Counter()
         self._summary: asyncio.TimerHandle | None = None
+
+    @property
+    def connections(self) -> int:
+        """Return how many connections there are, those that wait for their turn included."""
+        return self._peers.connections
 
     async def serve(self, limits: FrontLimits) -> None:
         """Begin to accept."""
@@ -59,6 +66,8 @@ class FrontDoor:
         await asyncio.gather(*self._beginning, return_exceptions=True)
         for caller in list(self._callers):
             caller.abort()
+        for transport in list(self._leaving):
+            self._let_go(transport)
         await asyncio.sleep(0)  # transports say in the next round that they are gone
         if self._summary is not None:
             self._summary.cancel()
@@ -70,17 +79,26 @@ class FrontDoor:
         name = peer_of(transport)
         peer = self._peers.enter(name)
         if peer is None:
-            self.note("too_many_connections")
-            if self._tls is None:
-                transport.write(refusal())
-                end_writing(transport)
-                asyncio.get_running_loop().call_later(LINGER_SECONDS, transport.abort)
-            else:
-                transport.abort()
+            self._refuse(transport)
             return
         task = asyncio.get_running_loop().create_task(self._begin(transport, name, peer))
         self._beginning.add(task)
         task.add_done_callback(self._beginning.discard)
+
+    def _refuse(self, transport: asyncio.Transport) -> None:
+        """Tell a connection too many so, if not too many are being told."""
+        self.note("too_many_connections")
+        if self._tls is not None or len(self._leaving) >= _LEAVING:
+            transport.abort()
+            return
+        transport.write(refusal())
+        end_writing(transport)
+        self._leaving.add(transport)
+        asyncio.get_running_loop().call_later(LINGER_SECONDS, self._let_go, transport)
+
+    def _let_go(self, transport: asyncio.Transport) -> None:
+        self._leaving.discard(transport)
+        transport.abort()
 
     async def _begin(self, transport: asyncio.Transport, name: str, peer: Peer) -> None:
         """Give a connection its relay, after its time to wait and its TLS handshake."""
