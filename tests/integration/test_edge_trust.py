@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -16,7 +15,7 @@ from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, RO
 from footnote_edge.app import build
 from footnote_edge.guard import PUBLIC, SERVICE, Door
 from footnote_edge.keys import offline
-from footnote_edge.limits import Limits
+from footnote_edge.limits import Limits, Watches
 from footnote_edge.settings import Settings
 from footnote_kit.errors import NotFound, PermissionDenied, Unauthenticated
 from footnote_kit.testing import SCOPE, Served, proof_of, serve_app
@@ -111,9 +110,9 @@ async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
         async def authenticate(self, metadata: Any) -> Scope:
             return Scope(tenant_id="t", user_id="u", roles=[ROLE_ADMIN, role])
 
-    door = Door(Fooled(), Limits(Settings()))
+    door = Door(Fooled(), Limits(Settings()), Watches(1))
     with pytest.raises(PermissionDenied, match="role of a service"):
-        await door.enter("Ask", SimpleNamespace(invocation_metadata=tuple))
+        await door.admit(f"/{SERVICE.full_name}/Ask", {})
 
 
 def test_the_roles_of_no_caller_are_these() -> None:

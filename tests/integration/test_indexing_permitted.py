@@ -9,7 +9,7 @@ import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, MemoryMessage
-from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
+from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection, CollectionSettings
 from footnote.types.v1.document_pb2 import BLOCK_KIND_PARAGRAPH, Block, Document, ParsedMetadata
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_WRITER, Role, Scope
@@ -41,7 +41,7 @@ def scope(role: Role.ValueType) -> Scope:
 
 
 async def create(stub: Any, role: Role.ValueType, name: str, settings: dict[str, Any]) -> Collection:
-    wanted = Collection(name=name, settings=ParseDict(settings, CollectionSettings()))
+    wanted = Collection(name=name, visibility=VISIBILITY_PRIVATE, settings=ParseDict(settings, CollectionSettings()))
     request = pb.CreateCollectionRequest(scope=scope(role), collection=wanted)
     return (await stub.CreateCollection(request)).collection
 

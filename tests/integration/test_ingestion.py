@@ -12,7 +12,7 @@ import obstore
 import pytest
 import pytest_asyncio
 from footnote.types.v1.document_pb2 import DocumentState, Failure, FailureReason
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM, Scope
 from footnote_ingestion.app import build
 from footnote_ingestion.settings import Settings
 from footnote_kit.errors import (
@@ -237,6 +237,7 @@ async def test_list_pages_and_filters(client: Client) -> None:
     assert (await client.list(states=[ERROR])).total_size == 0
     client.scope.tenant_id = "someone-else"
     assert (await client.list()).total_size == 0
+    client.scope.roles[:] = [ROLE_ADMIN]
     with pytest.raises(PermissionDenied):
         await client.list(all_tenants=True)
     client.scope.roles.append(ROLE_SYSTEM)
