@@ -20,6 +20,7 @@ from footnote.edge.v1.edge_service_pb2_grpc import (
     EdgeServiceStub,
     add_EdgeServiceServicer_to_server,
 )
+from footnote_kit import logs
 from footnote_kit.app import App
 from footnote_kit.errors import Unauthenticated
 from footnote_kit.front.frames import CONTINUATION, GOAWAY, HEADERS, PING, PREFACE, SETTINGS, frame
@@ -473,3 +474,35 @@ async def test_rapid_resets_over_tls_are_ended(tmp_path: Path) -> None:
             pass
         writer.close()
         assert b"too_many_resets" in received
+
+
+# What everybody may ask
+
+
+async def test_requests_to_health_and_reflection_are_short() -> None:
+    async with serve() as (served, _), grpc.aio.insecure_channel(served.address) as channel:
+        methods = [
+            channel.unary_unary("/grpc.health.v1.Health/Check"),
+            channel.unary_stream("/grpc.health.v1.Health/Watch"),
+            channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"),
+        ]
+        for number, method in enumerate(methods):
+            for sent in (b"\x0a\xff\xff\x03" + bytes(65_535), b"\xff" * 10):
+                given: Any = iter([sent]) if number == 2 else sent
+                call = method(given, timeout=20)
+                with pytest.raises(grpc.aio.AioRpcError) as caught:
+                    await (call if number == 0 else call.read())
+                assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_strangers_leave_a_summary_not_a_line_each(capfd: pytest.CaptureFixture[str]) -> None:
+    logs.configure(KitSettings(log_format="json"))
+    async with serve() as (served, _), plain(served.address) as stub:
+        for _ in range(30):
+            with pytest.raises(grpc.aio.AioRpcError, match="No key"):
+                await stub.GetHealth(pb.GetHealthRequest(), timeout=20)
+    said = capfd.readouterr()
+    lines = [line for line in (said.out + said.err).splitlines() if "refused" in line]
+    assert len(lines) == 1
+    assert "strangers_refused" in lines[0]
+    assert ": 30" in lines[0]

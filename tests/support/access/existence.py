@@ -121,7 +121,11 @@ def _general_of(matrix: Matrix) -> list[tuple[Planned, Variant]]:
         (planned, variant)
         for planned in matrix.plan.operations
         for variant in planned.variants
-        if not changes(planned, variant) and not planned.rule.makes and variant.plain and not variant.mixed
+        if not changes(planned, variant)
+        and not planned.rule.makes
+        and variant.plain
+        and not variant.mixed
+        and "token" not in variant.kinds  # a collection made for this has been listed by nobody
     ]
 
 

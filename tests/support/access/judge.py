@@ -83,9 +83,8 @@ def _unsettled(planned: Planned, variant: Variant, person: Person, target: Targe
     if "token" in variant.kinds:
         return True  # somebody else's page: to be refused or to be answered, as long as nothing leaks
     if planned.operation.id == "UpdateCollection":
-        # To be shared with everybody it takes an administrator, and that nobody is named any more.
-        named = bool(target.grants)
-        publishes = variant.mode == "visibility" and target.private and (named or person.role != "admin")
+        # To be shared with everybody it takes an administrator, and that nobody is named any more (cells add grants).
+        publishes = variant.mode == "visibility" and target.private
         return publishes or (variant.mode == "grants" and not target.private)
     needs_names = any(slot.required and slot.filler.kind in ADDRESSES for slot in planned.slots)
     nothing_named = not variant.kinds and not needs_names

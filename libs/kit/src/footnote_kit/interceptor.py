@@ -6,7 +6,6 @@ One wrapper instead of a chain keeps a hop cheap. Health and reflection pass unt
 import asyncio
 import inspect
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -26,10 +25,9 @@ from footnote_kit import names, status, telemetry
 from footnote_kit.credential import refused
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, Unauthenticated, Unavailable
 from footnote_kit.logs import get_logger
+from footnote_kit.strangers import REQUEST_ID, REQUEST_ID_KEY, Refusals, bounded
 from footnote_kit.trust import Trust, believed
 
-REQUEST_ID_KEY = "x-request-id"
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _FOREIGN = "/grpc."
 UNTRACED = "/footnote.telemetry."  # looking at traces must not push them out of memory
 _WATCH = "Watch"
@@ -45,7 +43,7 @@ class _Call:
 
     __slots__ = ("_context", "_method", "_service", "_slow_seconds", "_span", "_started")
 
-    def __init__(self, service: str, method: str, context: Any, slow_seconds: float, traced: bool = True) -> None:
+    def __init__(self, service: str, method: str, context: Any, slow_seconds: float) -> None:
         self._slow_seconds = slow_seconds
         self._service, self._method, self._context = service, method, context
         self._started = time.perf_counter()
@@ -53,10 +51,10 @@ class _Call:
         call_context.bind_service(service)
         call_context.bind_call()
         given = metadata.get(REQUEST_ID_KEY, "")
-        request_id = call_context.bind_request_id(given if _REQUEST_ID.fullmatch(given) else "")
+        request_id = call_context.bind_request_id(given if REQUEST_ID.fullmatch(given) else "")
         call_context.bind_deadline(context.time_remaining())
         parent = _propagator.extract(metadata, otel_context.Context())
-        if not traced or method.startswith(UNTRACED):
+        if method.startswith(UNTRACED):
             self._span: Span = trace.INVALID_SPAN
         else:
             attributes = {
@@ -162,6 +160,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         self._slow_seconds = slow_seconds
         self.admit: Callable[[str, Mapping[str, str]], Awaitable[None]] | None = None
         """See `App.admit`."""
+        self.refusals = Refusals(service)
         self._wrapped: dict[str, Any] = {}
         self._watches: set[asyncio.Task[Any]] = set()
         self._draining = False
@@ -184,9 +183,14 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         found = self._wrapped.get(method)
         if found is None:
             handler = await continuation(handler_call_details)
-            if handler is None or method.startswith(_FOREIGN):
-                return handler
+            if handler is None:
+                return None
+            if method.startswith(_FOREIGN):
+                found = self._wrapped[method] = bounded(handler)
+                return found
             found = self._wrapped[method] = self._wrap(method, handler)
+        if method.startswith(_FOREIGN):
+            return found
         metadata = handler_call_details.invocation_metadata or ()
         try:
             if self.admit is not None:
@@ -195,19 +199,20 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
                 # In the task that runs the handler next, which finds there what was proven.
                 _proven.set(self._trust.admit(method, metadata))
         except Exception as error:
-            return self._refusing(method, error)
+            return self._refusing(method, error, metadata)
         return found
 
-    def _refusing(self, method: str, error: Exception) -> Any:
-        """Return a handler that ends a call with `error` without reading its message; of a stranger's no span is left.
+    def _refusing(self, method: str, error: Exception, metadata: Any) -> Any:
+        """Return a handler that ends a call with `error` without reading its message; of a stranger's little is left.
 
         Whatever kind the method is, its requests are a stream here: grpc.aio reads a single request before it calls a
         handler, and of a stream only what the handler asks for.
         """
-        known = not isinstance(error, Unauthenticated)
 
         async def refuse(_: Any, context: Any) -> AsyncIterator[Any]:
-            await _Call(self._service, method, context, self._slow_seconds, traced=known).fail(error)
+            if isinstance(error, Unauthenticated):
+                await self.refusals.refuse(method, error, _texts(metadata), context)
+            await _Call(self._service, method, context, self._slow_seconds).fail(error)
             yield
 
         return grpc.stream_stream_rpc_method_handler(refuse)

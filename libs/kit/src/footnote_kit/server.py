@@ -265,6 +265,7 @@ class ServiceHost:
         if self._front is not None:
             await self._front.close()
         self._leave_port()
+        self._interceptor.refusals.end()
         if self._app is None:
             return
         call_context.bind_service(self.name)
