@@ -215,11 +215,11 @@ async def test_who_floods_is_told_why_and_ended(sent: bytes, reason: str) -> Non
 
 
 async def test_streams_are_slowed_down_not_ended() -> None:
-    async with serve(calls_per_second=200) as (served, _), plain(served.address) as stub:
+    async with serve(calls_per_second=40) as (served, _), plain(served.address) as stub:
         began = time.monotonic()
         await asyncio.gather(*(health(stub) for _ in range(500)))
-        # Some at once, then those that come back, with the connection's own part.
-        assert time.monotonic() - began > (500 - 150) / 300 * 0.7
+        # Some at once, then sixty a second: those that come back, with the connection's own part. Unslowed, one.
+        assert time.monotonic() - began > 6
         assert await health(stub) < 10_000
 
 
