@@ -5,8 +5,10 @@ from footnote_edge.api.collections import CollectionsApi
 from footnote_edge.api.documents import DocumentsApi
 from footnote_edge.api.system import SystemApi
 from footnote_edge.parts import Parts
+from footnote_edge.sizes import bounded
 
 
+@bounded
 class EdgeServicer(CollectionsApi, DocumentsApi, ChatApi, SystemApi):
     """Handlers of every RPC; `guard` puts identity in front of them."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, scope_pb2
 from footnote_kit.access import Access
 from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument
+from footnote_kit.text_work import beside
 from footnote_providers.base import Vectors
 from footnote_store.rows import Row, chunk_id
 from footnote_text import language, tokens
@@ -138,7 +139,8 @@ class VectorTexts:
 
         The first vectors of an empty collection set its dimension, unless it was given one when it was made.
         """
-        vectors = parse(documents)
+        effort = sum(1000 + len(document.text) for document in documents)
+        vectors = await beside(effort, parse, documents)
         found = await self._fitting(scope, name, len(vectors[0]))
         expected = found.generation.embedding.dimensions
         if len(vectors[0]) != expected:
@@ -150,10 +152,7 @@ class VectorTexts:
             found.collection.id, found.generation.number, [f"{found.collection.id}/{id_}" for id_ in ids]
         )
         try:
-            rows = [
-                _row(scope, found, key, id_, document, vector)
-                for key, id_, document, vector in zip(keys, ids, documents, vectors, strict=True)
-            ]
+            rows = await beside(effort, _rows, scope, found, keys, ids, documents, vectors)
             space = await self._writer.ensure(found.generation)
             size = self._settings.store_batch
             for start in range(0, len(rows), size):
@@ -200,6 +199,21 @@ class VectorTexts:
             await self._vectorizers.resolve(unsaid),
             await self._vectorizers.resolve(collection_pb2.EmbeddingSettings()),
         )
+
+
+def _rows(
+    scope: scope_pb2.Scope,
+    found: Found,
+    keys: Sequence[RevisionKey],
+    ids: Sequence[str],
+    documents: Sequence[VectorText],
+    vectors: Sequence[Vectors],
+) -> list[Row]:
+    """Return the rows of texts with their vectors: their terms and languages are found out here."""
+    return [
+        _row(scope, found, key, id_, document, vector)
+        for key, id_, document, vector in zip(keys, ids, documents, vectors, strict=True)
+    ]
 
 
 def _row(

@@ -5,7 +5,9 @@ from typing import Any
 from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
+from footnote_kit.text_work import beside
 
 from footnote_edge.api.common import caller, seconds
 from footnote_edge.parts import Parts
@@ -54,17 +56,9 @@ class CollectionsApi:
         """Add texts with vectors that the caller made."""
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
-        documents = [
-            indexing.VectorDocument(
-                id=document.id,
-                text=document.text,
-                metadata=document.metadata if document.HasField("metadata") else None,
-                **numbers_of(document),
-            )
-            for document in request.documents
-        ]
+        wanted = await beside(1000 * len(request.documents), _vectors, request, scope, collection.id)
         added = await self.parts.stages.indexing.AddVectors(
-            indexing.AddVectorsRequest(scope=scope, collection=collection.id, documents=documents),
+            wanted,
             timeout=self.parts.settings.call_timeout_seconds,
         )
         return pb.AddVectorsResponse(count=added.count, ids=added.ids)
@@ -82,3 +76,17 @@ class CollectionsApi:
             timeout=self.parts.settings.call_timeout_seconds,
         )
         return pb.QueryChunksResponse(chunks=found.chunks, count=found.count, total=found.total)
+
+
+def _vectors(request: pb.AddVectorsRequest, scope: Scope, collection_id: str) -> indexing.AddVectorsRequest:
+    """Return what indexing is asked: a list of numbers each where there is one, some million of them at most."""
+    documents = [
+        indexing.VectorDocument(
+            id=document.id,
+            text=document.text,
+            metadata=document.metadata if document.HasField("metadata") else None,
+            **numbers_of(document),
+        )
+        for document in request.documents
+    ]
+    return indexing.AddVectorsRequest(scope=scope, collection=collection_id, documents=documents)
