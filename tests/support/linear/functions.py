@@ -13,7 +13,7 @@ from footnote.types.v1 import collection_pb2, document_pb2
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, Span
 from footnote_augmentation import budget, neutralise, plan
-from footnote_generation import checker, claims, opinion, policy, support
+from footnote_generation import addresses, checker, claims, markup, opinion, policy, support
 from footnote_generation.adapters.extractive import compose, provider, question, rows
 from footnote_generation.words import analyse
 from footnote_indexing.chunking import make_chunker
@@ -56,6 +56,9 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),
     "footnote_augmentation.plan.accumulate": lambda t: plan.accumulate(t[:400], t, "en"),
     "footnote_augmentation.plan.plan": lambda t: plan.plan(t, "polaris tracker"),
+    "footnote_generation.addresses.read": lambda t: addresses.read(t, 0, True),
+    "footnote_generation.markup.guarded": lambda t: markup.guarded(t, []),
+    "footnote_retrieval.files.effort_of_naming": lambda t: files.effort_of_naming(t, _NAMES),
     "footnote_generation.adapters.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),
     "footnote_generation.adapters.extractive.provider.cited": lambda t: provider.cited(t, 1),
     "footnote_generation.adapters.extractive.rows.shorten": lambda t: rows.shorten(t, question.read("What weight?")),
@@ -103,10 +106,14 @@ NOT_TEXTS = frozenset(
     footnote_augmentation.templates.load footnote_augmentation.templates.choose footnote_generation.opinion.reconsider
     footnote_edge.answering.manifest footnote_edge.fallback.prompt_of footnote_edge.http.mcp_stdio.serve
     footnote_edge.http.openai.completion footnote_edge.http.openapi.document footnote_edge.http.openapi.routes
-    footnote_edge.names.checked_name footnote_edge.workflows.process_document
+    footnote_edge.workflows.process_document
     footnote_edge.workflows.remember_messages footnote_edge.workflows.forget_messages
     footnote_edge.workflows.delete_collection footnote_edge.workflows.reindex_collection
-    footnote_edge.workflows.enqueue_document""".split()  # noqa: SIM905
+    footnote_edge.workflows.enqueue_document footnote_kit.front.door.listen footnote_kit.identifiers.checked_name
+    footnote_kit.identifiers.checked_group footnote_kit.testing.stage_channel footnote_edge.allowances.raising
+    footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
+    footnote_providers.onnx_files.find_files footnote_indexing.sharing.ambiguous footnote_generation.markup.spaced
+    footnote_augmentation.adapters.cosine.embedding_of""".split()  # noqa: SIM905
 )
 _CACHES = {
     name: value

@@ -59,12 +59,16 @@ def _limited(seconds: float) -> Iterator[None]:
         raise TooSlow
 
     before = signal.signal(signal.SIGVTALRM, stop)
+    collecting = gc.isenabled()
+    gc.disable()  # what runs while memory is collected would swallow the exception
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        if collecting:
+            gc.enable()
 
 
 def once(call: Callable[[str], object], text: str, limit: float) -> float:
@@ -85,11 +89,7 @@ def once(call: Callable[[str], object], text: str, limit: float) -> float:
 
 def best(call: Callable[[str], object], text: str, limit: float, tries: int = _TRIES) -> float:
     """Return the least of several times: others on the machine can only make it longer."""
-    gc.disable()
-    try:
-        return min(once(call, text, limit) for _ in range(tries))
-    finally:
-        gc.enable()
+    return min(once(call, text, limit) for _ in range(tries))
 
 
 def rising(call: Callable[[str], object], make: Callable[[int], str], sizes: Sequence[int], limit: float) -> float:

@@ -12,9 +12,9 @@ LONGEST = 512
 """Characters in which an address must show what kind it is."""
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*+):(.?)")
+_SCHEME = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]*+):(.?)")
 # A character that neither belongs to a scheme nor may stand for one that does comes before any colon.
-_RELATIVE = re.compile(r"<?[A-Za-z0-9+.\-]*+[!\"#$'()*,/;<=>?@\[\]^_`{|}~]")
+_RELATIVE = re.compile(r"\A<?[A-Za-z0-9+.\-]*+[!\"#$'()*,/;<=>?@\[\]^_`{|}~]")
 _GAP = re.compile(r"[ \t\n>]{0,200}")
 _BARE = re.compile(r"[^\s]{0,512}")
 _ANGLED = re.compile(r"<[^>\n]{0,512}")

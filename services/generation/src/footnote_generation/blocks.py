@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 _FENCE = re.compile(r"(`{3,}+|~{3,}+)(.*)")
-_BREAK = re.compile(r"(?:\*[ \t]*+){3,}+\Z|(?:-[ \t]*+){3,}+\Z|(?:_[ \t]*+){3,}+\Z")
-_UNDERLINE = re.compile(r"(?:=++|-++)[ \t]*+\Z")
+_BREAK = re.compile(r"\A(?:(?:\*[ \t]*+){3,}+|(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
+_UNDERLINE = re.compile(r"\A(?:=++|-++)[ \t]*+\Z")
 _HEADING = re.compile(r"#{1,6}(?=[ \t]|\Z)")
 _MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t]|\Z)")
 _STRUCTURE = "*-_=#+ \t>0123456789.)"
