@@ -26,7 +26,7 @@ from support.access.people import Person, make_keys
 from support.deployment import Deployment
 from support.hostile import ATTACKS, bearer
 
-# It measures: all eight at once do not hold the bar yet (the searches wait up to 3 s), each alone does on a quiet machine.
+# It measures: all eight at once do not hold the bar yet (searches wait up to 3 s); each alone does, on a quiet machine.
 pytestmark = [pytest.mark.timeout(420), pytest.mark.bench]
 
 GOOD, EVIL = "good-tenant", "evil-tenant"
