@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 from footnote_kit.errors import FailedPrecondition
-from footnote_store.endpoint import MAX_PATH, Socket, socket_path, socket_uri
+from footnote_kit.private import MAX_SOCKET_PATH
+from footnote_store.endpoint import Socket, socket_path, socket_uri
 from footnote_store.engine import EmbeddedEngine
 from footnote_store.store import VectorStore
 
@@ -72,7 +73,7 @@ async def test_a_path_that_is_too_long_for_a_socket_gets_a_private_folder(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(open_folder))
     data = open_folder / ("long" * 30) / "store"
     path = socket_path(data)
-    assert len(os.fsencode(path)) <= MAX_PATH
+    assert len(os.fsencode(path)) <= MAX_SOCKET_PATH
     assert path == socket_path(data)
     assert path != socket_path(data.parent)
     engine = EmbeddedEngine(data)
