@@ -51,6 +51,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_ingestion.parsers.html.write_html": lambda t: html.write_html(t, _writer(), None),
     "footnote_ingestion.parsers.text.write_text": lambda t: text.write_text(t, _writer()),
     "footnote_retrieval.affinity.affinities": lambda t: affinity.affinities(t, "en", _NAMES),
+    "footnote_retrieval.files.effort_of_naming": lambda t: files.effort_of_naming(t, _NAMES),
     "footnote_retrieval.files.named_files": lambda t: files.named_files(t, _NAMES),
     "footnote_augmentation.budget.cut_at_sentence": lambda t: budget.cut_at_sentence(t, "en", lambda p: len(p) < 999),
     "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),

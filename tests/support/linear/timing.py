@@ -112,18 +112,19 @@ def growth(
     """Measure the last doubling up to `size`, or up to where the call takes too long."""
     limit = 0.1
     length = min(32, size)
-    while length < size and once(call, make(length), limit) <= limit:
+    # Twice, because at its first call a function may load what it needs.
+    while length < size and any(once(call, make(length), limit) <= limit for _ in range(2)):
         length *= 2
     long, half = make(length), make(length // 2)
     seconds = ratio = inf
     for _ in range(3):
         seconds = min(seconds, best(call, long, 1.0, 1 if seconds == inf else _TRIES))
         ratio = min(ratio, seconds / max(best(call, half, 1.0), 1e-7))
-        if ratio <= GROWTH or seconds <= FLOOR:
+        if ratio <= GROWTH or seconds <= FLOOR or (seconds > limit and ratio > _CLEAR):
             break
     # A square goes on growing four-fold; memory that no longer fits a cache makes one doubling dear, and no more.
-    while GROWTH < ratio < _CLEAR and seconds < limit:
+    while GROWTH < ratio < _CLEAR and seconds < 10 * limit:
         length *= 2
-        before, seconds = seconds, best(call, make(length), 2.0, 2)
+        before, seconds = seconds, best(call, make(length), 5.0, 2)
         ratio = min(ratio, seconds / before)
     return Growth(what, operation, name, len(make(length)), seconds if seconds < inf else 1.0, ratio)

@@ -12,6 +12,9 @@ from support.linear.timing import growth, once, rising
 SIZE = 16_384
 PER_KILOBYTE = 60.0
 """Milliseconds for a thousand characters; most take less than one."""
+# Each word of a statement is held against each sentence of a source of at most 12 000 characters; a statement is read
+# to its 2000th character.
+_DEARER = dict.fromkeys(("footnote_generation.support.judge", "footnote_generation.opinion.stretches"), 250.0)
 _ENOUGH = 3
 _LONG = 0.15
 _ORDINARY = [
@@ -48,12 +51,13 @@ def test_a_function_takes_twice_as_long_for_twice_the_text(name: str) -> None:
         functions.forget()
         return CALLS[name](text)
 
-    once(call, "warm", 30.0)  # what is loaded at first use
+    once(call, "The Polaris tracker weighs 12.8 kg, says page 3 of report.pdf.", 30.0)  # what is loaded at first use
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of parsers about what they read
         timed = [(rising(call, nasty, (SIZE // 32, SIZE // 8), _LONG), nasty) for nasty in [*_ORDINARY, *NASTIES]]
         timed.sort(key=lambda entry: -entry[0])
         grown = [growth(name, "call", call, nasty.name, nasty, SIZE) for _, nasty in timed[:_ENOUGH]]
-    worst = max(grown, key=lambda one: (one.fails(PER_KILOBYTE), one.ratio, one.seconds))
+    most = _DEARER.get(name, PER_KILOBYTE)
+    worst = max(grown, key=lambda one: (one.fails(most), one.ratio, one.seconds))
     report.add("function", worst)
-    assert not worst.fails(PER_KILOBYTE), report.line(worst)
+    assert not worst.fails(most), report.line(worst)

@@ -146,7 +146,7 @@ def test_a_pattern_is_linear_on_made_up_repeats(found: Found) -> None:
     own = "".join(char for char in dict.fromkeys(found.text) if char.isprintable())
     operations = _operations(found.pattern)
 
-    @settings(max_examples=15, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=10, deadline=None, derandomize=True, database=None)
     @given(
         pump=st.text(ALPHABET + own * 2, min_size=1, max_size=6),
         head=st.text(own, max_size=3),

@@ -6,7 +6,6 @@ import asyncio
 
 from footnote_kit.telemetry import histogram
 
-METRIC = "footnote.event_loop.lag"
 EVERY = 0.1
 _watched: dict[asyncio.AbstractEventLoop, LoopLag] = {}
 
@@ -22,7 +21,7 @@ class LoopLag:
 
     def _look(self) -> None:
         now = self._loop.time()
-        histogram(METRIC).record(max(0.0, now - self._due))
+        histogram("footnote.event_loop.lag").record(max(0.0, now - self._due))
         self._due = now + EVERY
         self._timer = self._loop.call_at(self._due, self._look)
 

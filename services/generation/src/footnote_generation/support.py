@@ -115,19 +115,25 @@ def coverage(claim: Analysed, given: Analysed, context: frozenset[str]) -> tuple
     total = found = 0.0
     missing: list[Word] = []
     named = frozenset(stem for item in claim.quantities for stem in lexicon.dimension_stems(item.dimension))
+    known: dict[tuple[str, tuple[str, ...], bool, bool], tuple[float, float]] = {}
     for word in claim.content:
-        weight = _weight(word)
-        value = credit(word, given, context, groups, pairs)
+        same = (word.text, word.stems, word.name, word.negation)
+        if same not in known:
+            known[same] = (_weight(word), credit(word, given, context, groups, pairs))
+        weight, value = known[same]
         if value == 0 and named and set(word.stems) & named:
             continue
         total += weight
         found += weight * value
         if value == 0 and weight >= _WORD:
             missing.append(word)
+    matched: dict[tuple[frozenset[float], str, str], bool] = {}
     for quantity in claim.quantities:
         total += _QUANTITY
-        if contradictions.quantity_match(quantity, given) is not None:
-            found += _QUANTITY
+        equal = (quantity.values, quantity.dimension, quantity.text)
+        if equal not in matched:
+            matched[equal] = contradictions.quantity_match(quantity, given) is not None
+        found += _QUANTITY if matched[equal] else 0.0
     return (found / total if total else 0.0), missing
 
 

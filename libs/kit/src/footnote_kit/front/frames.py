@@ -6,9 +6,10 @@ from dataclasses import dataclass
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD_BYTES = 9
 MAX_CONTROL_BYTES = 16 * 1024
-"""Longest frame that carries no message: RFC 9113's default, and ten times what a client sends."""
-MAX_HEADER_BLOCK_BYTES = 64 * 1024
-"""Longest header block with its continuations. Of more than 16 KiB gRPC's server answers that it is too long."""
+"""Longest frame that carries neither message nor headers: RFC 9113's default, and ten times what a client sends."""
+MAX_HEADER_BLOCK_BYTES = 128 * 1024
+"""Longest header block with its continuations. Of more than 16 KiB gRPC's server answers that call that it is too long,
+and the others of its connection go on; who sends more than this is ended."""
 MAX_CONTINUATIONS = 16
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
@@ -128,10 +129,10 @@ class ClientFrames:
         return data[len(wanted) :]
 
     def _control(self, tally: Tally, kind: int, length: int, flags: int, stream: int) -> None:
-        if length > MAX_CONTROL_BYTES:
-            raise Violation("frame_too_long")
         if kind in _BLOCK:
             self._header(tally, kind, length, flags, stream)
+        elif length > MAX_CONTROL_BYTES:
+            raise Violation("frame_too_long")
         elif kind == RST_STREAM:
             tally.resets += 1
         elif kind == PING:
