@@ -59,7 +59,6 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_augmentation.plan.plan": lambda t: plan.plan(t, "polaris tracker"),
     "footnote_generation.addresses.read": lambda t: addresses.read(t, 0, True),
     "footnote_generation.markup.guarded": lambda t: markup.guarded(t, []),
-    "footnote_retrieval.files.effort_of_naming": lambda t: files.effort_of_naming(t, _NAMES),
     "footnote_generation.adapters.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),
     "footnote_generation.adapters.extractive.provider.cited": lambda t: provider.cited(t, 1),
     "footnote_generation.adapters.extractive.rows.shorten": lambda t: rows.shorten(t, question.read("What weight?")),
@@ -114,7 +113,8 @@ NOT_TEXTS = frozenset(
     footnote_kit.identifiers.checked_group footnote_kit.testing.stage_channel footnote_edge.allowances.raising
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
     footnote_providers.onnx_files.find_files footnote_indexing.sharing.ambiguous footnote_generation.markup.spaced
-    footnote_augmentation.adapters.cosine.embedding_of""".split()  # noqa: SIM905
+    footnote_augmentation.adapters.cosine.embedding_of footnote_kit.private.new_socket_path
+    footnote_providers.outbound.http_client footnote_kit.redact.register""".split()  # noqa: SIM905
 )
 _CACHES = {
     name: value

@@ -34,18 +34,7 @@ def test_every_function_of_a_text_is_timed() -> None:
     assert len(CALLS) > 80
 
 
-# Cleaning of answers is being rebuilt on a parser: until then its functions are measured, but not held to it.
-_REBUILT = pytest.mark.xfail(reason="to be replaced by a parser and a sanitizer", strict=False)
-# Linear, and slow: some 0.1 s of processor time for a thousand characters of an answer, twice that on a busy machine.
-_SLOW = pytest.mark.xfail(reason="more than 60 ms for a thousand characters on a busy machine", strict=False)
-_MARKS = {"footnote_generation.opinion.stretches": [_SLOW], "footnote_generation.support.judge": [_SLOW]}
-_PARAMETERS = [
-    pytest.param(n, marks=[_REBUILT] if n.startswith("footnote_generation.policy.") else _MARKS.get(n, []))
-    for n in CALLS
-]
-
-
-@pytest.mark.parametrize("name", _PARAMETERS)
+@pytest.mark.parametrize("name", CALLS)
 def test_a_function_takes_twice_as_long_for_twice_the_text(name: str) -> None:
     def call(text: str) -> object:
         functions.forget()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -20,15 +21,19 @@ _SECRETS = (
     re.compile(r"\bgh[pousr]_[A-Za-z0-9]{30,}\b"),
     re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
     re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
-    re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{8,}"),
+    # Looked for from where a run of its characters begins, so that no run is read once for each of its "eyJ".
+    re.compile(r"(?<![\w-])[\w-]{0,64}?\beyJ[\w-]{10,}+\.eyJ[\w-]{10,}+\.[\w-]{8,}+", re.ASCII),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
 )
 _ROUNDS = 4
 _WORD = re.compile(r"\w+")
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\ufeff\u200b\u2060")
-_DELIMITER = re.compile(r"<{2,}+[ \t]{0,8}(?:END[ \t]{1,8})?(?:SOURCES|MEMORY)\b[^<>\n]{0,200}>{0,3}")
-_DELIMITER_BEGUN = re.compile(r"<{2,}+[^<>\n]{0,240}\Z")
-_KEY_BEGUN = re.compile(r"-----BEGIN(?![\s\S]*-----END[A-Z ]*KEY-----)")
+_DELIMITER = re.compile(r"(?<!<)<{2,}+[ \t]{0,8}(?:END[ \t]{1,8})?(?:SOURCES|MEMORY)\b[^<>\n]{0,200}>{0,3}")
+_DELIMITER_BEGUN = re.compile(r"(?<!<)<{2,}+[^<>\n]{0,240}\Z")
+_KEY_BEGIN = "-----BEGIN"
+_KEY_END = re.compile(r"-----END[A-Z ]*KEY-----")
+_PART_BEGIN = re.compile(r"\n<<<((?:SOURCES|MEMORY) \d+)>>>\n")
+_PART_END = re.compile(r"\n<<<END ((?:SOURCES|MEMORY) \d+)>>>")
 
 
 def control_characters(text: str) -> tuple[str, str]:
@@ -95,8 +100,9 @@ class PromptLeak:
         plain = [match.group().lower() for match in matches]
         # The last word may still grow, so it is not compared unless something stands after it.
         known = len(plain) - (1 if matches and matches[-1].end() == len(text) else 0)
+        del plain[known:]
         for i in range(known):
-            if self._run(plain[:known], i) == known - i:
+            if self._run(plain, i) == known - i:
                 return matches[i].start()
         return len(text)
 
@@ -117,11 +123,36 @@ class PromptLeak:
 
 def instructions_in(system: str, quotable: Sequence[str]) -> str:
     """Return a system prompt without its sources and without the sentences that an answer may quote from it."""
-    text = re.sub(r"\n<<<SOURCES (\d+)>>>\n[\s\S]*?\n<<<END SOURCES \1>>>", "\n", system)
-    text = re.sub(r"\n<<<MEMORY (\d+)>>>\n[\s\S]*?\n<<<END MEMORY \1>>>", "\n", text)
+    text = _without_parts(system)
     for sentence in quotable:
         text = text.replace(sentence, "\n")
     return text
+
+
+def _without_parts(system: str) -> str:
+    """Return a prompt without what stands between the delimiters of its sources and of its memory."""
+    ends: dict[str, deque[re.Match[str]]] = defaultdict(deque)
+    for end in _PART_END.finditer(system):
+        ends[end[1]].append(end)
+    pieces, position = [], 0
+    for begin in _PART_BEGIN.finditer(system):
+        if begin.start() < position:
+            continue
+        of_this = ends[begin[1]]
+        while of_this and of_this[0].start() < begin.end() - 1:  # the line break after one may begin the other
+            of_this.popleft()
+        if of_this:
+            pieces.append(system[position : begin.start()] + "\n")
+            position = of_this.popleft().end()
+    return "".join(pieces) + system[position:]
+
+
+def _key_begun(text: str) -> int:
+    """Return where a private key begins that is not over, -1 where there is none."""
+    last = 0
+    for end in _KEY_END.finditer(text):
+        last = end.start()
+    return text.find(_KEY_BEGIN, last)
 
 
 @dataclass(slots=True)
@@ -165,8 +196,9 @@ class Policy:
     def _safe_end(self) -> int:
         """Where the settled part ends: before the last word, a delimiter or a key block that is not over."""
         text = self._held
-        if (key := _KEY_BEGUN.search(text)) and len(text) - key.start() <= self._KEY_LIMIT:
-            return key.start()
+        key = _key_begun(text)
+        if key >= 0 and len(text) - key <= self._KEY_LIMIT:
+            return key
         end = max(text.rfind(" "), text.rfind("\n"), text.rfind("\t")) + 1
         if delimiter := _DELIMITER_BEGUN.search(text, max(0, len(text) - self._LIMIT)):
             end = min(end, delimiter.start())
