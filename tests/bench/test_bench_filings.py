@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.types.v1.chunk_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
@@ -44,7 +45,7 @@ def pages(chunk: Chunk) -> set[int]:
 async def fill(client: EdgeClient, files: Sequence[Path]) -> None:
     wanted = Collection(name="filings")
     wanted.settings.embedding.provider, _, wanted.settings.embedding.model = PROVIDER.partition(":")
-    await client.stub.CreateCollection(pb.CreateCollectionRequest(collection=wanted))
+    await client.stub.CreateCollection(CreateCollectionRequest(collection=wanted))
     accepted = [await client.upload(path, collection="filings") for path in files]
     settled = await asyncio.gather(*(client.settle(one.document.id, timeout=3000) for one in accepted))
     assert all(document.state == DOCUMENT_STATE_INDEXED for document in settled)
@@ -75,7 +76,7 @@ async def test_filings_are_found_by_document_and_by_page(running: Deployment) ->
     async with edge_client(running.address()) as client:
         await fill(client, filings)
         for asked in questions:
-            request = pb.SearchRequest(query=asked["question"], collections=["filings"])
+            request = SearchRequest(query=asked["question"], collections=["filings"])
             request.settings.limit = FIRST
             found = [scored.chunk for scored in (await client.stub.Search(request)).chunks]
             places = [place for place, chunk in enumerate(found, 1) if chunk.filename == asked["document"]]

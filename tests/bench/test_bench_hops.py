@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import AskCompleted, SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, GetConversationRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_edge.app import build
@@ -57,11 +59,11 @@ def row(table: Table, name: str, taken: list[float], hops: int) -> None:
 
 
 async def test_hop_cost_of_the_five_stages(doubles: EdgeClient) -> None:
-    conversation = (await doubles.stub.CreateConversation(pb.CreateConversationRequest())).conversation.id
+    conversation = (await doubles.stub.CreateConversation(CreateConversationRequest())).conversation.id
     table = Table("call", "median ms", "p95 ms", "hops", "ms a hop", title="Stages that do nothing, one process")
-    health = await times(lambda: doubles.stub.GetConversation(pb.GetConversationRequest(conversation_id=conversation)))
+    health = await times(lambda: doubles.stub.GetConversation(GetConversationRequest(conversation_id=conversation)))
     row(table, "edge alone (one row of SQLite)", health, 1)
-    search = await times(lambda: doubles.stub.Search(pb.SearchRequest(query="allowance")))
+    search = await times(lambda: doubles.stub.Search(SearchRequest(query="allowance")))
     row(table, "search: edge, retrieval", search, 2)
     ask = await times(lambda: doubles.answer("daily allowance"))
     row(table, "ask: edge, plan, retrieve, prompt, generate", ask, 5)
@@ -77,10 +79,10 @@ async def test_where_the_time_of_a_real_answer_goes(tmp_path: Path, separate: bo
     try:
         await asyncio.to_thread(running.start)
         async with edge_client(running.address()) as client:
-            await client.stub.CreateCollection(pb.CreateCollectionRequest(collection=Collection(name="handbook")))
+            await client.stub.CreateCollection(CreateCollectionRequest(collection=Collection(name="handbook")))
             for path in sorted(SAMPLES.iterdir()):
                 await client.put(path, collection="handbook")
-            done: list[pb.AskCompleted] = []
+            done: list[AskCompleted] = []
 
             async def ask() -> None:
                 done.append(await client.answer(QUESTION, collections=["handbook"]))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import answers_pb2 as pb
 from footnote_edge.app import build
 from footnote_kit.errors import FootnoteError, ResourceExhausted, Unavailable
 from footnote_kit.server import ServiceHost

@@ -7,30 +7,28 @@ from typing import Any
 
 import grpc
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import (
-    EdgeServiceServicer,
-    EdgeServiceStub,
-    add_EdgeServiceServicer_to_server,
-)
+from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadDocumentResponse
+from footnote.edge.v1.system_pb2 import GetHealthRequest, GetHealthResponse
 from footnote_kit.app import App
+from footnote_kit.edge import EdgeStub
 from footnote_kit.front.limits import FrontLimits
 from footnote_kit.testing import serve_app
 from rich.console import Console
 from rich.table import Table
+from support.partial_edge import PartialEdge, servicers
 
 ROUNDS, CALLS = 20, 100
 UPLOAD_MIB = 64
 
 
-class Edge(EdgeServiceServicer):
+class Edge(PartialEdge):
     async def GetHealth(self, request: Any, context: Any) -> Any:
-        return pb.GetHealthResponse()
+        return GetHealthResponse()
 
     async def UploadDocument(self, requests: Any, context: Any) -> Any:
         async for _ in requests:
             pass
-        return pb.UploadDocumentResponse()
+        return UploadDocumentResponse()
 
 
 async def calls(stub: Any) -> list[float]:
@@ -38,7 +36,7 @@ async def calls(stub: Any) -> list[float]:
     took = []
     for _ in range(CALLS):
         started = time.perf_counter()
-        await stub.GetHealth(pb.GetHealthRequest())
+        await stub.GetHealth(GetHealthRequest())
         took.append((time.perf_counter() - started) * 1000)
     return took
 
@@ -47,7 +45,7 @@ async def upload(stub: Any) -> float:
     """Return MiB in a second."""
 
     async def parts() -> AsyncIterator[Any]:
-        part = pb.UploadDocumentRequest(data=bytes(256 * 1024))
+        part = UploadDocumentRequest(data=bytes(256 * 1024))
         for _ in range(4 * UPLOAD_MIB):
             yield part
 
@@ -60,7 +58,7 @@ async def upload(stub: Any) -> float:
 async def test_what_the_door_costs() -> None:
     app = App(
         "edge",
-        [(add_EdgeServiceServicer_to_server, Edge(), "footnote.edge.v1.EdgeService")],
+        servicers(Edge()),
         public=True,
         front=FrontLimits(calls_per_second=1e6),
     )
@@ -69,7 +67,7 @@ async def test_what_the_door_costs() -> None:
         grpc.aio.insecure_channel(served.address) as through,
         grpc.aio.insecure_channel(served.host.inner_address) as past,
     ):
-        stubs: dict[str, Any] = {"through the door": EdgeServiceStub(through), "past it": EdgeServiceStub(past)}
+        stubs: dict[str, Any] = {"through the door": EdgeStub(through), "past it": EdgeStub(past)}
         took: dict[str, list[float]] = {name: [] for name in stubs}
         for number in range(ROUNDS + 1):  # in turns, so that whatever else the machine does is felt by both
             for name, stub in stubs.items():

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument, Unauthenticated
 from footnote_kit.testing import SCOPE, serve_app
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
-from support.guinea_pigs import STAGES, contract, message_class, stand_in
+from support.guinea_pigs import STAGES, contract, contracts, message_class, stand_in
 
 
 def requests(method: MethodDescriptor, scope: Scope | None) -> Any:
@@ -88,16 +89,20 @@ async def test_a_stream_without_any_message_is_refused_in_the_right_words() -> N
         yield
 
     for stage in (*STAGES, "edge"):
-        _, service = contract(stage)
         reached: list[str] = []
         async with serve_app(stand_in(stage, reached)) as served:
-            for method in (method for method in service.methods if method.client_streaming):
-                kind = Unauthenticated if stage != "edge" else InvalidArgument
-                with pytest.raises(kind, match="ended before"):
-                    await call(served.channel, service.full_name, method, silence())
+            for _, service in contracts(stage):
+                for method in (method for method in service.methods if method.client_streaming):
+                    kind = Unauthenticated if stage != "edge" else InvalidArgument
+                    with pytest.raises(kind, match="ended before"):
+                        await call(served.channel, service.full_name, method, silence())
         assert reached == []
 
 
 def test_edge_takes_no_scope_from_outside() -> None:
-    _, service = contract("edge")
-    assert not [method.name for method in service.methods if "scope" in method.input_type.fields_by_name]
+    assert not [method.name for method in METHODS if "scope" in method.input_type.fields_by_name]
+
+
+def test_names_of_the_public_rpcs_are_unique_among_services() -> None:
+    names = [method.name for method in METHODS]
+    assert len(names) == len(set(names))

@@ -28,7 +28,7 @@ async def edge(running: Deployment) -> AsyncIterator[EdgeClient]:
 @pytest.fixture
 async def handbook(edge: EdgeClient) -> str:
     """The name of a collection that holds the sample documents, uploaded once per deployment."""
-    from footnote.edge.v1 import edge_service_pb2 as pb
+    from footnote.edge.v1 import collections_pb2 as pb
     from footnote.types.v1.collection_pb2 import Collection
     from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
     from footnote_kit.errors import AlreadyExists

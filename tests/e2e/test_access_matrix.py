@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
+from footnote_kit.edge import METHODS
 from support.access import existence
 from support.access.crossings import crossings
 from support.access.fields import FILLERS, UnknownFields, slots_of
 from support.access.matrix import Matrix
-from support.access.operations import SERVICE
 from support.access.people import assemble
 from support.access.report import Finding, Report, readable
 from support.access.wire import Operation, wired
@@ -90,7 +90,7 @@ def test_every_operation_and_every_field_has_a_place_in_the_matrix(done: Done) -
 def test_a_field_that_the_table_does_not_know_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(FILLERS, "document_id")
     with pytest.raises(UnknownFields, match=r"gRPC GetDocument: GetDocumentRequest\.document_id"):
-        slots_of(Operation("gRPC", "GetDocument", SERVICE.methods_by_name["GetDocument"]), {}, {})
+        slots_of(Operation("gRPC", "GetDocument", {method.name: method for method in METHODS}["GetDocument"]), {}, {})
 
 
 @pytest.mark.parametrize("actor", ACTORS)

@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 import pytest
 import pytest_asyncio
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import answers_pb2 as pb
 from footnote.types.v1 import answer_pb2 as ans
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 from support.deployment import Deployment, deployment

@@ -3,7 +3,7 @@
 import zlib
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import answers_pb2 as pb
 from footnote.retrieval.v1.retrieval_service_pb2 import RetrieveRequest
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from footnote.types.v1 import document_pb2 as doc

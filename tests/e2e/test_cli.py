@@ -163,5 +163,5 @@ def test_buf_curl_lists_and_calls_by_reflection(running: Deployment) -> None:
     for stage in STAGES:
         services = curl("--list-services", f"http://{running.address(stage)}").split()
         assert f"footnote.{stage}.v1.{stage.capitalize()}Service" in services
-    answer = curl("--data", "{}", f"http://{running.address()}/footnote.edge.v1.EdgeService/GetHealth")
+    answer = curl("--data", "{}", f"http://{running.address()}/footnote.edge.v1.SystemService/GetHealth")
     assert json.loads(answer)["healthy"] is True

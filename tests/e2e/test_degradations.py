@@ -18,7 +18,9 @@ from typing import Any
 
 import psutil
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import SearchMemoryRequest
 from footnote.types.v1.answer_pb2 import Stage
 from footnote.types.v1.collection_pb2 import Collection, SearchStrategy
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
@@ -52,7 +54,7 @@ async def deployed(folder: Path, *, separate: bool, **env: str) -> AsyncIterator
 
 async def search(edge: EdgeClient) -> tuple[list[str], set[tuple[str, str]]]:
     """The documents found, and stage and reason of each degradation."""
-    request = pb.SearchRequest(query=QUESTION)
+    request = SearchRequest(query=QUESTION)
     request.settings.strategy = SearchStrategy.SEARCH_STRATEGY_HYBRID
     found = await edge.stub.Search(request, timeout=30)
     return [scored.chunk.filename for scored in found.chunks], reasons(found)
@@ -64,7 +66,7 @@ def reasons(response: Any) -> set[tuple[str, str]]:
 
 
 async def remembered(edge: EdgeClient) -> tuple[bool, str, set[tuple[str, str]]]:
-    found = await edge.stub.SearchMemory(pb.SearchMemoryRequest(query=QUESTION), timeout=30)
+    found = await edge.stub.SearchMemory(SearchMemoryRequest(query=QUESTION), timeout=30)
     return found.enabled, found.context, reasons(found)
 
 
@@ -146,7 +148,7 @@ async def test_embedder_failing_hanging_and_stopped(tmp_path: Path) -> None:
             collection = Collection(name="default")
             embedding = collection.settings.embedding
             embedding.provider, embedding.model, embedding.dimensions = "openai", "test-model", 64
-            await edge.stub.CreateCollection(pb.CreateCollectionRequest(collection=collection))
+            await edge.stub.CreateCollection(CreateCollectionRequest(collection=collection))
             assert (await edge.put(TEXT, "leave.txt")).state == DOCUMENT_STATE_INDEXED
             await until_whole(edge)
             for fault in (broken(503), stalled()):
@@ -161,7 +163,7 @@ async def test_embedder_failing_hanging_and_stopped(tmp_path: Path) -> None:
 async def full_text_alone(edge: EdgeClient, how: str) -> None:
     """Search and ask what was not asked before: the vectors of earlier questions are remembered."""
     began = time.monotonic()
-    found = await edge.stub.Search(pb.SearchRequest(query=f"Is parental leave {how}?"), timeout=30)
+    found = await edge.stub.Search(SearchRequest(query=f"Is parental leave {how}?"), timeout=30)
     assert [scored.chunk.filename for scored in found.chunks] == ["leave.txt"]
     assert reasons(found) == {EMBEDDING}
     assert time.monotonic() - began < 15, "what hangs is not waited for"

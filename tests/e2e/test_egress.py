@@ -13,7 +13,10 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest, UpdateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, GetConversationRequest, SearchMemoryRequest
+from footnote.edge.v1.providers_pb2 import CheckProviderRequest
 from footnote.types.v1.collection_pb2 import (
     SEARCH_STRATEGY_HYBRID,
     Collection,
@@ -139,7 +142,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
 
 async def create(caller: Caller, name: str, **settings: Any) -> Collection:
     collection = Collection(name=name, settings=CollectionSettings(**settings))
-    return (await caller.stub.CreateCollection(pb.CreateCollectionRequest(collection=collection))).collection
+    return (await caller.stub.CreateCollection(CreateCollectionRequest(collection=collection))).collection
 
 
 BUILTIN = GenerationSettings(provider="builtin")
@@ -244,13 +247,13 @@ async def test_a_collection_that_keeps_its_texts_gives_them_to_nobody(world: Wor
 
 async def test_nothing_of_a_conversation_over_it_leaves_either(world: World) -> None:
     reader = world.reader
-    made = await reader.stub.CreateConversation(pb.CreateConversationRequest(collections=["kept"]))
+    made = await reader.stub.CreateConversation(CreateConversationRequest(collections=["kept"]))
     talk = made.conversation.id
     await reader.answer(ASKED, conversation_id=talk, rerank=NO_RERANK, generation=BUILTIN)
     async with asyncio.timeout(60):
         while True:  # the title is made and the messages are remembered behind the scenes
-            found = (await reader.stub.GetConversation(pb.GetConversationRequest(conversation_id=talk))).conversation
-            recalled = await reader.stub.SearchMemory(pb.SearchMemoryRequest(query=f"{SECRET} bonus"))
+            found = (await reader.stub.GetConversation(GetConversationRequest(conversation_id=talk))).conversation
+            recalled = await reader.stub.SearchMemory(SearchMemoryRequest(query=f"{SECRET} bonus"))
             if found.title and recalled.context:
                 break
             await asyncio.sleep(0.1)
@@ -262,7 +265,7 @@ async def test_nothing_of_a_conversation_over_it_leaves_either(world: World) -> 
         "this conversation",
     )
     # and memory of it is left out of other answers, which say so.
-    other = await reader.stub.CreateConversation(pb.CreateConversationRequest(collections=["free"]))
+    other = await reader.stub.CreateConversation(CreateConversationRequest(collections=["free"]))
     answered = await reader.answer(
         f"What is the {SECRET} bonus of the canteen?".replace(SECRET, "project"),
         conversation_id=other.conversation.id,
@@ -283,17 +286,17 @@ async def test_embedding_elsewhere_and_keeping_texts_exclude_each_other(world: W
     change = Collection(id=made.id, settings=CollectionSettings(local_only=True))
     mask = FieldMask(paths=["settings.local_only"])
     with pytest.raises(FailedPrecondition) as caught:
-        await world.admin.stub.UpdateCollection(pb.UpdateCollectionRequest(collection=change, update_mask=mask))
+        await world.admin.stub.UpdateCollection(UpdateCollectionRequest(collection=change, update_mask=mask))
     assert caught.value.reason == NOT_ALLOWED
     # A search over both would embed the question elsewhere: it is refused, and each alone is not.
-    both = pb.SearchRequest(query=f"{SECRET} penguins", collections=["away", "kept"])
+    both = SearchRequest(query=f"{SECRET} penguins", collections=["away", "kept"])
     both.settings.strategy = SEARCH_STRATEGY_HYBRID
     await world.refused(world.reader.stub.Search(both), FailedPrecondition, "'kept'", "embedding provider")
     for name in ("away", "kept"):
-        alone = pb.SearchRequest(query="penguins", collections=[name])
+        alone = SearchRequest(query="penguins", collections=[name])
         assert (await world.reader.stub.Search(alone)).strategy
     assert world.outside.said(SECRET) == []
-    await world.admin.stub.DeleteCollection(pb.DeleteCollectionRequest(collection="away"))
+    await world.admin.stub.DeleteCollection(DeleteCollectionRequest(collection="away"))
 
 
 @pytest.mark.parametrize(
@@ -333,7 +336,7 @@ async def test_no_caller_names_a_path_a_hub_or_an_address(world: World) -> None:
         (PROVIDER_KIND_EMBEDDING, "openai"), (PROVIDER_KIND_MODEL, "openai"), (PROVIDER_KIND_RERANKER, "http"),
     ):  # fmt: skip
         for name, value in (("base_url", f"{world.outside.base_url}/stolen"), ("api_key_env", "OPENAI_API_KEY")):
-            request = pb.CheckProviderRequest(kind=kind, id=provider)
+            request = CheckProviderRequest(kind=kind, id=provider)
             request.settings.update({name: value})
             with pytest.raises(InvalidArgument, match=f"{name} is set for the deployment"):
                 await world.admin.stub.CheckProvider(request)
@@ -344,7 +347,7 @@ async def test_health_of_the_store_tells_of_ones_own_collections_only(world: Wor
     database, keys = await offline(world.running.folder)
     _, stranger = await keys.create("stranger", "rival", "eve", ROLE_ADMIN)
     await database.close()
-    request = pb.CheckProviderRequest(kind=PROVIDER_KIND_STORE, id="milvus")
+    request = CheckProviderRequest(kind=PROVIDER_KIND_STORE, id="milvus")
     own = (await world.admin.stub.CheckProvider(request)).health.details
     assert own["collections"] >= 3
     assert own["documents"] >= 3

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, DeleteConversationRequest
+from footnote.edge.v1.documents_pb2 import DeleteDocumentRequest
 from footnote.types.v1.collection_pb2 import Collection, GenerationSettings
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.errors import FootnoteError
@@ -61,7 +64,7 @@ async def use(edge: EdgeClient) -> tuple[list[str], list[str]]:
     """Upload, ask, search, fail; return the ids of the documents and the conversations."""
     settings = Collection(name="secrets")
     settings.settings.prompt.system_prompt = "Be kind. Quokkasystem."
-    await edge.stub.CreateCollection(pb.CreateCollectionRequest(collection=settings))
+    await edge.stub.CreateCollection(CreateCollectionRequest(collection=settings))
     text = b"# Quokkaheading\n\nThe Quokkatext stock of product 12 is 150 units.\n" * 20
     more: dict[str, Any] = {"metadata": {"k": "Quokkametadata"}, "tags": ["Quokkatag"]}
     first = await edge.put(text, "Quokkaname.md", "secrets", **more)
@@ -69,7 +72,7 @@ async def use(edge: EdgeClient) -> tuple[list[str], list[str]]:
     assert first.state == second.state == DOCUMENT_STATE_INDEXED
     with pytest.raises(FootnoteError):
         await edge.put(b"%PDF-1.7\nQuokkabroken", "Quokkabroken.pdf", "secrets")
-    made = await edge.stub.CreateConversation(pb.CreateConversationRequest(collections=["secrets"]))
+    made = await edge.stub.CreateConversation(CreateConversationRequest(collections=["secrets"]))
     conversation = made.conversation.id
     by_model = {"generation": GenerationSettings(provider="openai", model="m")}
     builtin = {"generation": GenerationSettings(provider="builtin")}
@@ -78,10 +81,10 @@ async def use(edge: EdgeClient) -> tuple[list[str], list[str]]:
     assert "Quokkaanswer" in said.answer.text
     with pytest.raises(FootnoteError):
         await edge.answer("Quokkaquestion fails?", conversation_id=conversation, **by_model)
-    await edge.stub.Search(pb.SearchRequest(query="Quokkaquestion stock", collections=["secrets"]))
+    await edge.stub.Search(SearchRequest(query="Quokkaquestion stock", collections=["secrets"]))
     for where in ('{"k": "Quokkafilter"}', '{"k": Quokkafilter'):
         try:
-            await edge.stub.Search(pb.SearchRequest(query="Quokkaquestion", collections=["secrets"], where=where))
+            await edge.stub.Search(SearchRequest(query="Quokkaquestion", collections=["secrets"], where=where))
         except FootnoteError:
             continue
     return [first.id, second.id], [conversation]
@@ -124,11 +127,11 @@ async def test_logs_hold_no_text_and_files_nothing_that_was_deleted(running: Dep
         assert told == set()
         assert traces(running.folder)
         for conversation in conversations:
-            await edge.stub.DeleteConversation(pb.DeleteConversationRequest(conversation_id=conversation))
-        await edge.stub.DeleteDocument(pb.DeleteDocumentRequest(document_id=documents[0]))
+            await edge.stub.DeleteConversation(DeleteConversationRequest(conversation_id=conversation))
+        await edge.stub.DeleteDocument(DeleteDocumentRequest(document_id=documents[0]))
         assert not [name for name in traces(running.folder, "edge", "store", "indexing", "ingestion/documents.db")
                     if documents[0] in name]  # fmt: skip
-        await edge.stub.DeleteCollection(pb.DeleteCollectionRequest(collection="secrets"))
+        await edge.stub.DeleteCollection(DeleteCollectionRequest(collection="secrets"))
         deleted = time.monotonic()
         # The blobs have gone at once; the databases' logs within half a minute; the engine's file when it is rewritten.
         assert not [name for name in traces(running.folder) if name.startswith("ingestion/blobs")]

@@ -19,9 +19,11 @@ from typing import Any
 import grpc
 import psutil
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
 from footnote.types.v1.collection_pb2 import Collection
+from footnote_kit.edge import EdgeStub
 from support.access.people import Person, make_keys
 from support.deployment import Deployment
 from support.hostile import ATTACKS, bearer
@@ -67,16 +69,16 @@ class Server:
 
     async def _fill(self) -> None:
         async with grpc.aio.insecure_channel(self.running.address()) as channel:
-            stub: Any = EdgeServiceStub(channel)
+            stub: Any = EdgeStub(channel)
             for key, name in ((self.good, "papers"), (self.evil, "target")):
-                request = pb.CreateCollectionRequest(collection=Collection(name=name))
+                request = CreateCollectionRequest(collection=Collection(name=name))
                 await stub.CreateCollection(request, metadata=bearer(key), timeout=60)
                 for number in range(5):
                     text = f"The laser of type {number} has a warranty of {number + 12} months."
-                    head = pb.UploadMetadata(collection=name, filename=f"{number}.txt")
-                    parts = [pb.UploadDocumentRequest(metadata=head), pb.UploadDocumentRequest(data=text.encode())]
+                    head = UploadMetadata(collection=name, filename=f"{number}.txt")
+                    parts = [UploadDocumentRequest(metadata=head), UploadDocumentRequest(data=text.encode())]
                     made = await stub.UploadDocument(iter(parts), metadata=bearer(key), timeout=60)
-                    watch = pb.WatchDocumentRequest(document_id=made.document.id)
+                    watch = WatchDocumentRequest(document_id=made.document.id)
                     async for _ in stub.WatchDocument(watch, metadata=bearer(key), timeout=60):
                         pass
 
@@ -90,7 +92,7 @@ class Server:
         deadline = time.monotonic() + RECOVERY_SECONDS
         async with grpc.aio.insecure_channel(self.running.address()) as channel:
             while time.monotonic() < deadline:
-                took, errors = await search(self, EdgeServiceStub(channel), 0.5)
+                took, errors = await search(self, EdgeStub(channel), 0.5)
                 if not errors and max(took) < 1000:
                     return True
         return False
@@ -122,7 +124,7 @@ async def search(
     while time.monotonic() < until:
         start = time.perf_counter()
         try:
-            request = pb.SearchRequest(query=QUERY)
+            request = SearchRequest(query=QUERY)
             found = await stub.Search(request, metadata=bearer(server.good), timeout=SEARCH_SECONDS)
             if not found.chunks:
                 errors.append("nothing found")
@@ -162,7 +164,7 @@ async def under(server: Server, names: list[str], seconds: float) -> dict[str, A
     memory = [before]
     # The connection is there before the attack: whoever limits connections per address can't tell callers apart here.
     async with grpc.aio.insecure_channel(server.running.address()) as channel:
-        stub = EdgeServiceStub(channel)
+        stub = EdgeStub(channel)
         await search(server, stub, 0.5)
         alone, wrong = await search(server, stub, ALONE_SECONDS)
         assert not wrong, wrong

@@ -10,17 +10,17 @@ from urllib.parse import quote
 import grpc
 import httpx
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListConversationsRequest
 from footnote_edge.http.rules import rules
+from footnote_kit.edge import METHODS, EdgeStub
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 from support.deployment import Deployment, deployment
 
-SERVICE = pb.DESCRIPTOR.services_by_name["EdgeService"]
 PAGED = [
     method
-    for method in SERVICE.methods
+    for method in METHODS
     if {"page_token", "page_size", "limit", "offset"} & set(method.input_type.fields_by_name)
 ]
 
@@ -45,10 +45,10 @@ REFUSED = {grpc.StatusCode.OK, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     with deployment(tmp_path_factory.mktemp("hostile")) as running:
         with grpc.insecure_channel(running.address()) as channel:
-            stub = EdgeServiceStub(channel)
+            stub = EdgeStub(channel)
             for name in ("a", "b", "default"):
-                stub.CreateCollection(pb.CreateCollectionRequest(collection={"name": name}))
-                stub.CreateConversation(pb.CreateConversationRequest(title=name))
+                stub.CreateCollection(CreateCollectionRequest(collection={"name": name}))
+                stub.CreateConversation(CreateConversationRequest(title=name))
         yield running
 
 
@@ -83,7 +83,7 @@ def variants(method: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("method", PAGED, ids=lambda method: method.name)
 def test_hostile_pages_over_grpc(running: Deployment, method: Any) -> None:
     with grpc.insecure_channel(running.address()) as channel:
-        call = getattr(EdgeServiceStub(channel), method.name)
+        call = getattr(EdgeStub(channel), method.name)
         for request in variants(method):
             assert code(call, request) in REFUSED, str(request)[:300]
 
@@ -119,10 +119,10 @@ def test_hostile_numbers_of_the_wrapper(running: Deployment, path: str) -> None:
 
 
 def test_hostile_headers_over_grpc(running: Deployment) -> None:
-    request = pb.ListConversationsRequest()
+    request = ListConversationsRequest()
     fine = {grpc.StatusCode.OK, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.UNAUTHENTICATED}
     with grpc.insecure_channel(running.address()) as channel:
-        call = EdgeServiceStub(channel).ListConversations
+        call = EdgeStub(channel).ListConversations
         for name in ("authorization", "x-footnote-tenant", "x-footnote-user", "x-request-id", "traceparent", "x-any"):
             for text in ("", " ", "~" * 5000, "00-0-0-0", "a,b", "-1", "../..", "Bearer", "Bearer fn_", "fn__"):
                 assert code(call, request, metadata=((name, text),)) in fine, (name, text[:40])

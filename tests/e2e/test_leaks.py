@@ -10,7 +10,10 @@ import httpx
 import psutil
 import pytest
 import pytest_asyncio
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.providers_pb2 import CheckProviderRequest
+from footnote.edge.v1.system_pb2 import GetTraceRequest
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, EmbeddingSettings, GenerationSettings
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING, PROVIDER_KIND_MODEL, PROVIDER_KIND_RERANKER
@@ -112,18 +115,18 @@ async def test_documents_and_health_say_what_failed_and_no_key(world: World, for
     name = f"c{list(FORMS).index(form)}"
     embedding = EmbeddingSettings(provider="openai", model="text-embedding-3-small")
     wanted = Collection(name=name, settings=CollectionSettings(embedding=embedding))
-    await world.edge.stub.CreateCollection(pb.CreateCollectionRequest(collection=wanted))
+    await world.edge.stub.CreateCollection(CreateCollectionRequest(collection=wanted))
     document = await world.edge.put(b"Some text to embed.", "b.txt", name)
     assert document.state == DOCUMENT_STATE_ERROR
     assert document.failure.message
     assert leaks(str(document)) == [], document.failure
-    found = await world.edge.stub.Search(pb.SearchRequest(query="text", collections=[name]))
+    found = await world.edge.stub.Search(SearchRequest(query="text", collections=[name]))
     assert found.degradations
     assert leaks(str(found)) == []
     for kind, provider in (
         (PROVIDER_KIND_EMBEDDING, "openai"), (PROVIDER_KIND_MODEL, "openai"), (PROVIDER_KIND_RERANKER, "http"),
     ):  # fmt: skip
-        health = (await world.edge.stub.CheckProvider(pb.CheckProviderRequest(kind=kind, id=provider))).health
+        health = (await world.edge.stub.CheckProvider(CheckProviderRequest(kind=kind, id=provider))).health
         assert not health.healthy
         assert leaks(str(health)) == [], health
 
@@ -137,7 +140,7 @@ async def test_logs_traces_metrics_and_the_engine_hold_nothing_of_it(world: Worl
     shown = 0
     for trace in sorted(traces)[-300:]:
         try:
-            spans = (await world.edge.stub.GetTrace(pb.GetTraceRequest(trace_id=trace))).spans
+            spans = (await world.edge.stub.GetTrace(GetTraceRequest(trace_id=trace))).spans
         except FootnoteError:
             continue
         shown += any("chat " in span.name or "embeddings " in span.name for span in spans)

@@ -1,7 +1,7 @@
 """Hits with their neighbours and in place of children: what the model reads, and where its footnotes point."""
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import collections_pb2 as pb
 from footnote.types.v1 import collection_pb2 as col
 from support.edge_client import EdgeClient
 

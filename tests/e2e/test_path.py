@@ -5,7 +5,11 @@ import re
 import grpc
 import httpx
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest
+from footnote.edge.v1.documents_pb2 import QueryChunksRequest
+from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote_kit.settings import STAGES
@@ -51,24 +55,24 @@ async def test_questions_are_answered_with_footnotes_to_the_place(
 
 
 async def test_search_explains_its_scores(edge: EdgeClient, handbook: str) -> None:
-    request = pb.SearchRequest(query="warranty months", collections=[handbook], explain=True)
+    request = SearchRequest(query="warranty months", collections=[handbook], explain=True)
     found = await edge.stub.Search(request)
     assert found.chunks
     assert found.chunks[0].channels
     assert re.fullmatch("[0-9a-f]{32}", found.trace_id)
-    unfiltered = pb.QueryChunksRequest(collection=handbook)
+    unfiltered = QueryChunksRequest(collection=handbook)
     assert (await edge.stub.QueryChunks(unfiltered)).total > 0
 
 
 async def test_a_conversation_remembers_its_subject_and_gets_a_title(edge: EdgeClient, handbook: str) -> None:
-    made = await edge.stub.CreateConversation(pb.CreateConversationRequest(collections=[handbook]))
+    made = await edge.stub.CreateConversation(CreateConversationRequest(collections=[handbook]))
     conversation = made.conversation.id
     first = await edge.answer("What is the warranty of the Polaris Laser Tracker?", conversation_id=conversation)
     assert first.manifest.query_strategy == "first message (raw query)"
     second = await edge.answer("And how much does it cost?", conversation_id=conversation)
     assert second.manifest.query_strategy == "follow-up (contextualized topic)"
     assert "Polaris" in second.manifest.query
-    listed = await edge.stub.ListMessages(pb.ListMessagesRequest(conversation_id=conversation))
+    listed = await edge.stub.ListMessages(ListMessagesRequest(conversation_id=conversation))
     assert [message.role for message in listed.messages] == [
         ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT, ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT
     ]  # fmt: skip
@@ -76,17 +80,17 @@ async def test_a_conversation_remembers_its_subject_and_gets_a_title(edge: EdgeC
 
 
 async def test_a_deleted_collection_is_gone_from_search(edge: EdgeClient) -> None:
-    await edge.stub.CreateCollection(pb.CreateCollectionRequest(collection=col.Collection(name="short-lived")))
+    await edge.stub.CreateCollection(CreateCollectionRequest(collection=col.Collection(name="short-lived")))
     document = await edge.put(b"The zebra sleeps standing.", collection="short-lived")
     assert document.chunks_stored == 1
-    deleted = await edge.stub.DeleteCollection(pb.DeleteCollectionRequest(collection="short-lived"), timeout=60)
+    deleted = await edge.stub.DeleteCollection(DeleteCollectionRequest(collection="short-lived"), timeout=60)
     assert (deleted.documents_deleted, deleted.chunks_deleted) == (1, 1)
-    found = await edge.stub.Search(pb.SearchRequest(query="zebra sleeps standing"))
+    found = await edge.stub.Search(SearchRequest(query="zebra sleeps standing"))
     assert not [one for one in found.chunks if one.chunk.document_id == document.id]
 
 
 async def test_health_says_that_every_part_is_well(edge: EdgeClient) -> None:
-    health = await edge.stub.GetHealth(pb.GetHealthRequest())
+    health = await edge.stub.GetHealth(GetHealthRequest())
     assert health.healthy, health
     assert {part.name for part in health.components} == {*STAGES, "vector store"}
 

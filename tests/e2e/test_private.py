@@ -8,7 +8,19 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest, UpdateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest
+from footnote.edge.v1.documents_pb2 import (
+    DeleteDocumentRequest,
+    DownloadDocumentRequest,
+    GetDocumentRequest,
+    ListDocumentsRequest,
+    QueryChunksRequest,
+    UploadDocumentRequest,
+    UploadMetadata,
+    WatchDocumentRequest,
+)
 from footnote.types.v1.collection_pb2 import ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
 from footnote_edge.withholding import WITHHELD
@@ -33,29 +45,29 @@ class Person:
         return [event async for event in made] if hasattr(made, "__aiter__") else await made
 
     async def put(self, text: str, collection: str) -> Document:
-        head = pb.UploadMetadata(collection=collection, filename="moon.txt")
-        parts = [pb.UploadDocumentRequest(metadata=head), pb.UploadDocumentRequest(data=text.encode())]
+        head = UploadMetadata(collection=collection, filename="moon.txt")
+        parts = [UploadDocumentRequest(metadata=head), UploadDocumentRequest(data=text.encode())]
         document = (await self("UploadDocument", iter(parts))).document
-        return (await self("WatchDocument", pb.WatchDocumentRequest(document_id=document.id)))[-1].document
+        return (await self("WatchDocument", WatchDocumentRequest(document_id=document.id)))[-1].document
 
     async def share(self, collection_id: str, *grants: Grant) -> None:
         change = Collection(id=collection_id, grants=grants)
         mask = FieldMask(paths=["grants"])
-        await self("UpdateCollection", pb.UpdateCollectionRequest(collection=change, update_mask=mask))
+        await self("UpdateCollection", UpdateCollectionRequest(collection=change, update_mask=mask))
 
-    async def ask(self, **more: Any) -> pb.AskCompleted:
-        return (await self("Ask", pb.AskRequest(question=QUESTION, **more)))[-1].completed
+    async def ask(self, **more: Any) -> AskCompleted:
+        return (await self("Ask", AskRequest(question=QUESTION, **more)))[-1].completed
 
     async def sees(self, document: Document) -> set[str]:
         """Return in which ways this person gets at a document, or at its words."""
         ways: dict[str, Callable[[], Any]] = {
-            "get": lambda: self("GetDocument", pb.GetDocumentRequest(document_id=document.id)),
-            "download": lambda: self("DownloadDocument", pb.DownloadDocumentRequest(document_id=document.id)),
-            "watch": lambda: self("WatchDocument", pb.WatchDocumentRequest(document_id=document.id)),
-            "list": lambda: self("ListDocuments", pb.ListDocumentsRequest()),
-            "list in it": lambda: self("ListDocuments", pb.ListDocumentsRequest(collection=document.collection_id)),
-            "search": lambda: self("Search", pb.SearchRequest(query=QUESTION)),
-            "query": lambda: self("QueryChunks", pb.QueryChunksRequest(collection=document.collection_id)),
+            "get": lambda: self("GetDocument", GetDocumentRequest(document_id=document.id)),
+            "download": lambda: self("DownloadDocument", DownloadDocumentRequest(document_id=document.id)),
+            "watch": lambda: self("WatchDocument", WatchDocumentRequest(document_id=document.id)),
+            "list": lambda: self("ListDocuments", ListDocumentsRequest()),
+            "list in it": lambda: self("ListDocuments", ListDocumentsRequest(collection=document.collection_id)),
+            "search": lambda: self("Search", SearchRequest(query=QUESTION)),
+            "query": lambda: self("QueryChunks", QueryChunksRequest(collection=document.collection_id)),
             "ask": self.ask,
         }
         found = set()
@@ -85,7 +97,7 @@ async def test_a_private_collection_is_for_those_it_is_shared_with(edge: EdgeCli
     gus, adm = Person(edge, tenant, "gus", "reader", "office"), Person(edge, tenant, "adm", "admin")
     stranger = Person(edge, uuid4().hex, "ann", "admin")
     wanted = Collection(name="moon", visibility=VISIBILITY_PRIVATE)
-    moon = (await ann("CreateCollection", pb.CreateCollectionRequest(collection=wanted))).collection
+    moon = (await ann("CreateCollection", CreateCollectionRequest(collection=wanted))).collection
     document = await ann.put(SECRET, "moon")
     assert document.state == DOCUMENT_STATE_INDEXED
     for person, ways in ((ann, EVERY), (adm, EVERY), (bob, set()), (eve, set()), (gus, set()), (stranger, set())):
@@ -95,33 +107,33 @@ async def test_a_private_collection_is_for_those_it_is_shared_with(edge: EdgeCli
     for person in (bob, gus):
         await until(person, document, EVERY)
     assert await eve.sees(document) == set()
-    conversation = (await bob("CreateConversation", pb.CreateConversationRequest(collections=["moon"]))).conversation.id
+    conversation = (await bob("CreateConversation", CreateConversationRequest(collections=["moon"]))).conversation.id
     told = await bob.ask(conversation_id=conversation)
     assert "May" in told.answer.text
     own = await bob.put("The moonbase has a bakery.", "moon")
 
-    delete = pb.DeleteDocumentRequest(document_id=document.id)
+    delete = DeleteDocumentRequest(document_id=document.id)
     for person, error in ((eve, NotFound), (gus, PermissionDenied), (stranger, NotFound)):
         with pytest.raises(error):
             await person("DeleteDocument", delete)
     with pytest.raises(PermissionDenied):
-        await bob("DeleteCollection", pb.DeleteCollectionRequest(collection="moon"))
+        await bob("DeleteCollection", DeleteCollectionRequest(collection="moon"))
     assert await ann.sees(document) == EVERY
 
     await ann.share(moon.id)
     await until(bob, document, set())
     await until(gus, document, set())
-    kept = (await bob("ListMessages", pb.ListMessagesRequest(conversation_id=conversation))).messages
+    kept = (await bob("ListMessages", ListMessagesRequest(conversation_id=conversation))).messages
     assert kept[0].text == QUESTION
     assert [one.reason for one in kept[1].degradations] == [WITHHELD]
     assert "Brunner" not in str(kept)
     assert document.id not in str(kept)
     for gone in (document, own):
         with pytest.raises(NotFound):
-            await bob("DeleteDocument", pb.DeleteDocumentRequest(document_id=gone.id))
+            await bob("DeleteDocument", DeleteDocumentRequest(document_id=gone.id))
     assert await ann.sees(document) == EVERY
 
-    deleted = await ann("DeleteCollection", pb.DeleteCollectionRequest(collection="moon"))
+    deleted = await ann("DeleteCollection", DeleteCollectionRequest(collection="moon"))
     assert deleted.documents_deleted == 2
     for person in (ann, adm):
         assert await person.sees(document) == set()

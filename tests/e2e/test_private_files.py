@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest
+from footnote.edge.v1.documents_pb2 import DeleteDocumentRequest
+from footnote.edge.v1.system_pb2 import GetHealthRequest, GetHealthResponse
 from support.deployment import Deployment, deployment
 from support.edge_client import edge_client
 
@@ -32,15 +34,15 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Deploymen
         os.umask(before)
 
 
-async def use(running: Deployment) -> pb.GetHealthResponse:
+async def use(running: Deployment) -> GetHealthResponse:
     """Upload, ask, talk, delete."""
     async with edge_client(running.address()) as edge:
         document = await edge.put(b"The zebra sleeps standing.")
         await edge.put(b"The warranty is 60 months.", "b.txt")
-        made = await edge.stub.CreateConversation(pb.CreateConversationRequest())
+        made = await edge.stub.CreateConversation(CreateConversationRequest())
         await edge.answer("How does the zebra sleep?", conversation_id=made.conversation.id)
-        await edge.stub.DeleteDocument(pb.DeleteDocumentRequest(document_id=document.id))
-        return await edge.stub.GetHealth(pb.GetHealthRequest())
+        await edge.stub.DeleteDocument(DeleteDocumentRequest(document_id=document.id))
+        return await edge.stub.GetHealth(GetHealthRequest())
 
 
 def test_files_and_folders_are_the_owners_alone(opened: Deployment) -> None:

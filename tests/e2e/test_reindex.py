@@ -20,7 +20,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, GetCollectionRequest, UpdateCollectionRequest
+from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest
 from footnote.types.v1 import chunk_pb2
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, RetrievalSettings
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED, Document
@@ -89,7 +91,7 @@ def running(tmp_path: Path) -> Iterator[Deployment]:
 
 async def search(edge: EdgeClient, query: str, limit: int, *document_ids: str) -> list[chunk_pb2.Chunk]:
     """Search; nothing may be missing from the answer because a part of the service did not do its work."""
-    request = pb.SearchRequest(
+    request = SearchRequest(
         query=query, collections=[NAME], document_ids=document_ids, settings=RetrievalSettings(limit=limit)
     )
     response = await edge.stub.Search(request, timeout=30)
@@ -125,11 +127,11 @@ async def watch(edge: EdgeClient, ids: Sequence[str], seed: int, seen: Seen, unt
 
 async def change(edge: EdgeClient, settings: CollectionSettings, path: str) -> None:
     """Change a setting and index every document anew by it."""
-    request = pb.UpdateCollectionRequest(
+    request = UpdateCollectionRequest(
         collection=Collection(name=NAME, settings=settings), update_mask=FieldMask(paths=[path])
     )
     await edge.stub.UpdateCollection(request)
-    begun = await edge.stub.ReindexDocuments(pb.ReindexDocumentsRequest(collection=NAME), timeout=60)
+    begun = await edge.stub.ReindexDocuments(ReindexDocumentsRequest(collection=NAME), timeout=60)
     assert (len(begun.documents), begun.skipped) == (DOCUMENTS, 0)
     wanted = {document.id: document.revision for document in begun.documents}
     async with asyncio.timeout(200):
@@ -147,7 +149,7 @@ def _searched(document: Document, revision: int) -> bool:
 
 async def chunk_count(edge: EdgeClient) -> int:
     """How many chunks the collection has."""
-    return (await edge.stub.GetCollection(pb.GetCollectionRequest(collection=NAME))).collection.chunk_count
+    return (await edge.stub.GetCollection(GetCollectionRequest(collection=NAME))).collection.chunk_count
 
 
 async def test_searches_see_every_sentence_once_while_a_collection_changes(
@@ -155,7 +157,7 @@ async def test_searches_see_every_sentence_once_while_a_collection_changes(
 ) -> None:
     chunking = {"size": SIZES[0], "overlap_percent": 0}
     collection = Collection(name=NAME, settings=CollectionSettings(chunking=chunking))
-    await edge.stub.CreateCollection(pb.CreateCollectionRequest(collection=collection))
+    await edge.stub.CreateCollection(CreateCollectionRequest(collection=collection))
     accepted = [await edge.upload(text(n).encode(), f"report-{n:02d}.md", NAME) for n in range(DOCUMENTS)]
     ids = [(await edge.settle(one.document.id)).id for one in accepted]
     counts = [await chunk_count(edge)]

@@ -6,7 +6,17 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import (
+    RATING_DOWN,
+    AskRequest,
+    CreateFeedbackRequest,
+    ListFeedbackRequest,
+    SearchRequest,
+)
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest, SearchMemoryRequest
+from footnote.edge.v1.documents_pb2 import QueryChunksRequest
+from footnote.edge.v1.providers_pb2 import CheckProviderRequest, ListProvidersRequest, ValidateProviderRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
@@ -26,7 +36,7 @@ NOT_FOUND = "Je n'ai pas trouvé d'information pertinente dans vos documents con
 async def factory(edge: EdgeClient) -> str:
     """A collection with a table of stocks, an inventory and a report, in French."""
     name = f"usine-{uuid4().hex[:8]}"
-    await edge.stub.CreateCollection(pb.CreateCollectionRequest(collection=col.Collection(name=name)))
+    await edge.stub.CreateCollection(CreateCollectionRequest(collection=col.Collection(name=name)))
     for content, filename in ((STOCK, "production.csv"), (INVENTORY, "inventaire.csv"), (REPORT, "rapport.md")):
         document = await edge.put(content, filename, name)
         assert document.state == doc.DOCUMENT_STATE_INDEXED, document
@@ -50,14 +60,14 @@ async def until(look: Callable[[], Awaitable[Any]]) -> Any:
 async def test_index_chunks_after_document_processing(edge: EdgeClient, factory: str) -> None:
     documents = await edge.documents(factory)
     assert all(one.chunks_stored == one.chunks_expected > 0 for one in documents)
-    page = await edge.stub.QueryChunks(pb.QueryChunksRequest(collection=factory))
+    page = await edge.stub.QueryChunks(QueryChunksRequest(collection=factory))
     assert {one.document_id for one in page.chunks} == {one.id for one in documents}
     assert all(one.text and one.filename and one.locator.WhichOneof("place") for one in page.chunks)
 
 
 async def test_user_query_triggers_hybrid_search(edge: EdgeClient, factory: str) -> None:
     question = "Quel est le stock de sécurité recommandé pour la vis M4 ?"
-    found = await edge.stub.Search(pb.SearchRequest(query=question, collections=[factory], explain=True))
+    found = await edge.stub.Search(SearchRequest(query=question, collections=[factory], explain=True))
     assert 0 < len(found.chunks) <= 5
     assert found.chunks[0].chunk.filename == "rapport.md"
     assert len({channel.channel for hit in found.chunks for channel in hit.channels}) == 2
@@ -71,10 +81,10 @@ async def test_search_with_no_relevant_results(edge: EdgeClient, factory: str) -
 
 
 async def test_llm_generates_response_with_citations(edge: EdgeClient, factory: str) -> None:
-    made = await edge.stub.CreateConversation(pb.CreateConversationRequest(collections=[factory]))
+    made = await edge.stub.CreateConversation(CreateConversationRequest(collections=[factory]))
     done = await edge.answer("Quel est le stock de la vis M4 à Lyon ?", conversation_id=made.conversation.id)
     assert "150" in done.answer.text
-    listed = await edge.stub.ListMessages(pb.ListMessagesRequest(conversation_id=made.conversation.id))
+    listed = await edge.stub.ListMessages(ListMessagesRequest(conversation_id=made.conversation.id))
     (citation, *_) = listed.messages[1].answer.citations
     assert citation.filename == "production.csv"
     assert "150" in citation.quote
@@ -97,13 +107,11 @@ async def test_file_specific_query(edge: EdgeClient, factory: str) -> None:
 
 
 async def test_user_feedback_on_citation_accuracy(edge: EdgeClient, factory: str, running: Deployment) -> None:
-    made = await edge.stub.CreateConversation(pb.CreateConversationRequest(collections=[factory]))
+    made = await edge.stub.CreateConversation(CreateConversationRequest(collections=[factory]))
     done = await edge.answer("Quel est le stock de la vis M4 à Lyon ?", conversation_id=made.conversation.id)
-    verdict = pb.CreateFeedbackRequest(
-        message_id=done.message_id, citation=1, rating=pb.RATING_DOWN, comment="wrong row"
-    )
+    verdict = CreateFeedbackRequest(message_id=done.message_id, citation=1, rating=RATING_DOWN, comment="wrong row")
     given = (await edge.stub.CreateFeedback(verdict)).feedback
-    negative = await edge.stub.ListFeedback(pb.ListFeedbackRequest(rating=pb.RATING_DOWN))
+    negative = await edge.stub.ListFeedback(ListFeedbackRequest(rating=RATING_DOWN))
     assert (given.citation, given.comment) == (1, "wrong row")
     assert given.id in [one.id for one in negative.feedback]
     log = running.log("edge" if running.separate else "all")
@@ -112,26 +120,26 @@ async def test_user_feedback_on_citation_accuracy(edge: EdgeClient, factory: str
 
 
 async def test_provider_capabilities_declaration(edge: EdgeClient) -> None:
-    listed = await edge.stub.ListProviders(pb.ListProvidersRequest())
+    listed = await edge.stub.ListProviders(ListProvidersRequest())
     told = {capability for one in listed.providers for capability in one.capabilities}
     assert told >= {"collections", "search", "embeddings", "metadata_filtering"}
 
 
 async def test_provider_initialization_with_schema(edge: EdgeClient) -> None:
-    listed = await edge.stub.ListProviders(pb.ListProvidersRequest(kind=PROVIDER_KIND_EMBEDDING))
+    listed = await edge.stub.ListProviders(ListProvidersRequest(kind=PROVIDER_KIND_EMBEDDING))
     (provider,) = [one for one in listed.providers if one.id == "openai"]
     assert provider.settings_schema.fields["properties"].struct_value.fields
-    request = pb.ValidateProviderRequest(kind=PROVIDER_KIND_EMBEDDING, id="openai")
+    request = ValidateProviderRequest(kind=PROVIDER_KIND_EMBEDDING, id="openai")
     request.settings.update({"no_such_setting": 1})
     refused = await edge.stub.ValidateProvider(request)
     assert not refused.valid
     assert any("no_such_setting" in problem for problem in refused.problems)
-    builtin = pb.ValidateProviderRequest(kind=PROVIDER_KIND_EMBEDDING, id="builtin")
+    builtin = ValidateProviderRequest(kind=PROVIDER_KIND_EMBEDDING, id="builtin")
     assert (await edge.stub.ValidateProvider(builtin)).valid
 
 
 async def test_health_check_with_details(edge: EdgeClient, factory: str) -> None:
-    checked = await edge.stub.CheckProvider(pb.CheckProviderRequest(kind=PROVIDER_KIND_STORE, id="milvus"))
+    checked = await edge.stub.CheckProvider(CheckProviderRequest(kind=PROVIDER_KIND_STORE, id="milvus"))
     health = checked.health
     assert health.healthy, health.error
     assert health.check_time.seconds
@@ -140,25 +148,25 @@ async def test_health_check_with_details(edge: EdgeClient, factory: str) -> None
 
 
 async def test_memory_without_embeddings_is_empty_and_enabled(edge: EdgeClient) -> None:
-    found = await edge.stub.SearchMemory(pb.SearchMemoryRequest(query="anything"), **headers(f"new-{uuid4().hex[:8]}"))
+    found = await edge.stub.SearchMemory(SearchMemoryRequest(query="anything"), **headers(f"new-{uuid4().hex[:8]}"))
     assert (found.context, list(found.source_messages), found.enabled) == ("", [], True)
 
 
 async def test_memory_is_the_users_own_and_within_its_budget(edge: EdgeClient) -> None:
     user = headers(f"ann-{uuid4().hex[:8]}")
-    made = await edge.stub.CreateConversation(pb.CreateConversationRequest(), **user)
+    made = await edge.stub.CreateConversation(CreateConversationRequest(), **user)
     text = "My bicycle is a green Peugeot from 1978."
-    request = pb.AskRequest(question=text, conversation_id=made.conversation.id)
+    request = AskRequest(question=text, conversation_id=made.conversation.id)
     events = [event async for event in edge.stub.Ask(request, timeout=60, **user)]
     assert events[-1].HasField("completed")
 
     async def recalled() -> str:
-        asked = pb.SearchMemoryRequest(query="which bicycle do I have?")
+        asked = SearchMemoryRequest(query="which bicycle do I have?")
         return str((await edge.stub.SearchMemory(asked, **user)).context)
 
     context = await until(recalled)
     assert f"[user] {text}" in context.splitlines()
-    others = await edge.stub.SearchMemory(pb.SearchMemoryRequest(query="bicycle"), **headers("somebody-else"))
+    others = await edge.stub.SearchMemory(SearchMemoryRequest(query="bicycle"), **headers("somebody-else"))
     assert "Peugeot" not in others.context
-    tight = pb.SearchMemoryRequest(query="which bicycle do I have?", max_tokens=100)
+    tight = SearchMemoryRequest(query="which bicycle do I have?", max_tokens=100)
     assert len((await edge.stub.SearchMemory(tight, **user)).context) <= 400

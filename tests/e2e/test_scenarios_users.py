@@ -9,7 +9,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import AskRequest, SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
 from footnote.types.v1 import collection_pb2 as col
 from support.deployment import Deployment, deployment
 from support.edge_client import edge_client
@@ -38,13 +40,13 @@ async def test_search_filtered_by_user_id_for_security(guarded: Deployment) -> N
     admin, owner = key(guarded, "ann", "admin"), key(guarded, "ann", "reader")
     name = f"private-{uuid4().hex[:8]}"
     collection = col.Collection(name=name, visibility=col.VISIBILITY_PRIVATE)
-    search, question = pb.SearchRequest(query="code word xylophone"), pb.AskRequest(question="What is the code word?")
+    search, question = SearchRequest(query="code word xylophone"), AskRequest(question="What is the code word?")
     async with edge_client(guarded.address()) as client:
-        await client.stub.CreateCollection(pb.CreateCollectionRequest(collection=collection), **admin)
-        head = pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection=name, filename="secret.txt"))
-        data = pb.UploadDocumentRequest(data=b"The code word is xylophone.")
+        await client.stub.CreateCollection(CreateCollectionRequest(collection=collection), **admin)
+        head = UploadDocumentRequest(metadata=UploadMetadata(collection=name, filename="secret.txt"))
+        data = UploadDocumentRequest(data=b"The code word is xylophone.")
         accepted = await client.stub.UploadDocument(iter([head, data]), **admin)
-        watched = pb.WatchDocumentRequest(document_id=accepted.document.id)
+        watched = WatchDocumentRequest(document_id=accepted.document.id)
         async for _ in client.stub.WatchDocument(watched, timeout=60, **admin):
             pass
         found = await client.stub.Search(search, **owner)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import system_pb2 as pb
 from support.edge_client import EdgeClient
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import documents_pb2 as pb
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_store.store import VectorStore
 from support.deployment import deployment

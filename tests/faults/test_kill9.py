@@ -12,14 +12,15 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.documents_pb2 import QueryChunksRequest, WatchDocumentsRequest
 from footnote.indexing.v1.indexing_service_pb2 import GetIndexStatsRequest
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.clients import open_channel
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, InvalidArgument, Unavailable
 from footnote_kit.testing import stage_channel
 from footnote_store.store import VectorStore
@@ -185,14 +186,14 @@ async def test_killing_one_service_after_the_other_loses_nothing(separate: Deplo
 async def create_collection(running: Deployment) -> None:
     async with edge_client(running.address()) as client:
         collection = Collection(name=NAME, settings=CollectionSettings(max_documents=10_000))
-        await client.stub.CreateCollection(pb.CreateCollectionRequest(collection=collection))
+        await client.stub.CreateCollection(CreateCollectionRequest(collection=collection))
 
 
 async def everything_ends(running: Deployment) -> None:
     """Watch the collection until no document is in work."""
     async with open_channel(running.address(), peer="edge") as channel:
-        request = pb.WatchDocumentsRequest(collection=NAME, until_idle=True)
-        async for _ in EdgeServiceStub(channel).WatchDocuments(request, timeout=300):
+        request = WatchDocumentsRequest(collection=NAME, until_idle=True)
+        async for _ in EdgeStub(channel).WatchDocuments(request, timeout=300):
             pass
 
 
@@ -248,7 +249,7 @@ async def chunk_ids(client: EdgeClient) -> dict[str, tuple[str, int]]:
     """Return document and place of every chunk that searches see, by id."""
     found: dict[str, tuple[str, int]] = {}
     while True:
-        request = pb.QueryChunksRequest(collection=NAME, limit=1000, offset=len(found))
+        request = QueryChunksRequest(collection=NAME, limit=1000, offset=len(found))
         page = await client.stub.QueryChunks(request, timeout=60)
         for chunk in page.chunks:
             assert chunk.id not in found

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest, WatchDocumentsRequest
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote_edge.chores import RENEW_BATCH
@@ -29,7 +30,7 @@ def running(tmp_path: Path) -> Iterator[Deployment]:
 async def test_a_reindex_goes_on_after_a_kill(running: Deployment) -> None:
     async with edge_client(running.address()) as client:
         collection = Collection(name=NAME, settings=CollectionSettings(max_documents=COUNT))
-        await client.stub.CreateCollection(pb.CreateCollectionRequest(collection=collection))
+        await client.stub.CreateCollection(CreateCollectionRequest(collection=collection))
         gate = asyncio.Semaphore(8)
 
         async def put(number: int) -> None:
@@ -39,7 +40,7 @@ async def test_a_reindex_goes_on_after_a_kill(running: Deployment) -> None:
         await asyncio.gather(*(put(number) for number in range(COUNT)))
         async for _ in client.stub.WatchDocuments(idle(), timeout=120):
             pass
-        asked = asyncio.ensure_future(client.stub.ReindexDocuments(pb.ReindexDocumentsRequest(collection=NAME)))
+        asked = asyncio.ensure_future(client.stub.ReindexDocuments(ReindexDocumentsRequest(collection=NAME)))
         begun = False
         while not begun:
             begun = any(document.revision == 2 for document in await client.documents(NAME))
@@ -60,5 +61,5 @@ async def test_a_reindex_goes_on_after_a_kill(running: Deployment) -> None:
     assert all(document.indexed_revision == document.revision >= 2 for document in documents)
 
 
-def idle() -> pb.WatchDocumentsRequest:
-    return pb.WatchDocumentsRequest(collection=NAME, until_idle=True)
+def idle() -> WatchDocumentsRequest:
+    return WatchDocumentsRequest(collection=NAME, until_idle=True)

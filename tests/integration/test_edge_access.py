@@ -10,8 +10,29 @@ from typing import Any
 
 import httpx
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import AskRequest, ReplayAnswerRequest, SearchRequest
+from footnote.edge.v1.collections_pb2 import (
+    CreateCollectionRequest,
+    DeleteCollectionRequest,
+    GetCollectionRequest,
+    ListCollectionsRequest,
+    UpdateCollectionRequest,
+)
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest, SearchMemoryRequest
+from footnote.edge.v1.documents_pb2 import (
+    DeleteDocumentRequest,
+    DownloadDocumentRequest,
+    GetDocumentRequest,
+    ListDocumentsRequest,
+    ReindexDocumentsRequest,
+    ReplaceDocumentRequest,
+    ReplaceMetadata,
+    UploadDocumentRequest,
+    UploadMetadata,
+    WatchDocumentRequest,
+    WatchDocumentsRequest,
+)
+from footnote.edge.v1.vectors_pb2 import AddVectorsRequest
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MemoryMessage
 from footnote.types.v1.collection_pb2 import (
     ACCESS_READ,
@@ -25,6 +46,7 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM
 from footnote_edge.app import build
 from footnote_edge.withholding import WITHHELD
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, NotFound, PermissionDenied, Unavailable
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -39,7 +61,7 @@ class Caller:
     """Somebody at the public API."""
 
     def __init__(self, served: Served, user: str, role: str, groups: str = "", tenant: str = "t") -> None:
-        self.stub = EdgeServiceStub(served.channel)
+        self.stub = EdgeStub(served.channel)
         self.headers = {
             "x-footnote-tenant": tenant, "x-footnote-user": user, "x-footnote-role": role, "x-footnote-groups": groups,
         }  # fmt: skip
@@ -53,17 +75,17 @@ class Caller:
         return await made
 
     async def upload(self, text: str, collection: str) -> Document:
-        head = pb.UploadMetadata(collection=collection, filename="a.txt")
-        parts = [pb.UploadDocumentRequest(metadata=head), pb.UploadDocumentRequest(data=text.encode())]
+        head = UploadMetadata(collection=collection, filename="a.txt")
+        parts = [UploadDocumentRequest(metadata=head), UploadDocumentRequest(data=text.encode())]
         return (await self.call("UploadDocument", iter(parts))).document
 
     async def replace(self, document_id: str, text: str) -> Any:
-        head = pb.ReplaceMetadata(document_id=document_id)
-        parts = [pb.ReplaceDocumentRequest(metadata=head), pb.ReplaceDocumentRequest(data=text.encode())]
+        head = ReplaceMetadata(document_id=document_id)
+        parts = [ReplaceDocumentRequest(metadata=head), ReplaceDocumentRequest(data=text.encode())]
         return await self.call("ReplaceDocument", iter(parts))
 
     async def update(self, collection: Collection, *paths: str) -> Collection:
-        request = pb.UpdateCollectionRequest(collection=collection, update_mask=FieldMask(paths=paths))
+        request = UpdateCollectionRequest(collection=collection, update_mask=FieldMask(paths=paths))
         return (await self.call("UpdateCollection", request)).collection
 
 
@@ -80,30 +102,30 @@ CALLERS = {
 }
 # What is done -> what it needs, by document id ("d") and collection id ("c").
 DONE: dict[str, tuple[int, Callable[[Caller, dict[str, str]], Any]]] = {
-    "GetCollection": (READ, lambda w, i: w.call("GetCollection", pb.GetCollectionRequest(collection=i["c"]))),
+    "GetCollection": (READ, lambda w, i: w.call("GetCollection", GetCollectionRequest(collection=i["c"]))),
     "UpdateCollection": (MANAGE, lambda w, i: w.update(Collection(id=i["c"], description="x"), "description")),
-    "AddVectors": (WRITE, lambda w, i: w.call("AddVectors", pb.AddVectorsRequest(collection=i["c"]))),
+    "AddVectors": (WRITE, lambda w, i: w.call("AddVectors", AddVectorsRequest(collection=i["c"]))),
     "UploadDocument": (WRITE, lambda w, i: w.upload(SECRET, i["c"])),
-    "GetDocument": (READ, lambda w, i: w.call("GetDocument", pb.GetDocumentRequest(document_id=i["d"]))),
-    "WatchDocument": (READ, lambda w, i: w.call("WatchDocument", pb.WatchDocumentRequest(document_id=i["d"]))),
+    "GetDocument": (READ, lambda w, i: w.call("GetDocument", GetDocumentRequest(document_id=i["d"]))),
+    "WatchDocument": (READ, lambda w, i: w.call("WatchDocument", WatchDocumentRequest(document_id=i["d"]))),
     "WatchDocuments": (
-        READ, lambda w, i: w.call("WatchDocuments", pb.WatchDocumentsRequest(collection=i["c"], until_idle=True)),
+        READ, lambda w, i: w.call("WatchDocuments", WatchDocumentsRequest(collection=i["c"], until_idle=True)),
     ),
-    "ListDocuments": (READ, lambda w, i: w.call("ListDocuments", pb.ListDocumentsRequest(collection=i["c"]))),
-    "DownloadDocument": (READ, lambda w, i: w.call("DownloadDocument", pb.DownloadDocumentRequest(document_id=i["d"]))),
+    "ListDocuments": (READ, lambda w, i: w.call("ListDocuments", ListDocumentsRequest(collection=i["c"]))),
+    "DownloadDocument": (READ, lambda w, i: w.call("DownloadDocument", DownloadDocumentRequest(document_id=i["d"]))),
     "ReplaceDocument": (WRITE, lambda w, i: w.replace(i["d"], SECRET)),
     "ReindexDocuments": (
-        WRITE, lambda w, i: w.call("ReindexDocuments", pb.ReindexDocumentsRequest(document_ids=[i["d"]])),
+        WRITE, lambda w, i: w.call("ReindexDocuments", ReindexDocumentsRequest(document_ids=[i["d"]])),
     ),
     "ReindexDocuments of a collection": (
-        WRITE, lambda w, i: w.call("ReindexDocuments", pb.ReindexDocumentsRequest(collection=i["c"])),
+        WRITE, lambda w, i: w.call("ReindexDocuments", ReindexDocumentsRequest(collection=i["c"])),
     ),
     "CreateConversation": (
-        READ, lambda w, i: w.call("CreateConversation", pb.CreateConversationRequest(collections=[i["c"]])),
+        READ, lambda w, i: w.call("CreateConversation", CreateConversationRequest(collections=[i["c"]])),
     ),
-    "DeleteDocument": (WRITE, lambda w, i: w.call("DeleteDocument", pb.DeleteDocumentRequest(document_id=i["d"]))),
+    "DeleteDocument": (WRITE, lambda w, i: w.call("DeleteDocument", DeleteDocumentRequest(document_id=i["d"]))),
     "DeleteCollection": (
-        MANAGE, lambda w, i: w.call("DeleteCollection", pb.DeleteCollectionRequest(collection=i["c"])),
+        MANAGE, lambda w, i: w.call("DeleteCollection", DeleteCollectionRequest(collection=i["c"])),
     ),
 }  # fmt: skip
 
@@ -128,9 +150,9 @@ async def filled(served: Served) -> dict[str, str]:
     """Make ann's private collection with one document, and return the ids of both."""
     ann = caller(served, "owner")
     wanted = Collection(name="plans", visibility=VISIBILITY_PRIVATE, grants=GRANTS)
-    made = (await ann.call("CreateCollection", pb.CreateCollectionRequest(collection=wanted))).collection
+    made = (await ann.call("CreateCollection", CreateCollectionRequest(collection=wanted))).collection
     document = await ann.upload(SECRET, "plans")
-    events = await ann.call("WatchDocument", pb.WatchDocumentRequest(document_id=document.id))
+    events = await ann.call("WatchDocument", WatchDocumentRequest(document_id=document.id))
     assert events[-1].document.state == DOCUMENT_STATE_INDEXED
     return {"c": made.id, "d": document.id}
 
@@ -184,7 +206,7 @@ async def test_everything_done_for_every_caller(served: Served, world: World) ->
 async def renewed(served: Served) -> str:
     ann = caller(served, "owner")
     document = await ann.upload(SECRET, "plans")
-    await ann.call("WatchDocument", pb.WatchDocumentRequest(document_id=document.id))
+    await ann.call("WatchDocument", WatchDocumentRequest(document_id=document.id))
     return document.id
 
 
@@ -192,10 +214,10 @@ async def test_lists_and_answers_hold_nothing_hidden_on_any_door(served: Served)
     ids = await filled(served)
     for who, (*_, held) in CALLERS.items():
         client = caller(served, who)
-        listed = await client.call("ListDocuments", pb.ListDocumentsRequest())
-        found = await client.call("Search", pb.SearchRequest(query="tea ?"))
-        answer = (await client.call("Ask", pb.AskRequest(question="tea ?")))[-1].completed
-        collections = await client.call("ListCollections", pb.ListCollectionsRequest())
+        listed = await client.call("ListDocuments", ListDocumentsRequest())
+        found = await client.call("Search", SearchRequest(query="tea ?"))
+        answer = (await client.call("Ask", AskRequest(question="tea ?")))[-1].completed
+        collections = await client.call("ListCollections", ListCollectionsRequest())
         said = f"{listed.documents} {found} {answer} {collections.collections}"
         assert (ids["d"] in said, "moon" in said, "plans" in said) == (bool(held),) * 3, who
         async with httpx.AsyncClient(base_url=client.http, headers=client.headers, timeout=30) as http:
@@ -211,12 +233,12 @@ async def test_lists_and_answers_hold_nothing_hidden_on_any_door(served: Served)
 async def test_who_makes_shares_and_opens_collections(served: Served) -> None:
     ann, eve, adm = (caller(served, who) for who in ("owner", "reader", "admin"))
     with pytest.raises(PermissionDenied):
-        await ann.call("CreateCollection", pb.CreateCollectionRequest(collection=Collection(name="open")))
+        await ann.call("CreateCollection", CreateCollectionRequest(collection=Collection(name="open")))
     private = Collection(name="mine", visibility=VISIBILITY_PRIVATE)
     with pytest.raises(PermissionDenied):
-        await eve.call("CreateCollection", pb.CreateCollectionRequest(collection=private))
+        await eve.call("CreateCollection", CreateCollectionRequest(collection=private))
     ids = await filled(served)
-    get = pb.GetDocumentRequest(document_id=ids["d"])
+    get = GetDocumentRequest(document_id=ids["d"])
     shared = Collection(id=ids["c"], grants=[Grant(user_id="eve")])
     await ann.update(shared, "grants")
     assert (await eve.call("GetDocument", get)).document.id == ids["d"]
@@ -230,7 +252,7 @@ async def test_who_makes_shares_and_opens_collections(served: Served) -> None:
 async def test_files_that_name_no_collection_never_go_into_anothers(served: Served, world: World) -> None:
     ann, eve = caller(served, "owner"), caller(served, "writer")
     trap = Collection(name="default", visibility=VISIBILITY_PRIVATE, grants=[Grant(user_id="eve", access=ACCESS_WRITE)])
-    made = (await ann.call("CreateCollection", pb.CreateCollectionRequest(collection=trap))).collection
+    made = (await ann.call("CreateCollection", CreateCollectionRequest(collection=trap))).collection
     document = await eve.upload("my secret", "")
     assert document.collection_id != made.id
     assert world.collections[document.collection_id].visibility == VISIBILITY_SHARED
@@ -238,7 +260,7 @@ async def test_files_that_name_no_collection_never_go_into_anothers(served: Serv
 
 async def test_a_document_is_not_deleted_when_its_collection_goes_out_of_sight(served: Served, world: World) -> None:
     ids = await filled(served)
-    gus, delete = caller(served, "of the group that writes"), pb.DeleteDocumentRequest(document_id=ids["d"])
+    gus, delete = caller(served, "of the group that writes"), DeleteDocumentRequest(document_id=ids["d"])
     world.failures["DeleteDocumentChunks"] = NotFound("Collection not found", reason="COLLECTION_NOT_FOUND")
     with pytest.raises(NotFound, match=f"Document '{ids['d']}' not found"):
         await gus.call("DeleteDocument", delete)
@@ -258,8 +280,8 @@ async def test_watches_end_when_access_is_withdrawn(served: Served, world: World
     rita, ann = caller(served, "granted to read"), caller(served, "owner")
     world.documents[ids["d"]].state = 2  # type: ignore[assignment]
     watches = [
-        asyncio.create_task(rita.call("WatchDocument", pb.WatchDocumentRequest(document_id=ids["d"]))),
-        asyncio.create_task(rita.call("WatchDocuments", pb.WatchDocumentsRequest(collection=ids["c"]))),
+        asyncio.create_task(rita.call("WatchDocument", WatchDocumentRequest(document_id=ids["d"]))),
+        asyncio.create_task(rita.call("WatchDocuments", WatchDocumentsRequest(collection=ids["c"]))),
     ]
     await asyncio.sleep(1.5)
     assert not [watch for watch in watches if watch.done()]
@@ -274,12 +296,12 @@ async def test_watches_end_when_access_is_withdrawn(served: Served, world: World
 async def test_stored_answers_lose_what_can_no_longer_be_read(served: Served, world: World) -> None:
     ids = await filled(served)
     rita, ann = caller(served, "granted to read"), caller(served, "owner")
-    made = await rita.call("CreateConversation", pb.CreateConversationRequest())
+    made = await rita.call("CreateConversation", CreateConversationRequest())
     conversation = made.conversation.id
-    ask = pb.AskRequest(question="tea ?", conversation_id=conversation)
+    ask = AskRequest(question="tea ?", conversation_id=conversation)
     before = (await rita.call("Ask", ask))[-1].completed
     assert [one.collection_id for one in (*before.sources, *before.manifest.sources)] == [ids["c"]] * 2
-    messages = pb.ListMessagesRequest(conversation_id=conversation)
+    messages = ListMessagesRequest(conversation_id=conversation)
     assert "moon" in str((await rita.call("ListMessages", messages)).messages)
 
     await ann.update(Collection(id=ids["c"]), "grants")
@@ -291,9 +313,9 @@ async def test_stored_answers_lose_what_can_no_longer_be_read(served: Served, wo
     assert "moon" not in str(page.messages)
     assert ids["d"] not in str(page.messages)
     assert not answer.sources and not answer.answer.citations and not answer.manifest.sources  # noqa: PT018
-    replayed = await rita.call("ReplayAnswer", pb.ReplayAnswerRequest(message_id=before.message_id))
+    replayed = await rita.call("ReplayAnswer", ReplayAnswerRequest(message_id=before.message_id))
     assert "moon" not in str(replayed)
-    again = (await rita.call("Ask", pb.AskRequest(question="sugar ?", conversation_id=conversation)))[-1].completed
+    again = (await rita.call("Ask", AskRequest(question="sugar ?", conversation_id=conversation)))[-1].completed
     assert "HISTORY_WITHHELD" in [one.reason for one in again.degradations]
     assert "moon" not in str(world.requests("BuildPrompt")[-1])
 
@@ -301,7 +323,7 @@ async def test_stored_answers_lose_what_can_no_longer_be_read(served: Served, wo
         MemoryMessage(message_id=before.message_id, role=MESSAGE_ROLE_ASSISTANT, text=before.answer.text),
         MemoryMessage(message_id=page.messages[0].id, role=MESSAGE_ROLE_USER, text="tea ?"),
     ]
-    memory = pb.SearchMemoryRequest(query="tea")
+    memory = SearchMemoryRequest(query="tea")
     remembered = await rita.call("SearchMemory", memory)
     assert remembered.context == "[user] tea ?"
     assert [one.text for one in remembered.source_messages] == ["tea ?"]
@@ -315,7 +337,7 @@ async def test_stored_answers_lose_what_can_no_longer_be_read(served: Served, wo
 async def test_while_indexing_is_silent(served: Served, world: World) -> None:
     ids = await filled(served)
     gus, eve, adm = (caller(served, who) for who in ("of the group that writes", "writer", "admin"))
-    get = pb.GetDocumentRequest(document_id=ids["d"])
+    get = GetDocumentRequest(document_id=ids["d"])
     await gus.upload("first", "plans")
     for method in ("AuthorizeCollections", "GetCollection"):
         world.failures[method] = Unavailable("The store is being moved")
@@ -325,7 +347,7 @@ async def test_while_indexing_is_silent(served: Served, world: World) -> None:
     assert (await adm.call("GetDocument", get)).document.id == ids["d"]
     for attempt in (
         lambda: eve.call("GetDocument", get),
-        lambda: gus.call("DeleteDocument", pb.DeleteDocumentRequest(document_id=ids["d"])),
+        lambda: gus.call("DeleteDocument", DeleteDocumentRequest(document_id=ids["d"])),
         lambda: gus.replace(ids["d"], "other"),
         lambda: eve.upload("x", "plans"),
     ):
@@ -347,7 +369,7 @@ async def test_a_search_asks_for_nothing_more(served: Served, world: World) -> N
     await filled(served)
     rita = caller(served, "granted to read")
     world.calls.clear()
-    await rita.call("Search", pb.SearchRequest(query="tea"))
+    await rita.call("Search", SearchRequest(query="tea"))
     asked = [
         name for name, request in world.calls if getattr(request, "scope", None) and request.scope.user_id == "rita"
     ]

@@ -5,11 +5,16 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, ReplayAnswerRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest, SearchMemoryRequest
+from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
+from footnote.edge.v1.providers_pb2 import ListProvidersRequest
+from footnote.edge.v1.system_pb2 import GetHealthRequest, GetTraceRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote_edge.app import build
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
@@ -23,29 +28,29 @@ async def world() -> World:
 
 
 @pytest.fixture
-async def edge(world: World) -> AsyncIterator[EdgeServiceStub]:
+async def edge(world: World) -> AsyncIterator[EdgeStub]:
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
-        stub = EdgeServiceStub(served.channel)
+        stub = EdgeStub(served.channel)
         accepted = await stub.UploadDocument(upload(b"Tea is brewed at 80 degrees."))
-        async for _ in stub.WatchDocument(pb.WatchDocumentRequest(document_id=accepted.document.id), timeout=20):
+        async for _ in stub.WatchDocument(WatchDocumentRequest(document_id=accepted.document.id), timeout=20):
             pass
         yield stub
 
 
 def upload(text: bytes) -> Iterator[Any]:
-    yield pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection="default", filename="tea.txt"))
-    yield pb.UploadDocumentRequest(data=text)
+    yield UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="tea.txt"))
+    yield UploadDocumentRequest(data=text)
 
 
-async def ask(edge: EdgeServiceStub, question: str = "tea ?", **more: Any) -> list[pb.AskResponse]:
-    return [event async for event in edge.Ask(pb.AskRequest(question=question, **more), timeout=20)]
+async def ask(edge: EdgeStub, question: str = "tea ?", **more: Any) -> list[AskResponse]:
+    return [event async for event in edge.Ask(AskRequest(question=question, **more), timeout=20)]
 
 
-def reasons(completed: pb.AskCompleted) -> list[str]:
+def reasons(completed: AskCompleted) -> list[str]:
     return [one.reason for one in completed.degradations]
 
 
-async def test_events_come_in_order_and_completed_has_everything(edge: EdgeServiceStub) -> None:
+async def test_events_come_in_order_and_completed_has_everything(edge: EdgeStub) -> None:
     events = await ask(edge)
     kinds = [event.WhichOneof("event") for event in events]
     stages = [(event.stage.stage, event.stage.finished) for event in events if event.HasField("stage")]
@@ -75,13 +80,13 @@ async def test_events_come_in_order_and_completed_has_everything(edge: EdgeServi
     ("request_", "field"),
     [({"question": ""}, "question"), ({"question": "  "}, "question"), ({"question": "x" * 8001}, "question")],
 )
-async def test_a_bad_question_is_refused(edge: EdgeServiceStub, request_: dict[str, str], field: str) -> None:
+async def test_a_bad_question_is_refused(edge: EdgeStub, request_: dict[str, str], field: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         await ask(edge, **request_)
     assert [violation.field for violation in caught.value.violations] == [field]
 
 
-async def test_an_unknown_collection_or_conversation_is_not_found(edge: EdgeServiceStub) -> None:
+async def test_an_unknown_collection_or_conversation_is_not_found(edge: EdgeStub) -> None:
     with pytest.raises(NotFound) as caught:
         await ask(edge, collections=["nowhere"])
     assert caught.value.reason == "COLLECTION_NOT_FOUND"
@@ -90,16 +95,14 @@ async def test_an_unknown_collection_or_conversation_is_not_found(edge: EdgeServ
     assert caught.value.reason == "CONVERSATION_NOT_FOUND"
 
 
-async def test_a_greeting_is_answered_without_a_search(edge: EdgeServiceStub, world: World) -> None:
+async def test_a_greeting_is_answered_without_a_search(edge: EdgeStub, world: World) -> None:
     done = (await ask(edge, "hello"))[-1].completed
     assert done.answer.finish_reason == ans.FINISH_REASON_ANSWERED_WITHOUT_SOURCES
     assert not world.requests("Retrieve")
     assert not done.degradations
 
 
-async def test_without_retrieval_the_answer_comes_without_sources_and_says_so(
-    edge: EdgeServiceStub, world: World
-) -> None:
+async def test_without_retrieval_the_answer_comes_without_sources_and_says_so(edge: EdgeStub, world: World) -> None:
     world.failures["Retrieve"] = DOWN
     done = (await ask(edge))[-1].completed
     assert reasons(done) == ["RETRIEVAL_UNAVAILABLE"]
@@ -107,9 +110,7 @@ async def test_without_retrieval_the_answer_comes_without_sources_and_says_so(
     assert not done.sources
 
 
-async def test_without_augmentation_a_minimal_prompt_keeps_sources_and_citations(
-    edge: EdgeServiceStub, world: World
-) -> None:
+async def test_without_augmentation_a_minimal_prompt_keeps_sources_and_citations(edge: EdgeStub, world: World) -> None:
     world.failures["PlanQuery"] = world.failures["BuildPrompt"] = DOWN
     done = (await ask(edge))[-1].completed
     assert reasons(done) == ["PLAN_UNAVAILABLE", "AUGMENTATION_UNAVAILABLE"]
@@ -118,48 +119,46 @@ async def test_without_augmentation_a_minimal_prompt_keeps_sources_and_citations
     assert done.answer.citations[0].number == 1
 
 
-async def test_without_memory_the_answer_says_so(edge: EdgeServiceStub, world: World) -> None:
+async def test_without_memory_the_answer_says_so(edge: EdgeStub, world: World) -> None:
     world.failures["SearchMemory"] = DOWN
     done = (await ask(edge, use_memory=True))[-1].completed
     assert reasons(done) == ["MEMORY_UNAVAILABLE"]
 
 
 @pytest.mark.parametrize("failure", [DOWN, DeadlineExceeded("too slow"), Internal("broken")])
-async def test_memory_that_fails_is_empty_and_says_so(
-    edge: EdgeServiceStub, world: World, failure: FootnoteError
-) -> None:
+async def test_memory_that_fails_is_empty_and_says_so(edge: EdgeStub, world: World, failure: FootnoteError) -> None:
     world.failures["SearchMemory"] = failure
-    found = await edge.SearchMemory(pb.SearchMemoryRequest(query="tea"))
+    found = await edge.SearchMemory(SearchMemoryRequest(query="tea"))
     assert (found.context, list(found.source_messages), found.enabled) == ("", [], False)
     assert [one.reason for one in found.degradations] == ["MEMORY_UNAVAILABLE"]
 
 
-async def test_without_indexing_the_deployments_settings_are_used(edge: EdgeServiceStub, world: World) -> None:
+async def test_without_indexing_the_deployments_settings_are_used(edge: EdgeStub, world: World) -> None:
     world.failures["GetCollection"] = DOWN
     done = (await ask(edge, collections=["default"]))[-1].completed
     assert reasons(done) == ["SETTINGS_UNAVAILABLE"]
 
 
-async def test_a_stage_that_hangs_costs_its_share_of_the_deadline_only(edge: EdgeServiceStub, world: World) -> None:
+async def test_a_stage_that_hangs_costs_its_share_of_the_deadline_only(edge: EdgeStub, world: World) -> None:
     world.gates["Retrieve"] = asyncio.Event()
-    call = edge.Ask(pb.AskRequest(question="tea ?"), timeout=6)
+    call = edge.Ask(AskRequest(question="tea ?"), timeout=6)
     events = [event async for event in call]
     assert reasons(events[-1].completed) == ["RETRIEVAL_UNAVAILABLE"]
 
 
-async def test_a_callers_mistake_is_told_and_not_degraded(edge: EdgeServiceStub, world: World) -> None:
+async def test_a_callers_mistake_is_told_and_not_degraded(edge: EdgeStub, world: World) -> None:
     world.failures["Retrieve"] = InvalidArgument("Invalid 'where' filter: must be valid JSON", reason="INVALID_FILTER")
     with pytest.raises(InvalidArgument) as caught:
         await ask(edge, where="{")
     assert caught.value.reason == "INVALID_FILTER"
 
 
-async def test_a_failing_generation_fails_the_call_after_the_partial_text(edge: EdgeServiceStub, world: World) -> None:
+async def test_a_failing_generation_fails_the_call_after_the_partial_text(edge: EdgeStub, world: World) -> None:
     world.failures["Generate"] = Unavailable("the model died", reason="PROVIDER_FAILED")
     seen = []
 
     async def read() -> None:
-        async for event in edge.Ask(pb.AskRequest(question="tea ?"), timeout=20):
+        async for event in edge.Ask(AskRequest(question="tea ?"), timeout=20):
             seen.append(event)
 
     with pytest.raises(Unavailable) as caught:
@@ -169,9 +168,9 @@ async def test_a_failing_generation_fails_the_call_after_the_partial_text(edge: 
     assert not any(event.HasField("completed") for event in seen)
 
 
-async def test_a_callers_cancel_reaches_generation(edge: EdgeServiceStub, world: World) -> None:
+async def test_a_callers_cancel_reaches_generation(edge: EdgeStub, world: World) -> None:
     world.gates["Generate"] = asyncio.Event()
-    call = edge.Ask(pb.AskRequest(question="tea ?"), timeout=20)
+    call = edge.Ask(AskRequest(question="tea ?"), timeout=20)
     async for event in call:
         if event.text_delta:
             break
@@ -180,12 +179,12 @@ async def test_a_callers_cancel_reaches_generation(edge: EdgeServiceStub, world:
     assert world.cancelled == ["Generate"]
 
 
-async def test_settings_of_the_request_come_before_the_collections(edge: EdgeServiceStub, world: World) -> None:
+async def test_settings_of_the_request_come_before_the_collections(edge: EdgeStub, world: World) -> None:
     settings = col.CollectionSettings(
         generation=col.GenerationSettings(provider="p", model="m", max_tokens=5),
         prompt=col.PromptSettings(system_prompt="be kind", token_budget=500),
     )
-    await edge.CreateCollection(pb.CreateCollectionRequest(collection=col.Collection(name="tuned", settings=settings)))
+    await edge.CreateCollection(CreateCollectionRequest(collection=col.Collection(name="tuned", settings=settings)))
     await ask(edge, collections=["tuned"], generation=col.GenerationSettings(max_tokens=9))
     sent = world.requests("Generate")[0].settings
     assert (sent.provider, sent.model, sent.max_tokens) == ("p", "m", 9)
@@ -194,14 +193,14 @@ async def test_settings_of_the_request_come_before_the_collections(edge: EdgeSer
     assert world.requests("Generate")[-1].settings == col.GenerationSettings(provider="other")
 
 
-async def test_health_names_every_part_and_what_is_wrong(edge: EdgeServiceStub, world: World) -> None:
-    health = await edge.GetHealth(pb.GetHealthRequest())
+async def test_health_names_every_part_and_what_is_wrong(edge: EdgeStub, world: World) -> None:
+    health = await edge.GetHealth(GetHealthRequest())
     names = [part.name for part in health.components]
     assert names == ["ingestion", "indexing", "retrieval", "augmentation", "generation", "edge", "vector store"]
     assert health.healthy
     world.failures["CheckProvider"] = Unavailable("no store", reason="STORE_UNAVAILABLE")
     for _ in range(100):  # it is looked at once a second, however often one asks
-        health = await edge.GetHealth(pb.GetHealthRequest())
+        health = await edge.GetHealth(GetHealthRequest())
         if not health.healthy:
             break
         await asyncio.sleep(0.1)
@@ -209,28 +208,28 @@ async def test_health_names_every_part_and_what_is_wrong(edge: EdgeServiceStub, 
     assert [part.error for part in health.components if not part.healthy] == ["no store"]
 
 
-async def test_providers_of_all_stages_are_one_list(edge: EdgeServiceStub) -> None:
-    listed = await edge.ListProviders(pb.ListProvidersRequest())
+async def test_providers_of_all_stages_are_one_list(edge: EdgeStub) -> None:
+    listed = await edge.ListProviders(ListProvidersRequest())
     assert [one.id for one in listed.providers] == ["builtin", "milvus", "mmr", "double"]
 
 
-async def test_the_trace_of_an_answer_shows_its_stages(edge: EdgeServiceStub) -> None:
+async def test_the_trace_of_an_answer_shows_its_stages(edge: EdgeStub) -> None:
     done = (await ask(edge))[-1].completed
-    found = await edge.GetTrace(pb.GetTraceRequest(trace_id=done.trace_id))
+    found = await edge.GetTrace(GetTraceRequest(trace_id=done.trace_id))
     assert {span.service for span in found.spans} >= {
         "footnote-edge", "footnote-retrieval", "footnote-augmentation", "footnote-generation"
     }  # fmt: skip
     with pytest.raises(FootnoteError) as caught:
-        await edge.GetTrace(pb.GetTraceRequest(trace_id="f" * 32))
+        await edge.GetTrace(GetTraceRequest(trace_id="f" * 32))
     assert caught.value.reason == "TRACE_NOT_FOUND"
 
 
-async def test_an_answer_is_made_again_and_says_what_differs(edge: EdgeServiceStub, world: World) -> None:
-    created = await edge.CreateConversation(pb.CreateConversationRequest(collections=["default"]))
+async def test_an_answer_is_made_again_and_says_what_differs(edge: EdgeStub, world: World) -> None:
+    created = await edge.CreateConversation(CreateConversationRequest(collections=["default"]))
     conversation = created.conversation.id
     await ask(edge, "what about tea", conversation_id=conversation)
     second = (await ask(edge, "and it", conversation_id=conversation))[-1].completed
-    again = await edge.ReplayAnswer(pb.ReplayAnswerRequest(message_id=second.message_id))
+    again = await edge.ReplayAnswer(ReplayAnswerRequest(message_id=second.message_id))
     assert again.identical, again.differences
     assert again.completed.answer.text == second.answer.text
     assert world.requests("Retrieve")[-1].query == "what about tea and it"
@@ -239,9 +238,9 @@ async def test_an_answer_is_made_again_and_says_what_differs(edge: EdgeServiceSt
     assert not again.completed.message_id
     (chunks,) = world.chunks.values()
     chunks[0].text = "Tea is brewed at 90 degrees."
-    changed = await edge.ReplayAnswer(pb.ReplayAnswerRequest(message_id=second.message_id))
+    changed = await edge.ReplayAnswer(ReplayAnswerRequest(message_id=second.message_id))
     assert {one.what for one in changed.differences} == {"source 1", "text"}
-    listed = await edge.ListMessages(pb.ListMessagesRequest(conversation_id=conversation))
+    listed = await edge.ListMessages(ListMessagesRequest(conversation_id=conversation))
     assert listed.total_size == 4
     with pytest.raises(InvalidArgument):
-        await edge.ReplayAnswer(pb.ReplayAnswerRequest(message_id=listed.messages[0].id))
+        await edge.ReplayAnswer(ReplayAnswerRequest(message_id=listed.messages[0].id))

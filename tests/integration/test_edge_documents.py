@@ -5,12 +5,25 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
+from footnote.edge.v1.documents_pb2 import (
+    DeleteDocumentRequest,
+    DownloadDocumentRequest,
+    GetDocumentRequest,
+    ListDocumentsRequest,
+    ReindexDocumentsRequest,
+    ReplaceDocumentRequest,
+    ReplaceMetadata,
+    UploadDocumentRequest,
+    UploadMetadata,
+    WatchDocumentRequest,
+    WatchDocumentsRequest,
+)
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote_edge.app import build
 from footnote_edge.chores import RENEW_BATCH
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
@@ -28,26 +41,26 @@ async def world() -> World:
 
 
 @pytest.fixture
-async def edge(world: World) -> AsyncIterator[EdgeServiceStub]:
+async def edge(world: World) -> AsyncIterator[EdgeStub]:
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
-        yield EdgeServiceStub(served.channel)
+        yield EdgeStub(served.channel)
 
 
 def upload(text: bytes, name: str = "a.txt", collection: str = "default", **more: Any) -> Iterator[Any]:
-    yield pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection=collection, filename=name, **more))
-    yield pb.UploadDocumentRequest(data=text)
+    yield UploadDocumentRequest(metadata=UploadMetadata(collection=collection, filename=name, **more))
+    yield UploadDocumentRequest(data=text)
 
 
-async def settle(edge: EdgeServiceStub, document_id: str) -> doc.Document:
+async def settle(edge: EdgeStub, document_id: str) -> doc.Document:
     """Watch a document to its end and return it."""
     last = None
-    async for event in edge.WatchDocument(pb.WatchDocumentRequest(document_id=document_id), timeout=20):
+    async for event in edge.WatchDocument(WatchDocumentRequest(document_id=document_id), timeout=20):
         last = event
     assert last is not None
     return last.document
 
 
-async def test_an_upload_ends_indexed_and_makes_the_default_collection(edge: EdgeServiceStub, world: World) -> None:
+async def test_an_upload_ends_indexed_and_makes_the_default_collection(edge: EdgeStub, world: World) -> None:
     accepted = await edge.UploadDocument(upload(b"one line\nanother line"))
     assert not accepted.duplicate
     document = await settle(edge, accepted.document.id)
@@ -57,20 +70,20 @@ async def test_an_upload_ends_indexed_and_makes_the_default_collection(edge: Edg
     assert len(world.chunks[document.id]) == 2
 
 
-async def test_the_same_bytes_are_recognised(edge: EdgeServiceStub) -> None:
+async def test_the_same_bytes_are_recognised(edge: EdgeStub) -> None:
     first = await edge.UploadDocument(upload(b"same"))
     again = await edge.UploadDocument(upload(b"same", name="b.txt"))
     assert again.duplicate
     assert again.document.id == first.document.id
 
 
-async def test_a_large_upload_passes_in_parts(edge: EdgeServiceStub, world: World) -> None:
+async def test_a_large_upload_passes_in_parts(edge: EdgeStub, world: World) -> None:
     line = b"x" * 1023 + b"\n"
     accepted = await edge.UploadDocument(upload(line * 2048))
     assert len(world.blobs[accepted.document.id]) == 2 * 1024 * 1024
 
 
-async def test_an_unknown_collection_is_not_found_and_says_what_to_do(edge: EdgeServiceStub, world: World) -> None:
+async def test_an_unknown_collection_is_not_found_and_says_what_to_do(edge: EdgeStub, world: World) -> None:
     with pytest.raises(NotFound) as caught:
         await edge.UploadDocument(upload(b"text", collection="nowhere"))
     assert caught.value.reason == "COLLECTION_NOT_FOUND"
@@ -78,12 +91,12 @@ async def test_an_unknown_collection_is_not_found_and_says_what_to_do(edge: Edge
     assert not world.documents
 
 
-async def test_bytes_without_metadata_are_refused(edge: EdgeServiceStub) -> None:
+async def test_bytes_without_metadata_are_refused(edge: EdgeStub) -> None:
     with pytest.raises(InvalidArgument):
-        await edge.UploadDocument(iter([pb.UploadDocumentRequest(data=b"x")]))
+        await edge.UploadDocument(iter([UploadDocumentRequest(data=b"x")]))
 
 
-async def test_a_file_that_cannot_be_read_ends_in_error_with_reason_and_hint(edge: EdgeServiceStub) -> None:
+async def test_a_file_that_cannot_be_read_ends_in_error_with_reason_and_hint(edge: EdgeStub) -> None:
     accepted = await edge.UploadDocument(upload(b"locked"))
     document = await settle(edge, accepted.document.id)
     assert document.state == doc.DOCUMENT_STATE_ERROR
@@ -91,10 +104,10 @@ async def test_a_file_that_cannot_be_read_ends_in_error_with_reason_and_hint(edg
     assert document.failure.hint == "Remove the password."
 
 
-async def test_work_waits_for_indexing_and_goes_on_by_itself(edge: EdgeServiceStub, world: World) -> None:
+async def test_work_waits_for_indexing_and_goes_on_by_itself(edge: EdgeStub, world: World) -> None:
     world.failures["IndexDocument"] = Unavailable("the store is down", reason="STORE_UNAVAILABLE")
     accepted = await edge.UploadDocument(upload(b"patience"))
-    async for event in edge.WatchDocument(pb.WatchDocumentRequest(document_id=accepted.document.id), timeout=20):
+    async for event in edge.WatchDocument(WatchDocumentRequest(document_id=accepted.document.id), timeout=20):
         if event.document.waiting_reason:
             assert event.document.waiting_reason == "indexing unavailable"
             assert event.document.state == doc.DOCUMENT_STATE_PROCESSING
@@ -105,7 +118,7 @@ async def test_work_waits_for_indexing_and_goes_on_by_itself(edge: EdgeServiceSt
     assert not document.waiting_reason
 
 
-async def test_uploads_are_accepted_while_collections_cannot_be_looked_up(edge: EdgeServiceStub, world: World) -> None:
+async def test_uploads_are_accepted_while_collections_cannot_be_looked_up(edge: EdgeStub, world: World) -> None:
     await edge.UploadDocument(upload(b"before"))
     world.failures["GetCollection"] = Unavailable("down")
     accepted = await edge.UploadDocument(upload(b"meanwhile"))
@@ -114,7 +127,7 @@ async def test_uploads_are_accepted_while_collections_cannot_be_looked_up(edge: 
         await edge.UploadDocument(upload(b"never seen", collection="other"))
 
 
-async def test_a_provider_that_refuses_fails_the_document_with_its_words(edge: EdgeServiceStub, world: World) -> None:
+async def test_a_provider_that_refuses_fails_the_document_with_its_words(edge: EdgeStub, world: World) -> None:
     world.failures["IndexDocument"] = Unavailable("429: no credit left", reason="PROVIDER_FAILED")
     accepted = await edge.UploadDocument(upload(b"text"))
     document = await settle(edge, accepted.document.id)
@@ -122,37 +135,37 @@ async def test_a_provider_that_refuses_fails_the_document_with_its_words(edge: E
     assert document.failure.message == "429: no credit left"
 
 
-async def test_a_document_deleted_in_mid_job_leaves_no_chunks(edge: EdgeServiceStub, world: World) -> None:
+async def test_a_document_deleted_in_mid_job_leaves_no_chunks(edge: EdgeStub, world: World) -> None:
     world.gates["IndexDocument"] = asyncio.Event()
     accepted = await edge.UploadDocument(upload(b"doomed"))
     await world.until(lambda: bool(world.requests("IndexDocument")))
-    await edge.DeleteDocument(pb.DeleteDocumentRequest(document_id=accepted.document.id))
+    await edge.DeleteDocument(DeleteDocumentRequest(document_id=accepted.document.id))
     world.gates["IndexDocument"].set()
     await world.until(lambda: len(world.requests("DeleteDocumentChunks")) == 2)
     assert accepted.document.id not in world.chunks
     with pytest.raises(NotFound):
-        await edge.GetDocument(pb.GetDocumentRequest(document_id=accepted.document.id))
+        await edge.GetDocument(GetDocumentRequest(document_id=accepted.document.id))
 
 
-async def test_replace_and_reindex_make_new_revisions(edge: EdgeServiceStub, world: World) -> None:
+async def test_replace_and_reindex_make_new_revisions(edge: EdgeStub, world: World) -> None:
     accepted = await edge.UploadDocument(upload(b"old"))
     document_id = accepted.document.id
     await settle(edge, document_id)
-    head = pb.ReplaceDocumentRequest(metadata=pb.ReplaceMetadata(document_id=document_id))
-    same = await edge.ReplaceDocument(iter([head, pb.ReplaceDocumentRequest(data=b"old")]))
+    head = ReplaceDocumentRequest(metadata=ReplaceMetadata(document_id=document_id))
+    same = await edge.ReplaceDocument(iter([head, ReplaceDocumentRequest(data=b"old")]))
     assert same.unchanged
-    replaced = await edge.ReplaceDocument(iter([head, pb.ReplaceDocumentRequest(data=b"new")]))
+    replaced = await edge.ReplaceDocument(iter([head, ReplaceDocumentRequest(data=b"new")]))
     assert replaced.document.revision == 2
     assert (await settle(edge, document_id)).indexed_revision == 2
-    begun = await edge.ReindexDocuments(pb.ReindexDocumentsRequest(document_ids=[document_id]))
+    begun = await edge.ReindexDocuments(ReindexDocumentsRequest(document_ids=[document_id]))
     assert [one.revision for one in begun.documents] == [3]
     assert (await settle(edge, document_id)).indexed_revision == 3
     assert world.chunks[document_id][0].text == "new"
-    none = await edge.ReindexDocuments(pb.ReindexDocumentsRequest(collection="default", failed_only=True))
+    none = await edge.ReindexDocuments(ReindexDocumentsRequest(collection="default", failed_only=True))
     assert not none.documents
 
 
-async def test_a_large_collection_is_begun_page_by_page_in_the_background(edge: EdgeServiceStub, world: World) -> None:
+async def test_a_large_collection_is_begun_page_by_page_in_the_background(edge: EdgeStub, world: World) -> None:
     accepted = await edge.UploadDocument(upload(b"one"))
     await settle(edge, accepted.document.id)
     for number in range(RENEW_BATCH + 20):
@@ -161,54 +174,54 @@ async def test_a_large_collection_is_begun_page_by_page_in_the_background(edge: 
         copy.id = f"copy-{number}"
         world.blobs[copy.id] = b"one"
     world.documents["copy-7"].state = doc.DOCUMENT_STATE_PROCESSING
-    begun = await edge.ReindexDocuments(pb.ReindexDocumentsRequest(collection="default"))
+    begun = await edge.ReindexDocuments(ReindexDocumentsRequest(collection="default"))
     assert (begun.begun, begun.skipped, begun.unfinished) == (RENEW_BATCH + 20, 1, False)
     assert len(begun.documents) == begun.begun
     del world.documents["copy-7"]
-    async for _ in edge.WatchDocuments(pb.WatchDocumentsRequest(collection="default", until_idle=True), timeout=60):
+    async for _ in edge.WatchDocuments(WatchDocumentsRequest(collection="default", until_idle=True), timeout=60):
         pass
     assert {one.indexed_revision for one in world.documents.values()} == {2}
 
 
-async def test_who_cannot_wait_is_told_that_more_is_being_begun(edge: EdgeServiceStub, world: World) -> None:
+async def test_who_cannot_wait_is_told_that_more_is_being_begun(edge: EdgeStub, world: World) -> None:
     accepted = await edge.UploadDocument(upload(b"one"))
     await settle(edge, accepted.document.id)
     world.failures["UpdateDocumentState"] = Unavailable("ingestion is down")
-    reached = await edge.ReindexDocuments(pb.ReindexDocumentsRequest(collection="default"), timeout=1)
+    reached = await edge.ReindexDocuments(ReindexDocumentsRequest(collection="default"), timeout=1)
     assert reached.unfinished
     assert not reached.documents
     world.failures.clear()
     await world.until(lambda: world.documents[accepted.document.id].indexed_revision == 2)
 
 
-async def test_download_returns_the_bytes(edge: EdgeServiceStub) -> None:
+async def test_download_returns_the_bytes(edge: EdgeStub) -> None:
     accepted = await edge.UploadDocument(upload(b"as it was"))
-    request = pb.DownloadDocumentRequest(document_id=accepted.document.id)
+    request = DownloadDocumentRequest(document_id=accepted.document.id)
     parts = [part async for part in edge.DownloadDocument(request)]
     assert parts[0].document.filename == "a.txt"
     assert b"".join(part.data for part in parts) == b"as it was"
 
 
-async def test_watching_a_collection_until_idle_sees_every_end(edge: EdgeServiceStub) -> None:
-    await edge.CreateCollection(pb.CreateCollectionRequest(collection=col.Collection(name="many")))
+async def test_watching_a_collection_until_idle_sees_every_end(edge: EdgeStub) -> None:
+    await edge.CreateCollection(CreateCollectionRequest(collection=col.Collection(name="many")))
     ids = set()
     for number in range(6):
         accepted = await edge.UploadDocument(upload(f"text {number}".encode(), collection="many"))
         ids.add(accepted.document.id)
     ended = set()
-    request = pb.WatchDocumentsRequest(collection="many", until_idle=True)
+    request = WatchDocumentsRequest(collection="many", until_idle=True)
     async for event in edge.WatchDocuments(request, timeout=20):
         if event.document.state == doc.DOCUMENT_STATE_INDEXED:
             ended.add(event.document.id)
     assert ended == ids
 
 
-async def test_deleting_a_collection_takes_everything_along(edge: EdgeServiceStub, world: World) -> None:
-    await edge.CreateCollection(pb.CreateCollectionRequest(collection=col.Collection(name="gone")))
+async def test_deleting_a_collection_takes_everything_along(edge: EdgeStub, world: World) -> None:
+    await edge.CreateCollection(CreateCollectionRequest(collection=col.Collection(name="gone")))
     for number in range(3):
         accepted = await edge.UploadDocument(upload(f"text {number}".encode(), collection="gone"))
         await settle(edge, accepted.document.id)
-    deleted = await edge.DeleteCollection(pb.DeleteCollectionRequest(collection="gone"), timeout=20)
+    deleted = await edge.DeleteCollection(DeleteCollectionRequest(collection="gone"), timeout=20)
     assert (deleted.documents_deleted, deleted.chunks_deleted) == (3, 3)
     assert not world.documents
     assert not world.chunks
@@ -216,9 +229,9 @@ async def test_deleting_a_collection_takes_everything_along(edge: EdgeServiceStu
         await edge.UploadDocument(upload(b"too late", collection="gone"))
 
 
-async def test_another_tenant_sees_nothing(edge: EdgeServiceStub) -> None:
+async def test_another_tenant_sees_nothing(edge: EdgeStub) -> None:
     accepted = await edge.UploadDocument(upload(b"mine"))
     other = (("x-footnote-tenant", "other"),)
     with pytest.raises(NotFound):
-        await edge.GetDocument(pb.GetDocumentRequest(document_id=accepted.document.id), metadata=other)
-    assert not (await edge.ListDocuments(pb.ListDocumentsRequest(), metadata=other)).documents
+        await edge.GetDocument(GetDocumentRequest(document_id=accepted.document.id), metadata=other)
+    assert not (await edge.ListDocuments(ListDocumentsRequest(), metadata=other)).documents

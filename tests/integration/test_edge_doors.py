@@ -11,13 +11,16 @@ from typing import Any
 
 import httpx
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.documents_pb2 import WatchDocumentsRequest
+from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_edge.app import build
-from footnote_edge.guard import PUBLIC, SERVICE
+from footnote_edge.guard import PUBLIC
 from footnote_edge.http.openapi import document
 from footnote_edge.keys import offline
+from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import ResourceExhausted, Unauthenticated
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.message_factory import GetMessageClass
@@ -114,7 +117,7 @@ async def test_every_path_decides_by_its_headers_alone(guarded: Served) -> None:
 
 
 async def test_every_rpc_decides_by_its_headers_alone(guarded: Served) -> None:
-    for method in SERVICE.methods:
+    for method in METHODS:
         if method.name in PUBLIC:
             continue
         request = GetMessageClass(method.input_type)
@@ -125,7 +128,7 @@ async def test_every_rpc_decides_by_its_headers_alone(guarded: Served) -> None:
 
         # As a stream that never says anything, whatever kind the method is: the server must not wait for a message.
         call = guarded.channel.stream_unary(
-            f"/{SERVICE.full_name}/{method.name}",
+            PATHS[method.name],
             request_serializer=request.SerializeToString,
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )(silence(), timeout=20)
@@ -139,14 +142,14 @@ async def test_what_an_unknown_caller_sends_is_not_parsed(guarded: Served, monke
         began = time.process_time()
         assert (await http.post("/collections/x/documents", content=nested, headers=JSON)).status_code == 401
         assert time.process_time() - began < 0.5
-    messages = pb.AskRequest()
+    messages = AskRequest()
     for _ in range(200_000):
         messages.history.add()
     for method in ("Ask", "AddVectors"):
         seen: list[bytes] = []
-        monkeypatch.setattr(pb.AskRequest, "FromString", seen.append, raising=False)
+        monkeypatch.setattr(AskRequest, "FromString", seen.append, raising=False)
         call: Any = guarded.channel.stream_unary(
-            f"/{SERVICE.full_name}/{method}",
+            PATHS[method],
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=lambda _: None,
         )
@@ -289,12 +292,12 @@ async def test_headers_have_a_size(keyless: Served, lines: bytes) -> None:
 
 async def test_watches_are_counted_by_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with edge(tmp_path, monkeypatch, watches_per_user=2) as served:
-        stub = EdgeServiceStub(served.channel)
-        await stub.CreateCollection(pb.CreateCollectionRequest(collection={"name": "kb"}))
+        stub = EdgeStub(served.channel)
+        await stub.CreateCollection(CreateCollectionRequest(collection={"name": "kb"}))
 
         def watch(user: str) -> Any:
             metadata = (("x-footnote-user", user),)
-            return stub.WatchDocuments(pb.WatchDocumentsRequest(collection="kb"), metadata=metadata, timeout=60)
+            return stub.WatchDocuments(WatchDocumentsRequest(collection="kb"), metadata=metadata, timeout=60)
 
         async def open_one() -> Any:
             call = watch("ann")
@@ -330,9 +333,9 @@ async def test_health_costs_the_stages_nothing_more_however_often_it_is_asked(gu
 
     guarded.runtime.check = counted(guarded.runtime.check)  # type: ignore[method-assign]
     world_calls = looks
-    stub = EdgeServiceStub(guarded.channel)
+    stub = EdgeStub(guarded.channel)
     began = time.monotonic()
-    answers = await asyncio.gather(*(stub.GetHealth(pb.GetHealthRequest()) for _ in range(300)))
+    answers = await asyncio.gather(*(stub.GetHealth(GetHealthRequest()) for _ in range(300)))
     assert all(answer.components for answer in answers)
     assert looks - world_calls <= 6 * (2 + time.monotonic() - began)
 
@@ -413,8 +416,8 @@ async def test_the_first_key_is_made_once(tmp_path: Path, monkeypatch: pytest.Mo
     async with edge(tmp_path, monkeypatch, auth="keys", first_key_file=file) as served:
         text = file.read_text().strip()
         assert file.stat().st_mode & 0o777 == 0o600
-        stub = EdgeServiceStub(served.channel)
-        made = pb.CreateCollectionRequest(collection={"name": "kb"})
+        stub = EdgeStub(served.channel)
+        made = CreateCollectionRequest(collection={"name": "kb"})
         await stub.CreateCollection(made, metadata=(("authorization", f"Bearer {text}"),))
     file.unlink()
     async with edge(tmp_path, monkeypatch, auth="keys", first_key_file=file):

@@ -13,13 +13,23 @@ import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import RATING_UP, AskRequest, SearchRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListConversationsRequest
+from footnote.edge.v1.documents_pb2 import (
+    GetDocumentRequest,
+    UploadDocumentRequest,
+    UploadMetadata,
+    WatchDocumentRequest,
+)
+from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
 from footnote_edge.app import build
-from footnote_edge.guard import PUBLIC, ROLES, SERVICE
+from footnote_edge.guard import PUBLIC, ROLES
 from footnote_edge.keys import offline
+from footnote_kit import edge
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied, ResourceExhausted, Unauthenticated
 from footnote_kit.server import ListenError
 from footnote_kit.testing import Served, serve_app
@@ -27,7 +37,7 @@ from google.protobuf.message_factory import GetMessageClass
 from support.certificates import Authority
 from support.stage_doubles import World, serve_doubles
 
-METHODS = [method for method in SERVICE.methods if method.name not in PUBLIC]
+METHODS = [method for method in edge.METHODS if method.name not in PUBLIC]
 SECRET_WORDS = ("topsecret", "classified.txt")
 
 
@@ -51,7 +61,7 @@ def request_for(method: Any, values: dict[str, str]) -> Any:
     if method.name == "Ask":
         message.collections.append(values["collection"])
     if method.name == "CreateFeedback":
-        message.rating = pb.RATING_UP
+        message.rating = RATING_UP
     if method.client_streaming:
         message.metadata.SetInParent()
         data = type(message)(data=b"x")
@@ -59,7 +69,7 @@ def request_for(method: Any, values: dict[str, str]) -> Any:
     return message
 
 
-async def call(stub: EdgeServiceStub, method: Any, request: Any, metadata: Any) -> Any:
+async def call(stub: EdgeStub, method: Any, request: Any, metadata: Any) -> Any:
     answer = getattr(stub, method.name)(request, metadata=metadata, timeout=20)
     if method.server_streaming:
         return [event async for event in answer]
@@ -70,22 +80,22 @@ class Tenant:
     """A tenant with something of everything, and keys of each role."""
 
     def __init__(self, served: Served, keys: dict[str, str]) -> None:
-        self.stub = EdgeServiceStub(served.channel)
+        self.stub = EdgeStub(served.channel)
         self.keys = keys
         self.values: dict[str, str] = {}
 
     async def fill(self) -> None:
         admin = bearer(self.keys["admin"])
         collection = Collection(name="topsecret-plans", description="topsecret")
-        await self.stub.CreateCollection(pb.CreateCollectionRequest(collection=collection), metadata=admin)
-        head = pb.UploadMetadata(collection="topsecret-plans", filename="classified.txt")
-        parts = [pb.UploadDocumentRequest(metadata=head), pb.UploadDocumentRequest(data=b"Tea topsecret.")]
+        await self.stub.CreateCollection(CreateCollectionRequest(collection=collection), metadata=admin)
+        head = UploadMetadata(collection="topsecret-plans", filename="classified.txt")
+        parts = [UploadDocumentRequest(metadata=head), UploadDocumentRequest(data=b"Tea topsecret.")]
         document = (await self.stub.UploadDocument(iter(parts), metadata=admin)).document
-        watch = pb.WatchDocumentRequest(document_id=document.id)
+        watch = WatchDocumentRequest(document_id=document.id)
         async for _ in self.stub.WatchDocument(watch, metadata=admin, timeout=20):
             pass
-        made = await self.stub.CreateConversation(pb.CreateConversationRequest(title="topsecret"), metadata=admin)
-        asked = pb.AskRequest(question="tea ?", conversation_id=made.conversation.id)
+        made = await self.stub.CreateConversation(CreateConversationRequest(title="topsecret"), metadata=admin)
+        asked = AskRequest(question="tea ?", conversation_id=made.conversation.id)
         events = [event async for event in self.stub.Ask(asked, metadata=admin, timeout=20)]
         self.values = {
             "document_id": document.id,
@@ -137,7 +147,7 @@ async def test_no_rpc_answers_without_a_valid_key(tenant: Tenant) -> None:
 
 
 async def test_health_needs_no_key(tenant: Tenant) -> None:
-    assert (await tenant.stub.GetHealth(pb.GetHealthRequest())).components
+    assert (await tenant.stub.GetHealth(GetHealthRequest())).components
 
 
 async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
@@ -166,7 +176,7 @@ async def test_another_tenants_ids_lead_nowhere(tenant: Tenant) -> None:
             said = f"{error.message} {error.metadata} {error.violations}"
         if method.name != "QueryChunks":
             assert not [word for word in SECRET_WORDS if word in said], method.name
-    survivor = pb.GetDocumentRequest(document_id=tenant.values["document_id"])
+    survivor = GetDocumentRequest(document_id=tenant.values["document_id"])
     found = await tenant.stub.GetDocument(survivor, metadata=bearer(tenant.keys["reader"]))
     assert found.document.filename == "classified.txt"
 
@@ -184,16 +194,16 @@ async def test_http_takes_the_same_keys(tenant: Tenant) -> None:
 async def test_a_tenant_that_asks_too_often_has_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOOTNOTE_EDGE_REQUESTS_PER_MINUTE", "60")
     async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
-        stub = EdgeServiceStub(served.channel)
+        stub = EdgeStub(served.channel)
         one = (("x-footnote-tenant", "one"),)
         for _ in range(10):
-            await stub.ListConversations(pb.ListConversationsRequest(), metadata=one)
+            await stub.ListConversations(ListConversationsRequest(), metadata=one)
         with pytest.raises(ResourceExhausted) as caught:
-            await stub.ListConversations(pb.ListConversationsRequest(), metadata=one)
+            await stub.ListConversations(ListConversationsRequest(), metadata=one)
         assert caught.value.reason == "RATE_LIMITED"
         assert caught.value.retry_after is not None
         assert 0 < caught.value.retry_after <= 1
-        await stub.ListConversations(pb.ListConversationsRequest(), metadata=(("x-footnote-tenant", "two"),))
+        await stub.ListConversations(ListConversationsRequest(), metadata=(("x-footnote-tenant", "two"),))
 
 
 async def test_a_tenant_that_uploads_too_much_has_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,34 +295,34 @@ async def test_tokens_of_the_issuer_are_taken_and_no_others(
     ]  # fmt: skip
     world = World()
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
-        stub = EdgeServiceStub(served.channel)
-        await stub.CreateConversation(pb.CreateConversationRequest(title="t"), metadata=bearer(token()))
+        stub = EdgeStub(served.channel)
+        await stub.CreateConversation(CreateConversationRequest(title="t"), metadata=bearer(token()))
         skewed = token(exp=now - timedelta(seconds=5))
-        listed = await stub.ListConversations(pb.ListConversationsRequest(), metadata=bearer(skewed))
+        listed = await stub.ListConversations(ListConversationsRequest(), metadata=bearer(skewed))
         assert listed.total_size == 1
         for text in bad:
             with pytest.raises(Unauthenticated):
-                await stub.ListConversations(pb.ListConversationsRequest(), metadata=bearer(text))
-        collection = pb.CreateCollectionRequest(collection=Collection(name="x"))
+                await stub.ListConversations(ListConversationsRequest(), metadata=bearer(text))
+        collection = CreateCollectionRequest(collection=Collection(name="x"))
         with pytest.raises(PermissionDenied):
             await stub.CreateCollection(collection, metadata=bearer(token()))
         for groups, known in (
             (["/lab", "office", "/lab", "a b", 7, "x" * 200], ["/lab", "office"]), ("lab office", ["lab", "office"]),
             (None, []), ({"lab": 1}, []), ([f"g{n:03}" for n in range(300)], [f"g{n:03}" for n in range(200)]),
         ):  # fmt: skip
-            await stub.Search(pb.SearchRequest(query="x"), metadata=bearer(token(groups=groups)))
+            await stub.Search(SearchRequest(query="x"), metadata=bearer(token(groups=groups)))
             assert list(world.requests("Retrieve")[-1].scope.groups) == known
         for roles in (None, [], ["owner"], ["Writer"], "", {"writer": True}):
             with pytest.raises(PermissionDenied, match="name no role"):
-                await stub.ListConversations(pb.ListConversationsRequest(), metadata=bearer(token(roles=roles)))
+                await stub.ListConversations(ListConversationsRequest(), metadata=bearer(token(roles=roles)))
     monkeypatch.setenv("FOOTNOTE_EDGE_JWT_DEFAULT_ROLE", "reader")
     async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
-        stub = EdgeServiceStub(served.channel)
-        await stub.ListConversations(pb.ListConversationsRequest(), metadata=bearer(token(roles=None)))
+        stub = EdgeStub(served.channel)
+        await stub.ListConversations(ListConversationsRequest(), metadata=bearer(token(roles=None)))
         with pytest.raises(PermissionDenied):
             await stub.CreateCollection(collection, metadata=bearer(token(roles=None)))
         with pytest.raises(PermissionDenied, match="name no role"):
-            await stub.ListConversations(pb.ListConversationsRequest(), metadata=bearer(token(roles=["owner"])))
+            await stub.ListConversations(ListConversationsRequest(), metadata=bearer(token(roles=["owner"])))
 
 
 async def test_keys_carry_groups_and_never_the_services_own_role(
@@ -328,9 +338,9 @@ async def test_keys_carry_groups_and_never_the_services_own_role(
     await database.close()
     world = World()
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
-        stub = EdgeServiceStub(served.channel)
+        stub = EdgeStub(served.channel)
         pretending = (*bearer(text), ("x-footnote-groups", "board"), ("x-footnote-role", "admin"))
-        await stub.Search(pb.SearchRequest(query="x"), metadata=pretending)
+        await stub.Search(SearchRequest(query="x"), metadata=pretending)
         scope = world.requests("Retrieve")[-1].scope
         assert (list(scope.groups), list(scope.roles)) == (["lab", "office"], [ROLE_READER])
 
@@ -338,16 +348,16 @@ async def test_keys_carry_groups_and_never_the_services_own_role(
 async def test_without_authentication_headers_may_name_role_and_groups(tmp_path: Path) -> None:
     world = World()
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
-        stub = EdgeServiceStub(served.channel)
+        stub = EdgeStub(served.channel)
         for role, groups, known in (
             ("writer", "lab, office,lab", ["lab", "office"]),
             ("reader", "", []),
             ("admin", "", []),
         ):
             named = (("x-footnote-role", role), ("x-footnote-groups", groups))
-            await stub.Search(pb.SearchRequest(query="x"), metadata=named)
+            await stub.Search(SearchRequest(query="x"), metadata=named)
             scope = world.requests("Retrieve")[-1].scope
             assert (list(scope.groups), list(scope.roles)) == (known, [Role.Value(f"ROLE_{role.upper()}")])
         for header, value in (("role", "system"), ("role", ""), ("role", "Admin"), ("groups", "a b"), ("groups", "-x")):
             with pytest.raises(Unauthenticated, match=f"x-footnote-{header} must be"):
-                await stub.Search(pb.SearchRequest(query="x"), metadata=((f"x-footnote-{header}", value),))
+                await stub.Search(SearchRequest(query="x"), metadata=((f"x-footnote-{header}", value),))

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, SearchRequest
+from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_edge import allowances
 from footnote_edge.app import build
 from footnote_edge.metering import Meter, Spent, UsageBook
 from footnote_generation.app import build as build_generation
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, ResourceExhausted
 from footnote_kit.testing import serve_app
 from support import postgres
@@ -64,10 +65,10 @@ class Edge:
         self.folder = folder
         self._stack = stack
 
-    async def start(self) -> EdgeServiceStub:
+    async def start(self) -> EdgeStub:
         serving = serve_app(build, addresses=self._stages, data_dir=self.folder)
         served = await self._stack.enter_async_context(serving)
-        return EdgeServiceStub(served.channel)
+        return EdgeStub(served.channel)
 
     async def stop(self) -> None:
         await self._stack.aclose()
@@ -87,13 +88,13 @@ async def edge(stages: dict[str, str], database: str, tmp_path: Path) -> AsyncIt
         yield Edge(stages, tmp_path, stack)
 
 
-async def ask(stub: EdgeServiceStub, question: str = LONG, **more: Any) -> pb.AskCompleted:
-    request = pb.AskRequest(question=question, generation=SETTINGS, **more)
+async def ask(stub: EdgeStub, question: str = LONG, **more: Any) -> AskCompleted:
+    request = AskRequest(question=question, generation=SETTINGS, **more)
     return [event async for event in stub.Ask(request, timeout=60)][-1].completed
 
 
-async def ask_and_leave_at_the_first_word(stub: EdgeServiceStub) -> None:
-    call = stub.Ask(pb.AskRequest(question=LONG, generation=SETTINGS), timeout=60)
+async def ask_and_leave_at_the_first_word(stub: EdgeStub) -> None:
+    call = stub.Ask(AskRequest(question=LONG, generation=SETTINGS), timeout=60)
     async for event in call:
         if event.HasField("text_delta"):
             call.cancel()
@@ -122,7 +123,7 @@ async def test_leaving_at_the_first_word_does_not_make_answers_free(
     assert used.prompt_tokens >= len(model.seen) * PROMPT
     assert used.completion_tokens >= len(model.seen)
     with pytest.raises(ResourceExhausted):
-        await stub.Search(pb.SearchRequest(query="tea"))
+        await stub.Search(SearchRequest(query="tea"))
 
 
 async def test_many_at_once_do_not_overdraw(edge: Edge, model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,11 +230,11 @@ async def test_a_tenant_may_be_allowed_more_or_less(
 
 async def test_embedding_is_charged(edge: Edge) -> None:
     stub = await edge.start()
-    await stub.Search(pb.SearchRequest(query="tea leaves from the hills"))
+    await stub.Search(SearchRequest(query="tea leaves from the hills"))
     await edge.stop()
     assert (await edge.used()).embedding_tokens >= 5
 
 
-def upload() -> Iterator[pb.UploadDocumentRequest]:
-    yield pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection="default", filename="tea.txt"))
-    yield pb.UploadDocumentRequest(data=b"Tea is brewed at 80 degrees.")
+def upload() -> Iterator[UploadDocumentRequest]:
+    yield UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="tea.txt"))
+    yield UploadDocumentRequest(data=b"Tea is brewed at 80 degrees.")

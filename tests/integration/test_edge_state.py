@@ -6,14 +6,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import (
+    RATING_DOWN,
+    RATING_UP,
+    AskRequest,
+    AskResponse,
+    CreateFeedbackRequest,
+    ListFeedbackRequest,
+)
+from footnote.edge.v1.conversations_pb2 import (
+    CreateConversationRequest,
+    DeleteConversationRequest,
+    GetConversationRequest,
+    ListConversationsRequest,
+    ListMessagesRequest,
+    UpdateConversationRequest,
+)
+from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.scope_pb2 import ROLE_WRITER
 from footnote_edge.app import build
 from footnote_edge.keys import offline
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, NotFound, Unauthenticated, Unavailable
 from footnote_kit.testing import serve_app
 from support import postgres
@@ -37,23 +53,23 @@ async def world() -> World:
 
 
 @pytest.fixture
-async def edge(world: World, database: None) -> AsyncIterator[EdgeServiceStub]:
+async def edge(world: World, database: None) -> AsyncIterator[EdgeStub]:
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         await EdgeClient(served.channel).put(b"Tea is brewed at 80 degrees.", "tea.txt")
-        yield EdgeServiceStub(served.channel)
+        yield EdgeStub(served.channel)
 
 
 def upload(text: bytes) -> Iterator[Any]:
-    yield pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection="default", filename="tea.txt"))
-    yield pb.UploadDocumentRequest(data=text)
+    yield UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="tea.txt"))
+    yield UploadDocumentRequest(data=text)
 
 
-async def ask(edge: EdgeServiceStub, question: str = "tea ?", **more: Any) -> list[pb.AskResponse]:
-    return [event async for event in edge.Ask(pb.AskRequest(question=question, **more), timeout=20)]
+async def ask(edge: EdgeStub, question: str = "tea ?", **more: Any) -> list[AskResponse]:
+    return [event async for event in edge.Ask(AskRequest(question=question, **more), timeout=20)]
 
 
-async def test_a_conversation_keeps_messages_topic_title_and_memory(edge: EdgeServiceStub, world: World) -> None:
-    created = await edge.CreateConversation(pb.CreateConversationRequest(collections=["default"]))
+async def test_a_conversation_keeps_messages_topic_title_and_memory(edge: EdgeStub, world: World) -> None:
+    created = await edge.CreateConversation(CreateConversationRequest(collections=["default"]))
     conversation_id = created.conversation.id
     first = (await ask(edge, "what about tea", conversation_id=conversation_id))[-1].completed
     assert first.conversation_id == conversation_id
@@ -62,39 +78,39 @@ async def test_a_conversation_keeps_messages_topic_title_and_memory(edge: EdgeSe
     assert second.manifest.query_strategy == "follow-up (contextualized topic)"
     history = world.requests("BuildPrompt")[-1].history
     assert [message.role for message in history] == [ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT]
-    listed = await edge.ListMessages(pb.ListMessagesRequest(conversation_id=conversation_id))
+    listed = await edge.ListMessages(ListMessagesRequest(conversation_id=conversation_id))
     assert [message.text for message in listed.messages][0::2] == ["what about tea", "and it"]
     assert listed.messages[1].id == first.message_id
     assert listed.messages[1].answer == first.answer
     assert listed.messages[1].manifest.prompt_hash == "h"
     await world.until(lambda: len(world.messages) == 4)
-    conversation = (await edge.GetConversation(pb.GetConversationRequest(conversation_id=conversation_id))).conversation
+    conversation = (await edge.GetConversation(GetConversationRequest(conversation_id=conversation_id))).conversation
     assert conversation.title == "About tea"
     assert conversation.message_count == 4
-    await edge.DeleteConversation(pb.DeleteConversationRequest(conversation_id=conversation_id))
+    await edge.DeleteConversation(DeleteConversationRequest(conversation_id=conversation_id))
     await world.until(lambda: not world.messages)
     with pytest.raises(NotFound):
-        await edge.ListMessages(pb.ListMessagesRequest(conversation_id=conversation_id))
+        await edge.ListMessages(ListMessagesRequest(conversation_id=conversation_id))
 
 
-async def test_a_conversation_is_its_users_alone(edge: EdgeServiceStub) -> None:
-    created = await edge.CreateConversation(pb.CreateConversationRequest(title="private"))
+async def test_a_conversation_is_its_users_alone(edge: EdgeStub) -> None:
+    created = await edge.CreateConversation(CreateConversationRequest(title="private"))
     other = (("x-footnote-user", "other"),)
     with pytest.raises(NotFound):
-        await edge.GetConversation(pb.GetConversationRequest(conversation_id=created.conversation.id), metadata=other)
-    assert not (await edge.ListConversations(pb.ListConversationsRequest(), metadata=other)).conversations
+        await edge.GetConversation(GetConversationRequest(conversation_id=created.conversation.id), metadata=other)
+    assert not (await edge.ListConversations(ListConversationsRequest(), metadata=other)).conversations
     renamed = await edge.UpdateConversation(
-        pb.UpdateConversationRequest(conversation_id=created.conversation.id, title="  new   name ")
+        UpdateConversationRequest(conversation_id=created.conversation.id, title="  new   name ")
     )
     assert renamed.conversation.title == "new name"
 
 
-async def test_conversations_come_in_pages(edge: EdgeServiceStub) -> None:
+async def test_conversations_come_in_pages(edge: EdgeStub) -> None:
     for number in range(5):
-        await edge.CreateConversation(pb.CreateConversationRequest(title=f"c{number}"))
+        await edge.CreateConversation(CreateConversationRequest(title=f"c{number}"))
     titles, token = [], ""
     while True:
-        page = await edge.ListConversations(pb.ListConversationsRequest(page_size=2, page_token=token))
+        page = await edge.ListConversations(ListConversationsRequest(page_size=2, page_token=token))
         assert page.total_size == 5
         titles += [one.title for one in page.conversations]
         token = page.next_page_token
@@ -103,34 +119,34 @@ async def test_conversations_come_in_pages(edge: EdgeServiceStub) -> None:
     assert titles == ["c4", "c3", "c2", "c1", "c0"]
     for bad in ({"page_size": 1001}, {"page_token": "!"}):
         with pytest.raises(InvalidArgument):
-            await edge.ListConversations(pb.ListConversationsRequest(**bad))
+            await edge.ListConversations(ListConversationsRequest(**bad))
 
 
-async def test_feedback_on_answers_and_citations(edge: EdgeServiceStub) -> None:
-    created = await edge.CreateConversation(pb.CreateConversationRequest())
+async def test_feedback_on_answers_and_citations(edge: EdgeStub) -> None:
+    created = await edge.CreateConversation(CreateConversationRequest())
     done = (await ask(edge, conversation_id=created.conversation.id))[-1].completed
-    up = pb.CreateFeedbackRequest(message_id=done.message_id, rating=pb.RATING_UP)
-    down = pb.CreateFeedbackRequest(message_id=done.message_id, citation=1, rating=pb.RATING_DOWN, comment="wrong page")
+    up = CreateFeedbackRequest(message_id=done.message_id, rating=RATING_UP)
+    down = CreateFeedbackRequest(message_id=done.message_id, citation=1, rating=RATING_DOWN, comment="wrong page")
     await edge.CreateFeedback(up)
     await edge.CreateFeedback(down)
     await edge.CreateFeedback(down)
-    listed = await edge.ListFeedback(pb.ListFeedbackRequest())
-    assert [(one.citation, one.rating) for one in listed.feedback] == [(1, pb.RATING_DOWN), (0, pb.RATING_UP)]
-    negative = await edge.ListFeedback(pb.ListFeedbackRequest(rating=pb.RATING_DOWN))
+    listed = await edge.ListFeedback(ListFeedbackRequest())
+    assert [(one.citation, one.rating) for one in listed.feedback] == [(1, RATING_DOWN), (0, RATING_UP)]
+    negative = await edge.ListFeedback(ListFeedbackRequest(rating=RATING_DOWN))
     assert [one.comment for one in negative.feedback] == ["wrong page"]
     with pytest.raises(InvalidArgument):
-        await edge.CreateFeedback(pb.CreateFeedbackRequest(message_id=done.message_id))
+        await edge.CreateFeedback(CreateFeedbackRequest(message_id=done.message_id))
     with pytest.raises(InvalidArgument):
-        await edge.CreateFeedback(pb.CreateFeedbackRequest(message_id=done.message_id, citation=2, rating=pb.RATING_UP))
+        await edge.CreateFeedback(CreateFeedbackRequest(message_id=done.message_id, citation=2, rating=RATING_UP))
     with pytest.raises(NotFound):
-        await edge.CreateFeedback(pb.CreateFeedbackRequest(message_id="none", rating=pb.RATING_UP))
+        await edge.CreateFeedback(CreateFeedbackRequest(message_id="none", rating=RATING_UP))
 
 
 async def test_a_restart_takes_up_what_was_waiting(world: World, tmp_path: Path) -> None:
     world.failures["IndexDocument"] = Unavailable("down", reason="STORE_UNAVAILABLE")
     async with serve_doubles(world) as addresses:
         async with serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
-            accepted = await EdgeServiceStub(served.channel).UploadDocument(upload(b"survivor"))
+            accepted = await EdgeStub(served.channel).UploadDocument(upload(b"survivor"))
             await world.until(lambda: bool(world.requests("IndexDocument")))
         assert world.documents[accepted.document.id].state == doc.DOCUMENT_STATE_PROCESSING
         del world.failures["IndexDocument"]
@@ -147,9 +163,9 @@ async def test_a_document_accepted_without_a_job_is_found_at_the_start(world: Wo
     world.blobs["stray"] = b"found"
     world.collections["c"] = col.Collection(id="c", name="c", tenant_id="t9")
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
-        edge = EdgeServiceStub(served.channel)
+        edge = EdgeStub(served.channel)
         metadata = (("x-footnote-tenant", "t9"),)
-        watch = edge.WatchDocument(pb.WatchDocumentRequest(document_id="stray"), metadata=metadata, timeout=20)
+        watch = edge.WatchDocument(WatchDocumentRequest(document_id="stray"), metadata=metadata, timeout=20)
         states = [event.document.state async for event in watch]
     assert states[-1] == doc.DOCUMENT_STATE_INDEXED
 

@@ -7,16 +7,17 @@ from typing import Any
 
 import grpc
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
-from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.edge.v1.system_pb2 import GetTraceRequest
+from footnote.telemetry.v1 import telemetry_service_pb2 as telemetry
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, Role, Scope
 from footnote_edge.app import build
-from footnote_edge.guard import PUBLIC, SERVICE, Door
+from footnote_edge.guard import PUBLIC, Door
 from footnote_edge.keys import offline
 from footnote_edge.limits import Limits, Watches
 from footnote_edge.settings import Settings
+from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import NotFound, PermissionDenied, Unauthenticated
 from footnote_kit.testing import SCOPE, Served, proof_of, serve_app
 from google.protobuf.message_factory import GetMessageClass
@@ -31,19 +32,19 @@ class Edge:
     keys: dict[str, str]
 
     @property
-    def stub(self) -> EdgeServiceStub:
-        return EdgeServiceStub(self.served.channel)
+    def stub(self) -> EdgeStub:
+        return EdgeStub(self.served.channel)
 
     def as_(self, user: str) -> tuple[tuple[str, str], ...]:
         return (("authorization", f"Bearer {self.keys[user]}"),)
 
     async def ask(self, user: str) -> str:
         """Ask something as a user and return the trace's id."""
-        asked = self.stub.Ask(pb.AskRequest(question="tea ?"), metadata=self.as_(user), timeout=20)
+        asked = self.stub.Ask(AskRequest(question="tea ?"), metadata=self.as_(user), timeout=20)
         return [event async for event in asked][-1].completed.trace_id
 
     async def trace(self, user: str, trace_id: str) -> Any:
-        return await self.stub.GetTrace(pb.GetTraceRequest(trace_id=trace_id), metadata=self.as_(user))
+        return await self.stub.GetTrace(GetTraceRequest(trace_id=trace_id), metadata=self.as_(user))
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def messages(method: Any) -> Any:
 
 
 async def test_a_proof_opens_nothing_on_the_public_port(edge: Edge) -> None:
-    for method in SERVICE.methods:
+    for method in METHODS:
         if method.name in PUBLIC:
             continue
         for stage in ("edge", "retrieval"):
@@ -80,7 +81,7 @@ async def test_a_proof_opens_nothing_on_the_public_port(edge: Edge) -> None:
 
 async def test_the_public_port_has_no_telemetry_service(edge: Edge) -> None:
     trace_id = await edge.ask("ann")
-    request = GetTraceRequest(scope=Scope(tenant_id="acme", user_id="ann"), trace_id=trace_id)
+    request = telemetry.GetTraceRequest(scope=Scope(tenant_id="acme", user_id="ann"), trace_id=trace_id)
     async with grpc.aio.insecure_channel(edge.served.address) as plain:
         for metadata in ((), (proof_of("edge", scope=request.scope),), edge.as_("chief")):
             with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -112,7 +113,7 @@ async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
 
     door = Door(Fooled(), Limits(Settings()), Watches(1))
     with pytest.raises(PermissionDenied, match="role of a service"):
-        await door.admit(f"/{SERVICE.full_name}/Ask", {})
+        await door.admit(PATHS["Ask"], {})
 
 
 def test_the_roles_of_no_caller_are_these() -> None:

@@ -14,14 +14,17 @@ from typing import Any
 
 import grpc
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import (
-    EdgeServiceServicer,
-    EdgeServiceStub,
-    add_EdgeServiceServicer_to_server,
+from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse
+from footnote.edge.v1.documents_pb2 import (
+    DownloadDocumentRequest,
+    DownloadDocumentResponse,
+    UploadDocumentRequest,
+    UploadDocumentResponse,
 )
+from footnote.edge.v1.system_pb2 import GetHealthRequest, GetHealthResponse
 from footnote_kit import logs
 from footnote_kit.app import App
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unauthenticated
 from footnote_kit.front.frames import CONTINUATION, GOAWAY, HEADERS, PING, PREFACE, SETTINGS, frame
 from footnote_kit.front.limits import FrontLimits
@@ -30,6 +33,7 @@ from footnote_kit.testing import Served, serve_app
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from support.certificates import Authority
 from support.http2 import END_STREAM, GREETING, opened, rapid_reset, reset
+from support.partial_edge import PartialEdge, servicers
 
 TESTS = Path(__file__).resolve().parents[1]
 KEY = (("x-key", "good"),)
@@ -37,7 +41,7 @@ MEBIBYTE = 1024 * 1024
 FAR = "127.0.0.66"
 
 
-class Small(EdgeServiceServicer):
+class Small(PartialEdge):
     """An edge that answers health, takes files, streams what it is asked for, and notes who left."""
 
     def __init__(self) -> None:
@@ -45,23 +49,23 @@ class Small(EdgeServiceServicer):
         self.peers: list[str] = []
 
     async def GetHealth(self, request: Any, context: Any) -> Any:
-        return pb.GetHealthResponse(version="small")
+        return GetHealthResponse(version="small")
 
     async def UploadDocument(self, requests: Any, context: Any) -> Any:
         size = 0
         async for request in requests:
             size += len(request.data)
-        return pb.UploadDocumentResponse(document={"id": str(size)})
+        return UploadDocumentResponse(document={"id": str(size)})
 
     async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[Any]:
         for _ in range(int(request.document_id)):
-            yield pb.DownloadDocumentResponse(data=bytes(256 * 1024))
+            yield DownloadDocumentResponse(data=bytes(256 * 1024))
 
     async def Ask(self, request: Any, context: Any) -> AsyncIterator[Any]:
         try:
-            yield pb.AskResponse(text_delta="now")
+            yield AskResponse(text_delta="now")
             await asyncio.sleep(float(request.question))
-            yield pb.AskResponse(text_delta="then")
+            yield AskResponse(text_delta="then")
         except asyncio.CancelledError:
             self.left.put_nowait(request.question)
             raise
@@ -77,7 +81,7 @@ async def serve(settings: KitSettings | None = None, **limits: Any) -> AsyncIter
     small = Small()
     app = App(
         "edge",
-        [(add_EdgeServiceServicer_to_server, small, "footnote.edge.v1.EdgeService")],
+        servicers(small),
         public=True,
         admit=admit,
         front=FrontLimits(**limits),
@@ -90,13 +94,13 @@ async def serve(settings: KitSettings | None = None, **limits: Any) -> AsyncIter
 async def plain(address: str, *options: tuple[str, Any]) -> AsyncIterator[Any]:
     alone = ("grpc.use_local_subchannel_pool", 1)
     async with grpc.aio.insecure_channel(address, options=[alone, *options]) as channel:
-        yield EdgeServiceStub(channel)
+        yield EdgeStub(channel)
 
 
 async def health(stub: Any) -> float:
     """Return the milliseconds that a call takes."""
     began = time.perf_counter()
-    assert (await stub.GetHealth(pb.GetHealthRequest(), metadata=KEY, timeout=60)).version == "small"
+    assert (await stub.GetHealth(GetHealthRequest(), metadata=KEY, timeout=60)).version == "small"
     return (time.perf_counter() - began) * 1000
 
 
@@ -227,7 +231,7 @@ async def test_streams_are_slowed_down_not_ended() -> None:
 async def test_a_good_client_that_breaks_off_many_asks_goes_on() -> None:
     async with serve() as (served, small), plain(served.address) as stub:
         for _ in range(2):
-            asks = [stub.Ask(pb.AskRequest(question="600"), metadata=KEY) for _ in range(200)]
+            asks = [stub.Ask(AskRequest(question="600"), metadata=KEY) for _ in range(200)]
             assert {(await one.read()).text_delta for one in asks} == {"now"}
             for one in asks:
                 one.cancel()
@@ -241,7 +245,7 @@ async def test_a_client_that_was_sent_away_comes_back_by_itself() -> None:
         await health(stub)
         # More than anybody breaks off: its connection ends, with a word that gRPC's client understands.
         for _ in range(20):
-            calls = [stub.Ask(pb.AskRequest(question="600"), metadata=KEY) for _ in range(100)]
+            calls = [stub.Ask(AskRequest(question="600"), metadata=KEY) for _ in range(100)]
             await asyncio.sleep(0.02)
             for one in calls:
                 one.cancel()
@@ -309,11 +313,11 @@ async def test_a_caller_that_does_not_read_is_given_up() -> None:
 
 
 def _download(parts: int) -> bytes:
-    path = b"/footnote.edge.v1.EdgeService/DownloadDocument"
+    path = b"/footnote.edge.v1.DocumentsService/DownloadDocument"
     block = b"\x83\x86\x44" + bytes([len(path)]) + path + b"\x41\x01a"
     for name, value in ((b"content-type", b"application/grpc"), (b"te", b"trailers"), (b"x-key", b"good")):
         block += b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
-    message = pb.DownloadDocumentRequest(document_id=str(parts)).SerializeToString()
+    message = DownloadDocumentRequest(document_id=str(parts)).SerializeToString()
     data = b"\0" + len(message).to_bytes(4) + message
     return frame(HEADERS, block, 4, 1) + frame(0, data, END_STREAM, 1)
 
@@ -330,17 +334,17 @@ async def _until(said: Any, seconds: float) -> None:
 async def test_long_transfers_and_streams_pass_unharmed() -> None:
     keepalive = (("grpc.keepalive_time_ms", 5_000), ("grpc.http2.max_pings_without_data", 0))
     async with serve(calls_per_second=50) as (served, _), plain(served.address, *keepalive) as stub:
-        silent = stub.Ask(pb.AskRequest(question="12"), metadata=KEY)
+        silent = stub.Ask(AskRequest(question="12"), metadata=KEY)
         assert (await silent.read()).text_delta == "now"
 
         async def parts() -> AsyncIterator[Any]:
             for _ in range(40):
-                yield pb.UploadDocumentRequest(data=bytes(256 * 1024))
+                yield UploadDocumentRequest(data=bytes(256 * 1024))
 
         made = await stub.UploadDocument(parts(), metadata=KEY, timeout=120)
         assert made.document.id == str(10 * MEBIBYTE)
         received = 0
-        async for part in stub.DownloadDocument(pb.DownloadDocumentRequest(document_id="40"), metadata=KEY):
+        async for part in stub.DownloadDocument(DownloadDocumentRequest(document_id="40"), metadata=KEY):
             received += len(part.data)
         assert received == 10 * MEBIBYTE
         assert (await silent.read()).text_delta == "then"
@@ -349,11 +353,11 @@ async def test_long_transfers_and_streams_pass_unharmed() -> None:
 async def test_a_call_that_is_broken_off_ends_at_the_server() -> None:
     async with serve() as (served, small):
         async with plain(served.address) as stub:
-            ask = stub.Ask(pb.AskRequest(question="600"), metadata=KEY)
+            ask = stub.Ask(AskRequest(question="600"), metadata=KEY)
             await ask.read()
             ask.cancel()
             assert await asyncio.wait_for(small.left.get(), 30) == "600"
-            ask = stub.Ask(pb.AskRequest(question="700"), metadata=KEY)
+            ask = stub.Ask(AskRequest(question="700"), metadata=KEY)
             await ask.read()
         # The whole connection went.
         assert await asyncio.wait_for(small.left.get(), 30) == "700"
@@ -375,7 +379,7 @@ async def test_health_and_reflection_pass_and_an_end_is_announced() -> None:
         statuses = [(await watch.read()).status]
         while statuses[-1] != health_pb2.HealthCheckResponse.SERVING:
             statuses.append((await watch.read()).status)
-        ask = EdgeServiceStub(channel).Ask(pb.AskRequest(question="1"), metadata=KEY)
+        ask = EdgeStub(channel).Ask(AskRequest(question="1"), metadata=KEY)
         await ask.read()
         await served.host.drain()
         while statuses[-1] == health_pb2.HealthCheckResponse.SERVING:
@@ -402,7 +406,7 @@ async def test_gRPCs_own_server_is_reached_by_this_user_only() -> None:
 
 async def test_edge_calls_itself_past_the_door() -> None:
     async with serve(connections=1, connections_per_peer=1) as (served, _):
-        stub: Any = EdgeServiceStub(served.runtime.channel("edge"))
+        stub: Any = EdgeStub(served.runtime.channel("edge"))
         await health(stub)
         assert served.host.connections == 0
 
@@ -432,12 +436,12 @@ async def test_tls_ends_at_the_door(tmp_path: Path, mutual: bool) -> None:
             )
             options = [("grpc.use_local_subchannel_pool", 1)]
             async with grpc.aio.secure_channel(served.address, credentials, options=options) as channel:
-                stub: Any = EdgeServiceStub(channel)
-                await stub.GetHealth(pb.GetHealthRequest(), metadata=KEY, timeout=20)
+                stub: Any = EdgeStub(channel)
+                await stub.GetHealth(GetHealthRequest(), metadata=KEY, timeout=20)
 
                 async def parts() -> AsyncIterator[Any]:
                     for _ in range(20):
-                        yield pb.UploadDocumentRequest(data=bytes(256 * 1024))
+                        yield UploadDocumentRequest(data=bytes(256 * 1024))
 
                 made = await stub.UploadDocument(parts(), metadata=KEY, timeout=60)
                 assert made.document.id == str(5 * MEBIBYTE)
@@ -501,7 +505,7 @@ async def test_strangers_leave_a_summary_not_a_line_each(capfd: pytest.CaptureFi
     async with serve() as (served, _), plain(served.address) as stub:
         for _ in range(30):
             with pytest.raises(grpc.aio.AioRpcError, match="No key"):
-                await stub.GetHealth(pb.GetHealthRequest(), timeout=20)
+                await stub.GetHealth(GetHealthRequest(), timeout=20)
     said = capfd.readouterr()
     lines = [line for line in (said.out + said.err).splitlines() if "refused" in line]
     assert len(lines) == 1

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
+from footnote.edge.v1.system_pb2 import GetTraceRequest
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
 from footnote_cli.folder import read_addresses
 from footnote_kit.clients import check_health, check_trust, open_channel
+from footnote_kit.edge import EdgeStub
 from footnote_kit.settings import STAGES, KitSettings
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
@@ -115,9 +118,9 @@ async def wait_ready(folder: Path, settings: KitSettings) -> None:
                     break
 
 
-async def upload() -> AsyncIterator[pb.UploadDocumentRequest]:
-    yield pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection="handbooks", filename="handbook.md"))
-    yield pb.UploadDocumentRequest(data=TEXT)
+async def upload() -> AsyncIterator[UploadDocumentRequest]:
+    yield UploadDocumentRequest(metadata=UploadMetadata(collection="handbooks", filename="handbook.md"))
+    yield UploadDocumentRequest(data=TEXT)
 
 
 def edges(spans: list[TraceSpan]) -> set[tuple[str, str]]:
@@ -139,24 +142,22 @@ async def test_a_document_goes_in_and_a_footnoted_answer_comes_out_in_one_trace(
     async with mode(tmp_path) as settings:
         await wait_ready(tmp_path, settings)
         async with open_channel(read_addresses(tmp_path)["edge"], "edge", settings) as channel:
-            edge = EdgeServiceStub(channel)
-            await edge.CreateCollection(
-                pb.CreateCollectionRequest(collection=collection_pb2.Collection(name="handbooks"))
-            )
+            edge = EdgeStub(channel)
+            await edge.CreateCollection(CreateCollectionRequest(collection=collection_pb2.Collection(name="handbooks")))
             document = (await edge.UploadDocument(upload())).document
             states = []
-            async for seen in edge.WatchDocument(pb.WatchDocumentRequest(document_id=document.id), timeout=60):
+            async for seen in edge.WatchDocument(WatchDocumentRequest(document_id=document.id), timeout=60):
                 states.append(seen.document.state)
                 if seen.document.state in (document_pb2.DOCUMENT_STATE_INDEXED, document_pb2.DOCUMENT_STATE_ERROR):
                     break
             assert states[-1] == document_pb2.DOCUMENT_STATE_INDEXED
             question = "How many days of paid holiday does everyone have?"
-            events = [event async for event in edge.Ask(pb.AskRequest(question=question), timeout=60)]
+            events = [event async for event in edge.Ask(AskRequest(question=question), timeout=60)]
             done = events[-1].completed
             assert "31 days" in done.answer.text
             assert done.answer.finish_reason == answer_pb2.FINISH_REASON_ANSWERED
             assert [citation.quote for citation in done.answer.citations]
-            trace = await edge.GetTrace(pb.GetTraceRequest(trace_id=done.trace_id))
+            trace = await edge.GetTrace(GetTraceRequest(trace_id=done.trace_id))
             assert list(trace.missing) == []
             assert edges(list(trace.spans)) >= {
                 ("edge", "retrieval"), ("edge", "augmentation"), ("edge", "generation"),

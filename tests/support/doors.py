@@ -3,9 +3,16 @@
 from typing import Any, Protocol
 
 import httpx
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.collections_pb2 import (
+    CreateCollectionRequest,
+    GetCollectionRequest,
+    ListCollectionsRequest,
+    UpdateCollectionRequest,
+)
+from footnote.edge.v1.documents_pb2 import QueryChunksRequest
+from footnote.edge.v1.vectors_pb2 import AddVectorsRequest
 from footnote.types.v1.collection_pb2 import Collection
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.json_format import MessageToDict, ParseDict
@@ -42,36 +49,36 @@ class Door(Protocol):
 class GrpcDoor:
     """By the stub; a refusal comes as the kit's error."""
 
-    def __init__(self, stub: EdgeServiceStub) -> None:
+    def __init__(self, stub: EdgeStub) -> None:
         self._stub: Any = stub
 
     async def create(self, name: str, metadata: dict[str, Any], dimensions: int) -> None:
         collection = ParseDict({"name": name, "metadata": metadata}, Collection())
         collection.settings.embedding.dimensions = dimensions
-        await self._stub.CreateCollection(pb.CreateCollectionRequest(collection=collection))
+        await self._stub.CreateCollection(CreateCollectionRequest(collection=collection))
 
     async def metadata(self, name: str) -> dict[str, Any]:
-        found = await self._stub.GetCollection(pb.GetCollectionRequest(collection=name))
+        found = await self._stub.GetCollection(GetCollectionRequest(collection=name))
         return MessageToDict(found.collection.metadata)
 
     async def all_metadata(self) -> dict[str, dict[str, Any]]:
-        page = await self._stub.ListCollections(pb.ListCollectionsRequest(page_size=1000))
+        page = await self._stub.ListCollections(ListCollectionsRequest(page_size=1000))
         return {one.name: MessageToDict(one.metadata) for one in page.collections}
 
     async def set_metadata(self, name: str, metadata: dict[str, Any]) -> None:
         change = ParseDict({"name": name, "metadata": metadata}, Collection())
         mask = FieldMask(paths=["metadata"])
-        await self._stub.UpdateCollection(pb.UpdateCollectionRequest(collection=change, update_mask=mask))
+        await self._stub.UpdateCollection(UpdateCollectionRequest(collection=change, update_mask=mask))
 
     async def add(self, name: str, documents: list[dict[str, Any]]) -> int:
-        request = ParseDict({"collection": name, "documents": documents}, pb.AddVectorsRequest())
+        request = ParseDict({"collection": name, "documents": documents}, AddVectorsRequest())
         try:
             return int((await self._stub.AddVectors(request, timeout=60)).count)
         except FootnoteError as error:
             raise Refused(error.code, error.message) from None
 
     async def query(self, name: str, where: str = "", limit: int | None = None, offset: int = 0) -> dict[str, Any]:
-        request = pb.QueryChunksRequest(collection=name, where=where, limit=limit, offset=offset)
+        request = QueryChunksRequest(collection=name, where=where, limit=limit, offset=offset)
         try:
             found = await self._stub.QueryChunks(request)
         except FootnoteError as error:

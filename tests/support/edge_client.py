@@ -6,10 +6,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse
+from footnote.edge.v1.documents_pb2 import (
+    ListDocumentsRequest,
+    UploadDocumentRequest,
+    UploadMetadata,
+    WatchDocumentRequest,
+)
 from footnote.types.v1.document_pb2 import Document
 from footnote_kit.clients import open_channel
+from footnote_kit.edge import EdgeStub
 
 PART = 256 * 1024
 
@@ -18,24 +24,24 @@ class EdgeClient:
     """A stub with the sequences that tests repeat."""
 
     def __init__(self, channel: Any) -> None:
-        self.stub = EdgeServiceStub(channel)
+        self.stub = EdgeStub(channel)
 
     async def upload(self, content: bytes | Path, filename: str = "", collection: str = "default", **more: Any) -> Any:
         """Upload bytes or a file and return the response."""
         data = await asyncio.to_thread(content.read_bytes) if isinstance(content, Path) else content
         name = filename or (content.name if isinstance(content, Path) else "a.txt")
 
-        def messages() -> Iterator[pb.UploadDocumentRequest]:
-            yield pb.UploadDocumentRequest(metadata=pb.UploadMetadata(collection=collection, filename=name, **more))
+        def messages() -> Iterator[UploadDocumentRequest]:
+            yield UploadDocumentRequest(metadata=UploadMetadata(collection=collection, filename=name, **more))
             for start in range(0, len(data), PART):
-                yield pb.UploadDocumentRequest(data=data[start : start + PART])
+                yield UploadDocumentRequest(data=data[start : start + PART])
 
         return await self.stub.UploadDocument(messages(), timeout=60)
 
     async def settle(self, document_id: str, timeout: float = 120) -> Document:
         """Watch a document to its end and return it."""
         last: Document | None = None
-        request = pb.WatchDocumentRequest(document_id=document_id)
+        request = WatchDocumentRequest(document_id=document_id)
         async for event in self.stub.WatchDocument(request, timeout=timeout):
             last = event.document
         assert last is not None
@@ -48,11 +54,11 @@ class EdgeClient:
         accepted = await self.upload(content, filename, collection, **more)
         return await self.settle(accepted.document.id)
 
-    async def ask(self, question: str, **more: Any) -> list[pb.AskResponse]:
+    async def ask(self, question: str, **more: Any) -> list[AskResponse]:
         """Ask and return all events."""
-        return [event async for event in self.stub.Ask(pb.AskRequest(question=question, **more), timeout=60)]
+        return [event async for event in self.stub.Ask(AskRequest(question=question, **more), timeout=60)]
 
-    async def answer(self, question: str, **more: Any) -> pb.AskCompleted:
+    async def answer(self, question: str, **more: Any) -> AskCompleted:
         """Ask and return the last event's content."""
         return (await self.ask(question, **more))[-1].completed
 
@@ -61,7 +67,7 @@ class EdgeClient:
         found: list[Document] = []
         token = ""
         while True:
-            request = pb.ListDocumentsRequest(collection=collection, page_size=500, page_token=token)
+            request = ListDocumentsRequest(collection=collection, page_size=500, page_token=token)
             page = await self.stub.ListDocuments(request)
             found += page.documents
             token = page.next_page_token

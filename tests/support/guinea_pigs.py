@@ -8,6 +8,7 @@ import grpc
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest as Ask
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan as Answer
 from footnote_kit.app import App, Runtime
+from footnote_kit.edge import SERVICES, additions
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.settings import PUBLIC
 from google.protobuf import message_factory
@@ -61,8 +62,16 @@ class GuineaStub:
         self.both = channel.stream_stream(f"/{SERVICE}/Both", *codec)
 
 
+def contracts(stage: str) -> list[tuple[Any, ServiceDescriptor]]:
+    """Return (add_XServicer_to_server, descriptor) of every service of a stage or of edge."""
+    if stage == "edge":
+        return [(add, service) for (add, _), service in zip(additions(), SERVICES, strict=True)]
+    stubs, service = contract(stage)
+    return [(getattr(stubs, f"add_{service.name}Servicer_to_server"), service)]
+
+
 def contract(stage: str) -> tuple[Any, ServiceDescriptor]:
-    """Return stubs and descriptor of a stage's service."""
+    """Return stubs and descriptor of a stage's service; edge has several, see `contracts`."""
     messages = import_module(f"footnote.{stage}.v1.{stage}_service_pb2")
     stubs = import_module(f"footnote.{stage}.v1.{stage}_service_pb2_grpc")
     (service,) = messages.DESCRIPTOR.services_by_name.values()
@@ -76,7 +85,7 @@ def message_class(descriptor: Any) -> type[Message]:
 
 def stand_in(stage: str, reached: list[str]) -> App:
     """Return an app of a stage whose every handler notes that it was reached and answers with an empty message."""
-    stubs, service = contract(stage)
+    services = contracts(stage)
 
     def handler(method: MethodDescriptor) -> Any:
         response = message_class(method.output_type)
@@ -97,11 +106,11 @@ def stand_in(stage: str, reached: list[str]) -> App:
 
         return stream if method.server_streaming else unary
 
-    base = getattr(stubs, f"{service.name}Servicer")
-    servicer = type("StandIn", (base,), {method.name: handler(method) for method in service.methods})()
+    methods = {method.name: handler(method) for _, service in services for method in service.methods}
+    servicer = type("StandIn", (), methods)()
     return App(
         stage,
-        [(getattr(stubs, f"add_{service.name}Servicer_to_server"), servicer, service.full_name)],
+        [(add, servicer, service.full_name) for add, service in services],
         public=stage in PUBLIC,
     )
 

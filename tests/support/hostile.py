@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import AskRequest, SearchRequest
+from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentsRequest
+from footnote_kit.edge import EdgeStub
 
 LENGTH = 2000
 SOURCE = ("127.0.0.66", 0)
@@ -81,16 +82,16 @@ async def searches(orders: Orders, counts: Counts) -> None:
         for text in queue:
             with suppress(grpc.aio.AioRpcError):
                 if counts["asked"] % 2:
-                    await stub.Search(pb.SearchRequest(query=text), metadata=bearer(orders.reader), timeout=30)
+                    await stub.Search(SearchRequest(query=text), metadata=bearer(orders.reader), timeout=30)
                 else:
-                    request = pb.AskRequest(question=text)
+                    request = AskRequest(question=text)
                     async for _ in stub.Ask(request, metadata=bearer(orders.reader), timeout=30):
                         pass
             counts["asked"] += 1
             await asyncio.sleep(0.05)
 
     async with grpc.aio.insecure_channel(orders.grpc) as channel:
-        stub = EdgeServiceStub(channel)
+        stub = EdgeStub(channel)
         await asyncio.gather(*(one(stub) for _ in range(4)))
 
 
@@ -99,13 +100,13 @@ async def documents(orders: Orders, counts: Counts) -> None:
     bodies = ["." * 24_000, "a" * MEBIBYTE, "漢" * 300_000, "1." * 12_000, "a'" * 12_000, "\u0301" * 24_000]
     bodies += [". " * 12_000, '"' * 24_000, "?!" * 12_000, "# " * 12_000, "|" * 24_000, "A." * 12_000]
     async with grpc.aio.insecure_channel(orders.grpc) as channel:
-        stub: Any = EdgeServiceStub(channel)
+        stub: Any = EdgeStub(channel)
         for number, body in enumerate(body for _ in range(20) for body in bodies):
             content = body.encode() + str(number).encode()
-            head = pb.UploadMetadata(collection=orders.collection, filename=f"{number}.{('txt', 'md')[number % 2]}")
-            parts = [pb.UploadDocumentRequest(metadata=head)]
+            head = UploadMetadata(collection=orders.collection, filename=f"{number}.{('txt', 'md')[number % 2]}")
+            parts = [UploadDocumentRequest(metadata=head)]
             parts += [
-                pb.UploadDocumentRequest(data=content[start : start + 262_144])
+                UploadDocumentRequest(data=content[start : start + 262_144])
                 for start in range(0, len(content), 262_144)
             ]
             with suppress(grpc.aio.AioRpcError):
@@ -194,11 +195,11 @@ def literal(name: str, value: str) -> bytes:
 
 async def resets(orders: Orders, counts: Counts) -> None:
     """Begin searches and reset their streams at once, two thousand a second."""
-    path = "/footnote.edge.v1.EdgeService/Search"
+    path = "/footnote.edge.v1.AnswersService/Search"
     headers = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "x")]
     headers += [("content-type", "application/grpc"), ("te", "trailers"), ("authorization", f"Bearer {orders.reader}")]
     block = b"".join(literal(name, value) for name, value in headers)
-    request = pb.SearchRequest(query="code word").SerializeToString()
+    request = SearchRequest(query="code word").SerializeToString()
     message = b"\x00" + struct.pack(">I", len(request)) + request
 
     async def one() -> None:
@@ -234,7 +235,7 @@ async def _swallow(reader: asyncio.StreamReader) -> None:
 
 async def watches(orders: Orders, counts: Counts) -> None:
     """Watch a collection six hundred times at once, with one reader's key."""
-    request = pb.WatchDocumentsRequest(collection=orders.collection)
+    request = WatchDocumentsRequest(collection=orders.collection)
 
     async def one(stub: Any) -> None:
         while True:
@@ -248,7 +249,7 @@ async def watches(orders: Orders, counts: Counts) -> None:
     options = [("grpc.use_local_subchannel_pool", 1)]
     channels = [grpc.aio.insecure_channel(orders.grpc, options=options) for _ in range(6)]
     try:
-        await asyncio.gather(*(one(EdgeServiceStub(channel)) for channel in channels for _ in range(100)))
+        await asyncio.gather(*(one(EdgeStub(channel)) for channel in channels for _ in range(100)))
     finally:
         for channel in channels:
             await channel.close()

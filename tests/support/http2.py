@@ -31,7 +31,7 @@ def _literal(name: str, value: str) -> bytes:
     return b"\x40" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
 
 
-def head(path: str = "/footnote.edge.v1.EdgeService/Ask") -> bytes:
+def head(path: str = "/footnote.edge.v1.AnswersService/Ask") -> bytes:
     """Return the header block of a connection's first call; the others may be `AGAIN`."""
     block = b"\x83\x86" + b"\x44" + bytes([len(path)]) + path.encode() + b"\x41\x01a"
     return block + _literal("content-type", "application/grpc") + _literal("te", "trailers")

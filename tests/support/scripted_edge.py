@@ -1,4 +1,4 @@
-"""An EdgeService on a real port whose answers are written in the test: what the command line talks to in unit tests."""
+"""An edge on a real port whose answers are written in the test: what the command line talks to in unit tests."""
 
 import asyncio
 import threading
@@ -8,14 +8,42 @@ from typing import Any
 
 import grpc
 import grpc.aio
-from footnote.edge.v1 import edge_service_pb2 as edge
-from footnote.edge.v1 import edge_service_pb2_grpc
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskResponse, SearchResponse, StageEvent
+from footnote.edge.v1.collections_pb2 import (
+    CreateCollectionResponse,
+    DeleteCollectionResponse,
+    GetCollectionResponse,
+    ListCollectionsResponse,
+    UpdateCollectionResponse,
+)
+from footnote.edge.v1.conversations_pb2 import (
+    Conversation,
+    DeleteConversationResponse,
+    GetConversationResponse,
+    ListConversationsResponse,
+    ListMessagesResponse,
+    Message,
+)
+from footnote.edge.v1.documents_pb2 import (
+    DeleteDocumentResponse,
+    DownloadDocumentResponse,
+    GetDocumentResponse,
+    ListDocumentsResponse,
+    ReindexDocumentsResponse,
+    UploadDocumentResponse,
+    WatchDocumentResponse,
+)
+from footnote.edge.v1.providers_pb2 import ListProvidersResponse
+from footnote.edge.v1.system_pb2 import GetHealthResponse, GetTraceResponse
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
 from footnote.types.v1 import answer_pb2, chunk_pb2, collection_pb2, document_pb2, locator_pb2, provider_pb2
 from footnote_kit import errors
+from footnote_kit.edge import additions
 from footnote_kit.errors import FootnoteError
 from footnote_kit.status import to_proto
 from grpc_status import rpc_status
+
+from support.partial_edge import PartialEdge
 
 QUOTE = "Every employee has 27 days of paid leave a year."
 ANSWER = "Every employee has 27 days of paid leave a year. [1] Some have more. [2]"
@@ -39,7 +67,7 @@ def document(filename: str, state: str = "INDEXED", **fields: Any) -> document_p
     return document_pb2.Document(filename=filename, state=f"DOCUMENT_STATE_{state}", **values)
 
 
-class ScriptedEdge(edge_service_pb2_grpc.EdgeServiceServicer):
+class ScriptedEdge(PartialEdge):
     """Answers by simple rules and remembers what it was sent.
 
     A file whose name begins with "bad" fails in processing, with "refused" at upload. The question decides the answer:
@@ -63,46 +91,46 @@ class ScriptedEdge(edge_service_pb2_grpc.EdgeServiceServicer):
         self.requests.append(request)
         self.metadata.append(dict(context.invocation_metadata()))
 
-    async def GetHealth(self, request: Any, context: Any) -> edge.GetHealthResponse:
+    async def GetHealth(self, request: Any, context: Any) -> GetHealthResponse:
         self._note(request, context)
-        response = edge.GetHealthResponse(healthy=True, version="0.1.0")
+        response = GetHealthResponse(healthy=True, version="0.1.0")
         for name in ("ingestion", "vector store"):
             component = response.components.add(name=name, healthy=True)
             component.latency.FromMilliseconds(2)
         return response
 
-    async def ListProviders(self, request: Any, context: Any) -> edge.ListProvidersResponse:
+    async def ListProviders(self, request: Any, context: Any) -> ListProvidersResponse:
         self._note(request, context)
         provider = provider_pb2.Provider(kind=1, id="builtin", display_name="Built in", capabilities=["embeddings"])
-        return edge.ListProvidersResponse(providers=[provider])
+        return ListProvidersResponse(providers=[provider])
 
-    async def GetCollection(self, request: Any, context: Any) -> edge.GetCollectionResponse:
+    async def GetCollection(self, request: Any, context: Any) -> GetCollectionResponse:
         self._note(request, context)
         if request.collection not in self.collections:
             raise errors.NotFound(f"Collection '{request.collection}' not found", reason="COLLECTION_NOT_FOUND")
-        return edge.GetCollectionResponse(collection=self.collections[request.collection])
+        return GetCollectionResponse(collection=self.collections[request.collection])
 
-    async def CreateCollection(self, request: Any, context: Any) -> edge.CreateCollectionResponse:
+    async def CreateCollection(self, request: Any, context: Any) -> CreateCollectionResponse:
         self._note(request, context)
         self.collections[request.collection.name] = request.collection
-        return edge.CreateCollectionResponse(collection=request.collection)
+        return CreateCollectionResponse(collection=request.collection)
 
-    async def UpdateCollection(self, request: Any, context: Any) -> edge.UpdateCollectionResponse:
+    async def UpdateCollection(self, request: Any, context: Any) -> UpdateCollectionResponse:
         self._note(request, context)
-        return edge.UpdateCollectionResponse(collection=request.collection)
+        return UpdateCollectionResponse(collection=request.collection)
 
-    async def ListCollections(self, request: Any, context: Any) -> edge.ListCollectionsResponse:
+    async def ListCollections(self, request: Any, context: Any) -> ListCollectionsResponse:
         self._note(request, context)
         names = sorted(self.collections)
         start = int(request.page_token or 0)
         following = str(start + 1) if start + 1 < len(names) else ""
-        return edge.ListCollectionsResponse(collections=[self.collections[names[start]]], next_page_token=following)
+        return ListCollectionsResponse(collections=[self.collections[names[start]]], next_page_token=following)
 
-    async def DeleteCollection(self, request: Any, context: Any) -> edge.DeleteCollectionResponse:
+    async def DeleteCollection(self, request: Any, context: Any) -> DeleteCollectionResponse:
         self._note(request, context)
-        return edge.DeleteCollectionResponse(documents_deleted=2, chunks_deleted=6)
+        return DeleteCollectionResponse(documents_deleted=2, chunks_deleted=6)
 
-    async def UploadDocument(self, requests: Any, context: Any) -> edge.UploadDocumentResponse:
+    async def UploadDocument(self, requests: Any, context: Any) -> UploadDocumentResponse:
         metadata, data = None, b""
         async for request in requests:
             if request.WhichOneof("payload") == "metadata":
@@ -115,50 +143,50 @@ class ScriptedEdge(edge_service_pb2_grpc.EdgeServiceServicer):
             else:
                 data += request.data
         self.uploads[metadata.filename] = data
-        return edge.UploadDocumentResponse(document=document(metadata.filename, "UPLOADED", chunks_stored=0))
+        return UploadDocumentResponse(document=document(metadata.filename, "UPLOADED", chunks_stored=0))
 
-    async def WatchDocument(self, request: Any, context: Any) -> AsyncIterator[edge.WatchDocumentResponse]:
+    async def WatchDocument(self, request: Any, context: Any) -> AsyncIterator[WatchDocumentResponse]:
         self._note(request, context)
         filename = request.document_id.removeprefix("doc-")
         parsing = document_pb2.Progress(phase="PROGRESS_PHASE_PARSING", pages_parsed=1, pages_total=4)
-        yield edge.WatchDocumentResponse(document=document(filename, "PROCESSING", chunks_stored=0), progress=parsing)
+        yield WatchDocumentResponse(document=document(filename, "PROCESSING", chunks_stored=0), progress=parsing)
         storing = document_pb2.Progress(
             phase="PROGRESS_PHASE_INDEXING", chunks_total=3, chunks_embedded=3, chunks_stored=1
         )
-        yield edge.WatchDocumentResponse(document=document(filename, "PROCESSING", chunks_stored=1), progress=storing)
+        yield WatchDocumentResponse(document=document(filename, "PROCESSING", chunks_stored=1), progress=storing)
         if filename.startswith("bad"):
             reason = document_pb2.FAILURE_REASON_PASSWORD_PROTECTED
             failure = document_pb2.Failure(
                 reason=reason, message="The file needs a password", hint="Save it without one."
             )
-            yield edge.WatchDocumentResponse(document=document(filename, "ERROR", chunks_stored=0, failure=failure))
+            yield WatchDocumentResponse(document=document(filename, "ERROR", chunks_stored=0, failure=failure))
         else:
-            yield edge.WatchDocumentResponse(document=document(filename))
+            yield WatchDocumentResponse(document=document(filename))
 
-    async def ListDocuments(self, request: Any, context: Any) -> edge.ListDocumentsResponse:
+    async def ListDocuments(self, request: Any, context: Any) -> ListDocumentsResponse:
         self._note(request, context)
-        return edge.ListDocumentsResponse(documents=[document("handbook.pdf"), document("stock.xlsx", "PROCESSING")])
+        return ListDocumentsResponse(documents=[document("handbook.pdf"), document("stock.xlsx", "PROCESSING")])
 
-    async def GetDocument(self, request: Any, context: Any) -> edge.GetDocumentResponse:
+    async def GetDocument(self, request: Any, context: Any) -> GetDocumentResponse:
         self._note(request, context)
         if not request.document_id.startswith("doc-"):
             raise errors.NotFound(f"Document '{request.document_id}' not found", reason="DOCUMENT_NOT_FOUND")
-        return edge.GetDocumentResponse(document=document(request.document_id.removeprefix("doc-")))
+        return GetDocumentResponse(document=document(request.document_id.removeprefix("doc-")))
 
-    async def DeleteDocument(self, request: Any, context: Any) -> edge.DeleteDocumentResponse:
+    async def DeleteDocument(self, request: Any, context: Any) -> DeleteDocumentResponse:
         self._note(request, context)
-        return edge.DeleteDocumentResponse(chunks_deleted=3)
+        return DeleteDocumentResponse(chunks_deleted=3)
 
-    async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[edge.DownloadDocumentResponse]:
+    async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[DownloadDocumentResponse]:
         self._note(request, context)
-        yield edge.DownloadDocumentResponse(document=document("../../handbook.pdf"), data=b"first ")
-        yield edge.DownloadDocumentResponse(data=b"second")
+        yield DownloadDocumentResponse(document=document("../../handbook.pdf"), data=b"first ")
+        yield DownloadDocumentResponse(data=b"second")
 
-    async def ReindexDocuments(self, request: Any, context: Any) -> edge.ReindexDocumentsResponse:
+    async def ReindexDocuments(self, request: Any, context: Any) -> ReindexDocumentsResponse:
         self._note(request, context)
-        return edge.ReindexDocumentsResponse(documents=[document("handbook.pdf", "PROCESSING")], skipped=1)
+        return ReindexDocumentsResponse(documents=[document("handbook.pdf", "PROCESSING")], skipped=1)
 
-    async def Search(self, request: Any, context: Any) -> edge.SearchResponse:
+    async def Search(self, request: Any, context: Any) -> SearchResponse:
         self._note(request, context)
         chunk = chunk_pb2.Chunk(id="d:000001:0000003", filename="handbook.pdf", text=QUOTE, locator=page(3))
         hit = chunk_pb2.ScoredChunk(chunk=chunk, score=0.91)
@@ -166,15 +194,15 @@ class ScriptedEdge(edge_service_pb2_grpc.EdgeServiceServicer):
             hit.channels.add(channel=chunk_pb2.CHANNEL_DENSE, raw_score=0.44, score=1.0, rank=1, weight=0.3)
             hit.channels.add(channel=chunk_pb2.CHANNEL_LEXICAL, raw_score=12.5, score=0.87, rank=2, weight=0.7)
             hit.adjustments.add(name="recency", delta=0.01, detail="2 days old")
-        return edge.SearchResponse(
+        return SearchResponse(
             chunks=[hit], strategy=4, strategy_reason="long question", query_language="en", total_candidates=12
         )
 
-    async def Ask(self, request: Any, context: Any) -> AsyncIterator[edge.AskResponse]:
+    async def Ask(self, request: Any, context: Any) -> AsyncIterator[AskResponse]:
         self._note(request, context)
         self.traceparent = dict(context.invocation_metadata()).get("traceparent", "")
-        yield edge.AskResponse(stage=edge.StageEvent(stage=answer_pb2.STAGE_RETRIEVAL))
-        yield edge.AskResponse(text_delta="Every employee has 27 days ")
+        yield AskResponse(stage=StageEvent(stage=answer_pb2.STAGE_RETRIEVAL))
+        yield AskResponse(text_delta="Every employee has 27 days ")
         if request.question == "boom":
             raise errors.Unavailable("The model provider failed: 503", reason="PROVIDER_FAILED")
         if request.question == "slow":
@@ -183,54 +211,55 @@ class ScriptedEdge(edge_service_pb2_grpc.EdgeServiceServicer):
                 await asyncio.Event().wait()
             finally:
                 self.cancelled.set()
-        yield edge.AskResponse(text_delta="of paid leave a year. [1] Some have more. [2]")
-        yield edge.AskResponse(completed=self._completed())
+        yield AskResponse(text_delta="of paid leave a year. [1] Some have more. [2]")
+        yield AskResponse(completed=self._completed())
 
-    def _completed(self) -> edge.AskCompleted:
+    def _completed(self) -> AskCompleted:
         answer = answer_pb2.Answer(text=self.final_text, finish_reason=1, provider="builtin", model="extractive")
         answer.citations.add(number=1, filename="handbook.pdf", label="handbook.pdf, page 3", quote=QUOTE, support=1)
         answer.citations.add(
             number=2, filename="stock.xlsx", label="stock.xlsx, sheet 'Stocks', cell C12", quote="Some", support=2
         )
-        completed = edge.AskCompleted(answer=answer, degradations=self.degradations)
+        completed = AskCompleted(answer=answer, degradations=self.degradations)
         completed.sources.add(number=1)
         completed.sources.add(number=2)
         completed.time_to_first_token.FromMilliseconds(12)
         completed.trace_id = self.traceparent.split("-")[1] if self.traceparent else "0" * 32
         return completed
 
-    async def ListConversations(self, request: Any, context: Any) -> edge.ListConversationsResponse:
+    async def ListConversations(self, request: Any, context: Any) -> ListConversationsResponse:
         self._note(request, context)
-        return edge.ListConversationsResponse(
-            conversations=[edge.Conversation(id="k1", title="Leave", message_count=2)]
-        )
+        return ListConversationsResponse(conversations=[Conversation(id="k1", title="Leave", message_count=2)])
 
-    async def GetConversation(self, request: Any, context: Any) -> edge.GetConversationResponse:
+    async def GetConversation(self, request: Any, context: Any) -> GetConversationResponse:
         self._note(request, context)
-        return edge.GetConversationResponse(conversation=edge.Conversation(id="k1", title="Leave", message_count=2))
+        return GetConversationResponse(conversation=Conversation(id="k1", title="Leave", message_count=2))
 
-    async def ListMessages(self, request: Any, context: Any) -> edge.ListMessagesResponse:
+    async def ListMessages(self, request: Any, context: Any) -> ListMessagesResponse:
         self._note(request, context)
-        question = edge.Message(id="m1", role=answer_pb2.MESSAGE_ROLE_USER, text="How many days?")
-        answer = edge.Message(id="m2", role=answer_pb2.MESSAGE_ROLE_ASSISTANT, text=ANSWER)
+        question = Message(id="m1", role=answer_pb2.MESSAGE_ROLE_USER, text="How many days?")
+        answer = Message(id="m2", role=answer_pb2.MESSAGE_ROLE_ASSISTANT, text=ANSWER)
         answer.answer.citations.add(number=1, label="handbook.pdf, page 3", quote=QUOTE, support=1)
-        return edge.ListMessagesResponse(messages=[question, answer])
+        return ListMessagesResponse(messages=[question, answer])
 
-    async def DeleteConversation(self, request: Any, context: Any) -> edge.DeleteConversationResponse:
+    async def DeleteConversation(self, request: Any, context: Any) -> DeleteConversationResponse:
         self._note(request, context)
-        return edge.DeleteConversationResponse()
+        return DeleteConversationResponse()
 
-    async def GetTrace(self, request: Any, context: Any) -> edge.GetTraceResponse:
+    async def GetTrace(self, request: Any, context: Any) -> GetTraceResponse:
         self._note(request, context)
         if not self.traceparent or request.trace_id != self.traceparent.split("-")[1]:
             raise errors.NotFound("The trace is no longer kept", reason="TRACE_NOT_FOUND")
         parent = self.traceparent.split("-")[2]
         span = TraceSpan(
-            span_id="a" * 16, parent_span_id=parent, name="/footnote.edge.v1.EdgeService/Ask", service="footnote-edge"
+            span_id="a" * 16,
+            parent_span_id=parent,
+            name="/footnote.edge.v1.AnswersService/Ask",
+            service="footnote-edge",
         )
         span.start_time.GetCurrentTime()
         span.end_time.CopyFrom(span.start_time)
-        return edge.GetTraceResponse(spans=[span])
+        return GetTraceResponse(spans=[span])
 
 
 class _Errors(grpc.aio.ServerInterceptor):
@@ -270,7 +299,8 @@ def served(servicer: ScriptedEdge) -> Iterator[str]:
 
     async def main() -> None:
         server = grpc.aio.server(interceptors=[_Errors()])
-        edge_service_pb2_grpc.add_EdgeServiceServicer_to_server(servicer, server)
+        for add, _ in additions():
+            add(servicer, server)
         port = server.add_insecure_port("127.0.0.1:0")
         await server.start()
         state.update(address=f"127.0.0.1:{port}", loop=asyncio.get_running_loop(), stop=asyncio.Event())

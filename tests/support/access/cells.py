@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import collections_pb2 as pb
 
 from support.access.fields import Values, Variant
 from support.access.judge import FAULTS, Verdict, as_if, changes, evident, expected, leaked

@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest
+from footnote.edge.v1.documents_pb2 import QueryChunksRequest
 
 from support.access.judge import as_if, leaked
 from support.access.matrix import Matrix
@@ -28,7 +29,7 @@ async def crossings(matrix: Matrix, person: Person) -> list[str]:
 
 
 async def _chunk(matrix: Matrix, target: Target) -> None:
-    request = pb.QueryChunksRequest(collection=target.names["collection_id"], limit=1)
+    request = QueryChunksRequest(collection=target.names["collection_id"], limit=1)
     found = await matrix.seeder.stub.QueryChunks(request, metadata=matrix.seeder.key(target.manager))
     target.names["chunk_id"] = found.chunks[0].id
 
@@ -51,7 +52,7 @@ async def _one(matrix: Matrix, person: Person, target: Target, name: str) -> lis
                 return [f"{operation} shows {shown[:3]}"]
             said.append(json.dumps(as_if(outcome, {**names, **{f"my {key}": value for key, value in mine.items()}})))
         # What it made must not stand in another call's way: it may bear a hidden thing's name by now.
-        gone = pb.DeleteCollectionRequest(collection=mine["collection_id"])
+        gone = DeleteCollectionRequest(collection=mine["collection_id"])
         await matrix.seeder.stub.DeleteCollection(gone, metadata=matrix.seeder.maker(person))
     half = len(said) // 2
     return [f"hidden: {a[:200]}; absent: {b[:200]}" for a, b in zip(said[:half], said[half:], strict=True) if a != b]

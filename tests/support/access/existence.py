@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any
 
 import grpc
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.collections_pb2 import UpdateCollectionRequest
+from footnote.edge.v1.documents_pb2 import DeleteDocumentRequest, UploadDocumentRequest, UploadMetadata
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
@@ -80,14 +81,14 @@ async def duplicates(matrix: Matrix, person: Person) -> list[str]:
                 found.append(f"{person.name} into {place.label}: got the document {leaked_ids} of {target.label}")
             if not again.duplicate:
                 found.append(f"{person.name} into {place.label}: its own bytes are no duplicate the second time")
-            delete = pb.DeleteDocumentRequest(document_id=first.document.id)
+            delete = DeleteDocumentRequest(document_id=first.document.id)
             await matrix.seeder.stub.DeleteDocument(delete, metadata=matrix.seeder.key(place.manager))
     return found
 
 
 async def _upload(matrix: Matrix, person: Person, place: Target, content: bytes) -> Any:
-    head = pb.UploadMetadata(collection=place.names["collection_id"], filename="same.txt")
-    parts = [pb.UploadDocumentRequest(metadata=head), pb.UploadDocumentRequest(data=content)]
+    head = UploadMetadata(collection=place.names["collection_id"], filename="same.txt")
+    parts = [UploadDocumentRequest(metadata=head), UploadDocumentRequest(data=content)]
     return await matrix.seeder.stub.UploadDocument(iter(parts), metadata=matrix.seeder.key(person), timeout=30)
 
 
@@ -101,7 +102,7 @@ async def revoked(matrix: Matrix, person: Person) -> list[str]:
     if not (await matrix.wire.call(get.operation, body, matrix.cast.keys[person])).ok:
         return [f"{person.name} with a WRITE grant can't read"]
     change = {"name": target.names["collection_id"], "grants": []}
-    request = ParseDict({"collection": change, "update_mask": "grants"}, pb.UpdateCollectionRequest())
+    request = ParseDict({"collection": change, "update_mask": "grants"}, UpdateCollectionRequest())
     try:
         await seeder.stub.UpdateCollection(request, metadata=seeder.maker(olga))
     except grpc.aio.AioRpcError as error:

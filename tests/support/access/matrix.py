@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1 import documents_pb2 as pb
+from footnote_kit.edge import EdgeStub
 
 from support.access.cells import AT_ONCE, Cell, Cells, World
 from support.access.fields import Variant
@@ -34,7 +34,7 @@ class Matrix:
 
     def __init__(self, wire: Wire, cast: Cast, folder: Path) -> None:
         self.wire, self.cast, self.folder = wire, cast, folder
-        self.seeder = Seeder(EdgeServiceStub(wire.channel), cast)
+        self.seeder = Seeder(EdgeStub(wire.channel), cast)
         self.report = Report(skipped=[f"{name}: keys know no groups" for name in cast.skipped])
         self.world: World
         self.plan: Plan

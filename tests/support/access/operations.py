@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote_kit.edge import METHODS
 
 from support.access.fields import Slot, UnknownFields, Variant, slots_of, variants_of
 from support.access.people import Right
 from support.access.wire import Operation, Wire
-
-SERVICE = pb.DESCRIPTOR.services_by_name["EdgeService"]
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ class Plan:
 async def discover(wire: Wire, key: str) -> Plan:
     """Ask every door what it offers and plan how to call it."""
     plan = Plan([], [])
-    for method in SERVICE.methods:
+    for method in METHODS:
         _add(plan, Operation("gRPC", method.name, method), {}, {})
     document = (await wire.http.get("/openapi.json")).raise_for_status().json()
     schemas = document["components"]["schemas"]

@@ -8,9 +8,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import grpc
-from footnote.edge.v1 import edge_service_pb2 as pb
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.answers_pb2 import (
+    RATING_UP,
+    AskRequest,
+    CreateFeedbackRequest,
+    ListFeedbackRequest,
+    SearchRequest,
+)
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, GetCollectionRequest, UpdateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, GetConversationRequest, ListMessagesRequest
+from footnote.edge.v1.documents_pb2 import (
+    DownloadDocumentRequest,
+    DownloadDocumentResponse,
+    ListDocumentsRequest,
+    QueryChunksRequest,
+    ReindexDocumentsRequest,
+    UploadDocumentRequest,
+    UploadMetadata,
+    WatchDocumentRequest,
+)
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote_kit.edge import EdgeStub
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 from support.access.people import Cast, Grant, Person, Right, right_in, word
@@ -87,7 +105,7 @@ def alike(value: str) -> str:
 class Seeder:
     """Makes targets through the public API, each thing with the key of whom it belongs to."""
 
-    def __init__(self, stub: EdgeServiceStub, cast: Cast) -> None:
+    def __init__(self, stub: EdgeStub, cast: Cast) -> None:
         self.stub: Stub = stub
         self.cast = cast
         self.faults: list[str] = []
@@ -120,7 +138,7 @@ class Seeder:
             "metadata": {"about": word("ab")},
             "visibility": "VISIBILITY_PRIVATE" if target.private else "VISIBILITY_SHARED",
         }
-        request = ParseDict({"collection": collection}, pb.CreateCollectionRequest())
+        request = ParseDict({"collection": collection}, CreateCollectionRequest())
         made = (await self.stub.CreateCollection(request, metadata=self.maker(target.owner))).collection
         target.names |= {"collection": name, "collection_id": made.id}
         target.names["dimensions"] = made.settings.embedding.dimensions
@@ -133,7 +151,7 @@ class Seeder:
 
     async def _share(self, target: Target, grants: Sequence[Grant]) -> bool:
         change = {"name": target.names["collection"], "grants": [grant.json() for grant in grants]}
-        request = ParseDict({"collection": change, "update_mask": "grants"}, pb.UpdateCollectionRequest())
+        request = ParseDict({"collection": change, "update_mask": "grants"}, UpdateCollectionRequest())
         try:
             await self.stub.UpdateCollection(request, metadata=self.maker(target.owner))
         except grpc.aio.AioRpcError as error:
@@ -152,7 +170,7 @@ class Seeder:
             "metadata": {"shelf": names["shelf"], "more": more},
         }
         document = await self.upload(target, target.text, head, self.maker(target.owner))
-        again = pb.ReindexDocumentsRequest(document_ids=[document.id])
+        again = ReindexDocumentsRequest(document_ids=[document.id])
         await self.stub.ReindexDocuments(again, metadata=self.maker(target.owner))
         document = await self.settle(document.id, self.key(target.manager))
         assert document.state == DOCUMENT_STATE_INDEXED, document
@@ -170,8 +188,8 @@ class Seeder:
 
     async def upload(self, target: Target, content: bytes, head: dict[str, Any], key: Any) -> Any:
         """Upload into a target and wait for the end."""
-        about = ParseDict({**head, "collection": target.names["collection_id"]}, pb.UploadMetadata())
-        parts = [pb.UploadDocumentRequest(metadata=about), pb.UploadDocumentRequest(data=content)]
+        about = ParseDict({**head, "collection": target.names["collection_id"]}, UploadMetadata())
+        parts = [UploadDocumentRequest(metadata=about), UploadDocumentRequest(data=content)]
         document = (await self.stub.UploadDocument(iter(parts), metadata=key, timeout=30)).document
         return await self.settle(document.id, self.key(target.manager))
 
@@ -179,7 +197,7 @@ class Seeder:
         """Wait for a document's end and return it."""
         document = None
         watched = self.stub.WatchDocument(
-            pb.WatchDocumentRequest(document_id=document_id), metadata=key, timeout=SETTLE_SECONDS
+            WatchDocumentRequest(document_id=document_id), metadata=key, timeout=SETTLE_SECONDS
         )
         async for event in watched:
             document = event.document
@@ -189,10 +207,10 @@ class Seeder:
         key, secret, title, comment = self.key(target.owner), word("asked"), word("title"), word("comment")
         await self.conversation(target, title)
         question = f"What is the code word of {target.names['key']}? And {secret}?"
-        asked = pb.AskRequest(question=question, conversation_id=target.names["conversation_id"])
+        asked = AskRequest(question=question, conversation_id=target.names["conversation_id"])
         async for event in self.stub.Ask(asked, metadata=key, timeout=30):
             done = event.completed
-        rated = pb.CreateFeedbackRequest(message_id=done.message_id, rating=pb.RATING_UP, comment=comment)
+        rated = CreateFeedbackRequest(message_id=done.message_id, rating=RATING_UP, comment=comment)
         feedback = (await self.stub.CreateFeedback(rated, metadata=key)).feedback
         target.names |= {"message_id": done.message_id, "trace_id": done.trace_id}
         target.personal |= {title, secret}
@@ -200,14 +218,14 @@ class Seeder:
 
     async def conversation(self, target: Target, title: str) -> None:
         """Make a conversation alone, in place of the one that the target had."""
-        request = pb.CreateConversationRequest(title=title)
+        request = CreateConversationRequest(title=title)
         made = (await self.stub.CreateConversation(request, metadata=self.key(target.owner))).conversation
         target.names["conversation_id"] = made.id
         target.personal.add(made.id)
 
     async def refresh_trace(self, target: Target) -> None:
         """Make a trace of the owner's, since only the last ones are kept."""
-        found = await self.stub.Search(pb.SearchRequest(query="code word"), metadata=self.key(target.owner))
+        found = await self.stub.Search(SearchRequest(query="code word"), metadata=self.key(target.owner))
         target.names["trace_id"] = found.trace_id
         target.feedback.add(found.trace_id)
 
@@ -231,12 +249,12 @@ class Seeder:
     async def state(self, target: Target) -> dict[str, Any]:
         """Return all that can be seen of a target: by an administrator, and of its conversation by its owner."""
         key, own = self.key(target.manager), self.key(target.owner)
-        collection = pb.GetCollectionRequest(collection=target.names["collection_id"])
-        documents = pb.ListDocumentsRequest(collection=target.names["collection_id"], page_size=1000)
-        chunks = pb.QueryChunksRequest(collection=target.names["collection_id"], limit=1000)
-        conversation = pb.GetConversationRequest(conversation_id=target.names["conversation_id"])
-        messages = pb.ListMessagesRequest(conversation_id=target.names["conversation_id"])
-        download = pb.DownloadDocumentRequest(document_id=target.names["document_id"])
+        collection = GetCollectionRequest(collection=target.names["collection_id"])
+        documents = ListDocumentsRequest(collection=target.names["collection_id"], page_size=1000)
+        chunks = QueryChunksRequest(collection=target.names["collection_id"], limit=1000)
+        conversation = GetConversationRequest(conversation_id=target.names["conversation_id"])
+        messages = ListMessagesRequest(conversation_id=target.names["conversation_id"])
+        download = DownloadDocumentRequest(document_id=target.names["document_id"])
         found = await asyncio.gather(
             self._seen("collection", self.stub.GetCollection(collection, metadata=key)),
             self._seen("documents", self.stub.ListDocuments(documents, metadata=key)),
@@ -245,13 +263,13 @@ class Seeder:
             self._seen("messages", self.stub.ListMessages(messages, metadata=own)),
             self._seen("file", self._whole(download, key)),
         )
-        feedback = await self.stub.ListFeedback(pb.ListFeedbackRequest(page_size=1000), metadata=key)
+        feedback = await self.stub.ListFeedback(ListFeedbackRequest(page_size=1000), metadata=key)
         mine = [MessageToDict(one) for one in feedback.feedback if one.message_id == target.names["message_id"]]
         return {**dict(found), "feedback": mine}
 
     async def _whole(self, request: Any, key: Any) -> Any:
         parts = [part async for part in self.stub.DownloadDocument(request, metadata=key)]
-        return pb.DownloadDocumentResponse(data=b"".join(part.data for part in parts))
+        return DownloadDocumentResponse(data=b"".join(part.data for part in parts))
 
     @staticmethod
     async def _seen(name: str, call: Any) -> tuple[str, Any]:

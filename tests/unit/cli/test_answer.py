@@ -1,4 +1,4 @@
-from footnote.edge.v1.edge_service_pb2 import AskCompleted
+from footnote.edge.v1.answers_pb2 import AskCompleted
 from footnote.types.v1 import answer_pb2
 from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
 from footnote_cli.render.answer import doubts, footnotes, notices, summary

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from footnote.edge.v1.edge_service_pb2 import GetHealthRequest
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.collection_pb2 import (
     ACCESS_READ,
@@ -24,6 +23,7 @@ from footnote.types.v1.collection_pb2 import (
 from footnote_cli.errors import explain
 from footnote_cli.launcher import _announcement
 from footnote_cli.session import open_channel
+from footnote_kit.edge import EdgeStub
 from support.scripted_edge import QUOTE, ScriptedEdge
 from typer.testing import Result
 
@@ -69,7 +69,7 @@ def test_ask_trace_draws_the_commands_own_span_above_the_edges(footnote: Footnot
     start = next(index for index, line in enumerate(printed) if line.startswith("Trace "))
     assert "2 spans in 2 services" in printed[start]
     assert printed[start + 1].startswith("cli  footnote ask")
-    assert printed[start + 2].startswith("edge └ EdgeService/Ask")
+    assert printed[start + 2].startswith("edge └ AnswersService/Ask")
 
 
 def test_what_did_not_work_is_a_notice_under_the_answer(footnote: Footnote, edge: ScriptedEdge) -> None:
@@ -332,7 +332,7 @@ async def test_where_the_connection_fails_is_told_apart() -> None:
     async def failure(address: str) -> str:
         async with open_channel(address) as channel:
             with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await EdgeServiceStub(channel).GetHealth(GetHealthRequest(), timeout=60)
+                await EdgeStub(channel).GetHealth(GetHealthRequest(), timeout=60)
         return str(explain(caught.value, address))
 
     async with await asyncio.start_server(http, "127.0.0.1", 0) as server:

@@ -26,7 +26,7 @@ def drawn(waterfall: Waterfall, width: int = 100) -> list[str]:
 ASK = [
     span("c", "b", "/footnote.retrieval.v1.RetrievalService/Retrieve", "retrieval", 10, 40),
     span("a", "", "footnote ask", "cli", 0, 100),
-    span("b", "a", "footnote.edge.v1.EdgeService/Ask", "edge", 5, 95),
+    span("b", "a", "footnote.edge.v1.AnswersService/Ask", "edge", 5, 95),
     span("d", "c", "search dense", "retrieval", 12, 30),
     span("e", "c", "search lexical", "retrieval", 12, 20),
     span("f", "b", "/footnote.generation.v1.GenerationService/Generate", "generation", 50, 94, error="provider down"),
@@ -37,7 +37,7 @@ def test_draws_the_golden_waterfall_at_100_columns() -> None:
     assert drawn(Waterfall(ASK, "abc")) == [
         "Trace abc  100.0 ms, 6 spans in 4 services",
         "cli        footnote ask                   ██████████████████████████████████████████████   100.0 ms",
-        "edge       └ EdgeService/Ask                █████████████████████████████████████████       90.0 ms",
+        "edge       └ AnswersService/Ask             █████████████████████████████████████████       90.0 ms",
         "retrieval    ├ RetrievalService/Retrieve      ██████████████                                30.0 ms",
         "retrieval    │ ├ search dense                  ████████                                     18.0 ms",
         "retrieval    │ └ search lexical                ████                                          8.0 ms",

@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.conversations_pb2 import UpdateConversationRequest
+from footnote.edge.v1.documents_pb2 import ListDocumentsRequest, ListDocumentsResponse, WatchDocumentsRequest
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 from footnote_edge.http.binding import bind, to_json
 from footnote_edge.http.json_body import parse as parse_body
@@ -23,9 +24,9 @@ def test_every_annotated_rpc_has_a_route_and_verbs_come_first() -> None:
 def test_query_values_become_fields_of_their_kind() -> None:
     query = [("states", "DOCUMENT_STATE_ERROR"), ("states", "DOCUMENT_STATE_INDEXED"), ("page_size", "5")]
     message = bind(rule("ListDocuments"), {}, query, {})
-    assert message == pb.ListDocumentsRequest(states=[DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED], page_size=5)
+    assert message == ListDocumentsRequest(states=[DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED], page_size=5)
     watch = bind(rule("WatchDocuments"), {"collection": "c"}, [("until_idle", "true")], {})
-    assert watch == pb.WatchDocumentsRequest(collection="c", until_idle=True)
+    assert watch == WatchDocumentsRequest(collection="c", until_idle=True)
 
 
 def test_the_body_is_one_field_or_all_and_the_path_wins() -> None:
@@ -37,7 +38,7 @@ def test_the_body_is_one_field_or_all_and_the_path_wins() -> None:
     assert changed.collection.name == "n"  # type: ignore[attr-defined]
     assert list(changed.update_mask.paths) == ["description"]  # type: ignore[attr-defined]
     renamed = bind(rule("UpdateConversation"), {"conversation_id": "a"}, [], {"title": "t", "conversation_id": "b"})
-    assert renamed == pb.UpdateConversationRequest(conversation_id="a", title="t")
+    assert renamed == UpdateConversationRequest(conversation_id="a", title="t")
 
 
 @pytest.mark.parametrize(
@@ -68,5 +69,5 @@ def test_what_is_not_json_is_refused(body: bytes) -> None:
 
 
 def test_json_has_the_contracts_names_and_fields_without_value() -> None:
-    body = to_json(pb.ListDocumentsResponse())
+    body = to_json(ListDocumentsResponse())
     assert body == {"documents": [], "next_page_token": "", "total_size": "0"}

@@ -4,14 +4,13 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import answers_pb2 as pb
 from footnote_edge import sizes
+from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
 from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
-
-METHODS = pb.DESCRIPTOR.services_by_name["EdgeService"].methods
 
 
 def test_every_field_has_a_bound() -> None:

@@ -14,7 +14,7 @@ from footnote_kit.settings import KitSettings
 from footnote_kit.testing import CREDENTIAL, SCOPE, proof_of, serve_app
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from support.guinea_pigs import STAGES, Answer, Ask, Guinea, GuineaStub, contract, stand_in
+from support.guinea_pigs import STAGES, Answer, Ask, Guinea, GuineaStub, contracts, stand_in
 
 ASK = Ask(scope=SCOPE)
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -58,7 +58,7 @@ async def test_health_follows_the_dependencies_and_can_be_watched() -> None:
 
 @pytest.mark.parametrize("stage", [*STAGES, "edge"])
 async def test_reflection_tells_the_contract(stage: str) -> None:
-    _, service = contract(stage)
+    _, service = contracts(stage)[0]
     async with serve_app(stand_in(stage, [])) as served:
         stub = reflection_pb2_grpc.ServerReflectionStub(served.channel)
 

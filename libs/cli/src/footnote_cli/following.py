@@ -1,6 +1,6 @@
 """Follows documents that the server is working on, and says so as they change."""
 
-from footnote.edge.v1.edge_service_pb2 import WatchDocumentRequest, WatchDocumentsRequest
+from footnote.edge.v1.documents_pb2 import WatchDocumentRequest, WatchDocumentsRequest
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Document, Progress
 from footnote_kit.printable import printable_line

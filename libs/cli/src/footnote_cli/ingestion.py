@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from footnote.edge.v1.edge_service_pb2 import (
+from footnote.edge.v1.documents_pb2 import (
     UploadDocumentRequest,
     UploadDocumentResponse,
     UploadMetadata,

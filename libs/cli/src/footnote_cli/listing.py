@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from footnote.edge.v1.edge_service_pb2 import ListCollectionsRequest, ListDocumentsRequest
+from footnote.edge.v1.collections_pb2 import ListCollectionsRequest
+from footnote.edge.v1.documents_pb2 import ListDocumentsRequest
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import Document
 

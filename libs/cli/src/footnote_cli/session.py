@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 import grpc
 import grpc.aio
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
+from footnote_kit.edge import EdgeStub
 from footnote_kit.ending import Ending
 from google.protobuf.message import Message
 from rich.console import Console
@@ -51,7 +51,7 @@ class Session:
 
     def __init__(self, connection: Connection, channel: grpc.aio.Channel, telemetry: CommandTrace) -> None:
         self.connection = connection
-        self.stub = EdgeServiceStub(channel)
+        self.stub = EdgeStub(channel)
         self.telemetry = telemetry
         self.out: Console = make_console()
         self.err: Console = make_console(stderr=True)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from footnote.edge.v1.edge_service_pb2 import GetTraceRequest, GetTraceResponse
+from footnote.edge.v1.system_pb2 import GetTraceRequest, GetTraceResponse
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
 
 from footnote_cli.errors import CommandError

@@ -5,6 +5,7 @@ iterated, and cost a task per call.
 """
 
 import json
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -12,11 +13,13 @@ import grpc
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
 from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from footnote_kit import tls
 from footnote_kit.calls import StreamCall, UnaryCall, Wiring
 from footnote_kit.credential import ServiceCredential
+from footnote_kit.edge import SERVICES
 from footnote_kit.errors import FootnoteError, Unauthenticated, Unavailable
 from footnote_kit.net import is_loopback
 from footnote_kit.settings import KitSettings
@@ -49,16 +52,23 @@ def service_config(peer: str) -> str:
 
 def _safe_methods(peer: str) -> list[dict[str, str]]:
     """Return the unary methods of a stage that may be repeated, read from its contract."""
-    try:
-        module = import_module(f"footnote.{peer}.v1.{peer}_service_pb2")
-    except ModuleNotFoundError:
-        return []
     return [
         {"service": service.full_name, "method": method.name}
-        for service in module.DESCRIPTOR.services_by_name.values()
+        for service in _services(peer)
         for method in service.methods
         if not method.client_streaming and not method.server_streaming and method.name.startswith(_SAFE_VERBS)
     ]
+
+
+def _services(peer: str) -> Sequence[ServiceDescriptor]:
+    if peer == "edge":
+        return SERVICES
+    try:
+        module = import_module(f"footnote.{peer}.v1.{peer}_service_pb2")
+    except ModuleNotFoundError:
+        return ()
+    found: Sequence[ServiceDescriptor] = list(module.DESCRIPTOR.services_by_name.values())
+    return found
 
 
 def open_channel(

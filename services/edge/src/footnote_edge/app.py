@@ -2,9 +2,9 @@
 
 from importlib import metadata
 
-from footnote.edge.v1 import edge_service_pb2_grpc
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
+from footnote_kit.edge import additions
 from footnote_kit.front.limits import FrontLimits
 from footnote_kit.net import is_loopback
 from footnote_kit.server import ListenError
@@ -23,7 +23,7 @@ from footnote_edge.database import Database
 from footnote_edge.documents import Documents
 from footnote_edge.feedback import FeedbackBook
 from footnote_edge.first_key import first_key
-from footnote_edge.guard import SERVICE, Door, guard
+from footnote_edge.guard import Door, guard
 from footnote_edge.health import Health
 from footnote_edge.identity import authenticator
 from footnote_edge.jobs import Jobs
@@ -94,15 +94,10 @@ async def build(runtime: Runtime) -> App:
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
     logs = LogKeeper(*(path for path in map(file_of, urls) if path is not None))
     web = Web(runtime, settings, who, parts.version)
+    guarded = guard(EdgeServicer(parts), door)
     return App(
         name="edge",
-        servicers=[
-            (
-                edge_service_pb2_grpc.add_EdgeServiceServicer_to_server,
-                guard(EdgeServicer(parts), door),
-                SERVICE.full_name,
-            )
-        ],
+        servicers=[(add, guarded, name) for add, name in additions()],
         ready=database.ping,
         start=[meter.start, reconciler.start, backlog.start, web.start, logs.start],
         public=True,

@@ -9,15 +9,8 @@ from contextlib import aclosing
 from typing import Any, TypeAlias, TypeVar
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
-from footnote.edge.v1.edge_service_pb2 import (
-    AskCompleted,
-    AskRequest,
-    AskResponse,
-    Conversation,
-    Message,
-    SourcesEvent,
-    StageEvent,
-)
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent, StageEvent
+from footnote.edge.v1.conversations_pb2 import Conversation, Message
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.types.v1.answer_pb2 import (
     STAGE_AUGMENTATION,

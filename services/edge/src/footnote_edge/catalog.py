@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from footnote.edge.v1 import edge_service_pb2 as edge
+from footnote.edge.v1 import collections_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope

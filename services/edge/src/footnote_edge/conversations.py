@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from footnote.edge.v1.edge_service_pb2 import Conversation, Message
+from footnote.edge.v1.conversations_pb2 import Conversation, Message
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage, MemoryMessage
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument, NotFound

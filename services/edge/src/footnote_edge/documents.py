@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 
-from footnote.edge.v1 import edge_service_pb2 as edge
+from footnote.edge.v1 import documents_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.collection_pb2 import Collection

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from footnote.edge.v1.edge_service_pb2 import RATING_DOWN, RATING_UNSPECIFIED, Feedback, Rating
+from footnote.edge.v1.answers_pb2 import RATING_DOWN, RATING_UNSPECIFIED, Feedback, Rating
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all

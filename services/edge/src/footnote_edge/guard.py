@@ -5,16 +5,14 @@ from contextlib import AbstractContextManager, aclosing, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
 from footnote_kit.context import bind_scope
+from footnote_kit.edge import METHODS, SERVICES
 from footnote_kit.errors import PermissionDenied, Unauthenticated
 
 from footnote_edge.identity import Authenticator
 from footnote_edge.keys import REFUSAL
 from footnote_edge.limits import Limits, Watches
-
-SERVICE = pb.DESCRIPTOR.services_by_name["EdgeService"]
 
 PUBLIC = frozenset({"GetHealth"})
 """Calls that need no identity."""
@@ -30,11 +28,12 @@ _ADMIN = frozenset({"CheckProvider"})
 
 ROLES: dict[str, Role.ValueType] = {
     method.name: ROLE_WRITER if method.name in _WRITER else ROLE_ADMIN if method.name in _ADMIN else ROLE_READER
-    for method in SERVICE.methods
+    for method in METHODS
     if method.name not in PUBLIC
 }
 """The least role that each call needs."""
 
+_SERVICES = frozenset(service.full_name for service in SERVICES)
 _OF_CALLERS = frozenset({ROLE_READER, ROLE_WRITER, ROLE_ADMIN})
 _admitted: ContextVar[Scope | None] = ContextVar("footnote_edge_admitted", default=None)
 
@@ -45,12 +44,12 @@ def allows(scope: Scope, least: Role.ValueType) -> bool:
 
 
 def guard(servicer: Any, door: "Door") -> Any:
-    """Return an object with every RPC of EdgeService, each behind the door; raises AttributeError if one is missing.
+    """Return an object with every public RPC, each behind the door; raises AttributeError if one is missing.
 
     Who comes in was decided by `Door.admit` before the request was read; the handlers refuse whoever was not asked.
     """
     guarded = type("GuardedEdge", (), {})()
-    for method in SERVICE.methods:
+    for method in METHODS:
         handler = getattr(servicer, method.name)
         make = _stream if method.server_streaming else _unary
         setattr(guarded, method.name, make(method.name, handler, door))
@@ -68,10 +67,10 @@ class Door:
     async def admit(self, method: str, headers: Mapping[str, str]) -> None:
         """Find out who calls, whether it may, and whether it does so too often; raises what refuses the call.
 
-        `method` is the full name, "/footnote.edge.v1.EdgeService/Ask"; `headers` have names in lower case.
+        `method` is the full name, "/footnote.edge.v1.AnswersService/Ask"; `headers` have names in lower case.
         """
         service, _, name = method[1:].rpartition("/")
-        if service != SERVICE.full_name or name in PUBLIC:
+        if service not in _SERVICES or name in PUBLIC:
             return
         scope = await self._authenticator.authenticate(headers)
         if not _OF_CALLERS.issuperset(scope.roles):

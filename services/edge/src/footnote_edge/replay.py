@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from contextlib import aclosing
 
 from footnote.augmentation.v1.augmentation_service_pb2 import PlanQueryResponse
-from footnote.edge.v1.edge_service_pb2 import AnswerDifference, AskCompleted, AskRequest, Message
+from footnote.edge.v1.answers_pb2 import AnswerDifference, AskCompleted, AskRequest
+from footnote.edge.v1.conversations_pb2 import Message
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
     MESSAGE_ROLE_ASSISTANT,

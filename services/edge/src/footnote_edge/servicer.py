@@ -1,4 +1,4 @@
-"""EdgeService: all its RPCs in one object."""
+"""The public API: all its RPCs in one object."""
 
 from footnote_edge.api.chat import ChatApi
 from footnote_edge.api.collections import CollectionsApi

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from functools import wraps
 from typing import Any, TypeVar
 
-from footnote.edge.v1 import edge_service_pb2
+from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.text_work import beside
 from google.protobuf.descriptor import FieldDescriptor
@@ -45,8 +45,8 @@ _JSON = "google.protobuf.Struct"
 
 
 def bounded(servicer: T) -> T:
-    """Put `check` in front of every RPC of a servicer class of EdgeService."""
-    for method in edge_service_pb2.DESCRIPTOR.services_by_name["EdgeService"].methods:
+    """Put `check` in front of every RPC of a servicer class of the public API."""
+    for method in METHODS:
         handler = getattr(servicer, method.name)
         if method.client_streaming:
             checked = _of_stream(handler)
@@ -99,8 +99,8 @@ def _single(field: FieldDescriptor, value: Any, path: str) -> None:
 
 
 def fields() -> Iterator[FieldDescriptor]:
-    """Yield every text and JSON field of the requests of EdgeService, those inside other messages too."""
-    waiting = [method.input_type for method in edge_service_pb2.DESCRIPTOR.services_by_name["EdgeService"].methods]
+    """Yield every text and JSON field of the requests of the public API, those inside other messages too."""
+    waiting = [method.input_type for method in METHODS]
     seen = set()
     while waiting:
         message = waiting.pop()

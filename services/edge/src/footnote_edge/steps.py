@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
-from footnote.edge.v1.edge_service_pb2 import AskRequest
+from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, STAGE_EDGE, STAGE_RETRIEVAL, ChatMessage
 from footnote.types.v1.scope_pb2 import Scope

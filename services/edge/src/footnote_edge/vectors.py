@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from footnote.edge.v1.edge_service_pb2 import VectorDocument
+from footnote.edge.v1.vectors_pb2 import VectorDocument
 
 
 def numbers_of(document: VectorDocument) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from footnote.edge.v1.edge_service_pb2 import Message
+from footnote.edge.v1.conversations_pb2 import Message
 from footnote.types.v1.answer_pb2 import STAGE_EDGE, Degradation
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all

@@ -4,12 +4,8 @@ import time
 from typing import Annotated
 
 import typer
-from footnote.edge.v1.edge_service_pb2 import (
-    AskCompleted,
-    AskRequest,
-    CreateConversationRequest,
-    CreateConversationResponse,
-)
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, CreateConversationResponse
 from footnote.types.v1 import answer_pb2
 from rich.console import Console
 from rich.status import Status

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import typer
-from footnote.edge.v1.edge_service_pb2 import (
+from footnote.edge.v1.conversations_pb2 import (
     DeleteConversationRequest,
     GetConversationRequest,
     ListConversationsRequest,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from footnote.edge.v1.edge_service_pb2 import (
+from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
     DeleteDocumentResponse,
     DownloadDocumentRequest,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from footnote.edge.v1.edge_service_pb2 import CreateCollectionRequest, GetCollectionRequest, UploadMetadata
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, GetCollectionRequest
+from footnote.edge.v1.documents_pb2 import UploadMetadata
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.printable import printable_line
 

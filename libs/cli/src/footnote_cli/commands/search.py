@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import typer
-from footnote.edge.v1.edge_service_pb2 import SearchRequest, SearchResponse
+from footnote.edge.v1.answers_pb2 import SearchRequest, SearchResponse
 from footnote.types.v1 import collection_pb2
 
 from footnote_cli.command import connected

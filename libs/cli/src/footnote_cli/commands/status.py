@@ -3,12 +3,8 @@
 from typing import Annotated
 
 import typer
-from footnote.edge.v1.edge_service_pb2 import (
-    GetHealthRequest,
-    GetHealthResponse,
-    ListProvidersRequest,
-    ListProvidersResponse,
-)
+from footnote.edge.v1.providers_pb2 import ListProvidersRequest, ListProvidersResponse
+from footnote.edge.v1.system_pb2 import GetHealthRequest, GetHealthResponse
 from footnote.types.v1 import provider_pb2
 
 from footnote_cli.command import connected

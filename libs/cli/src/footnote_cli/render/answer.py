@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from footnote.edge.v1.edge_service_pb2 import AskCompleted
+from footnote.edge.v1.answers_pb2 import AskCompleted
 from footnote.types.v1 import answer_pb2
 from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
 from footnote_kit.printable import printable_line

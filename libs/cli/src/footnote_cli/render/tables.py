@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from footnote.edge.v1.edge_service_pb2 import Conversation, GetHealthResponse
+from footnote.edge.v1.conversations_pb2 import Conversation
+from footnote.edge.v1.system_pb2 import GetHealthResponse
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, provider_pb2
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.collection_pb2 import Collection, Grant

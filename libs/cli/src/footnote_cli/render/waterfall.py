@@ -62,7 +62,7 @@ def short_service(name: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return a span's name without the package of its service: "EdgeService/Ask"."""
+    """Return a span's name without the package of its service: "AnswersService/Ask"."""
     package, slash, method = name.rpartition("/")
     if slash and package.startswith(("footnote.", "/footnote.")):
         return f"{package.rpartition('.')[2]}/{method}"

@@ -1,1 +1,1 @@
-"""The RPCs of EdgeService, by subject: from messages to logic and back, nothing else."""
+"""The RPCs of the public API, by subject: from messages to logic and back, nothing else."""

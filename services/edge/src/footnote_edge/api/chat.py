@@ -4,7 +4,34 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import (
+    AskRequest,
+    AskResponse,
+    CreateFeedbackRequest,
+    CreateFeedbackResponse,
+    ListFeedbackRequest,
+    ListFeedbackResponse,
+    ReplayAnswerRequest,
+    ReplayAnswerResponse,
+    SearchRequest,
+    SearchResponse,
+)
+from footnote.edge.v1.conversations_pb2 import (
+    CreateConversationRequest,
+    CreateConversationResponse,
+    DeleteConversationRequest,
+    DeleteConversationResponse,
+    GetConversationRequest,
+    GetConversationResponse,
+    ListConversationsRequest,
+    ListConversationsResponse,
+    ListMessagesRequest,
+    ListMessagesResponse,
+    SearchMemoryRequest,
+    SearchMemoryResponse,
+    UpdateConversationRequest,
+    UpdateConversationResponse,
+)
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote_kit.telemetry import current_trace_id
@@ -20,7 +47,7 @@ class ChatApi:
 
     parts: Parts
 
-    async def Search(self, request: pb.SearchRequest, context: Any) -> pb.SearchResponse:
+    async def Search(self, request: SearchRequest, context: Any) -> SearchResponse:
         """Find the chunks that best match a query."""
         await self.parts.limiting.admit(caller().tenant_id, request.query)
         found = await self.parts.stages.retrieval.Retrieve(
@@ -37,7 +64,7 @@ class ChatApi:
             ),
             timeout=seconds(self.parts.settings.call_timeout_seconds),
         )
-        return pb.SearchResponse(
+        return SearchResponse(
             chunks=found.chunks,
             strategy=found.strategy,
             strategy_reason=found.strategy_reason,
@@ -48,74 +75,66 @@ class ChatApi:
             trace_id=current_trace_id(),
         )
 
-    async def Ask(self, request: pb.AskRequest, context: Any) -> AsyncIterator[pb.AskResponse]:
+    async def Ask(self, request: AskRequest, context: Any) -> AsyncIterator[AskResponse]:
         """Answer a question as a stream of events."""
         limit = seconds(self.parts.settings.ask_timeout_seconds)
         async with aclosing(self.parts.asker.ask(caller(), request, limit)) as events:
             async for event in events:
                 yield event
 
-    async def CreateConversation(
-        self, request: pb.CreateConversationRequest, context: Any
-    ) -> pb.CreateConversationResponse:
+    async def CreateConversation(self, request: CreateConversationRequest, context: Any) -> CreateConversationResponse:
         """Create a conversation."""
         scope = caller()
         await self.parts.catalog.check_all(scope, request.collections)
         created = await self.parts.conversations.create(scope, request.title, request.collections)
-        return pb.CreateConversationResponse(conversation=created)
+        return CreateConversationResponse(conversation=created)
 
-    async def GetConversation(self, request: pb.GetConversationRequest, context: Any) -> pb.GetConversationResponse:
+    async def GetConversation(self, request: GetConversationRequest, context: Any) -> GetConversationResponse:
         """Return one conversation."""
         found = await self.parts.conversations.get(caller(), request.conversation_id)
-        return pb.GetConversationResponse(conversation=found)
+        return GetConversationResponse(conversation=found)
 
-    async def ListConversations(
-        self, request: pb.ListConversationsRequest, context: Any
-    ) -> pb.ListConversationsResponse:
+    async def ListConversations(self, request: ListConversationsRequest, context: Any) -> ListConversationsResponse:
         """List the caller's conversations, the most recently used first."""
         page = Page.of(request.page_size, request.page_token)
         found, total = await self.parts.conversations.page(caller(), page)
-        return pb.ListConversationsResponse(
+        return ListConversationsResponse(
             conversations=found, next_page_token=page.next_token(len(found), total), total_size=total
         )
 
-    async def UpdateConversation(
-        self, request: pb.UpdateConversationRequest, context: Any
-    ) -> pb.UpdateConversationResponse:
+    async def UpdateConversation(self, request: UpdateConversationRequest, context: Any) -> UpdateConversationResponse:
         """Rename a conversation."""
         scope = caller()
         await self.parts.conversations.rename(scope, request.conversation_id, request.title)
         found = await self.parts.conversations.get(scope, request.conversation_id)
-        return pb.UpdateConversationResponse(conversation=found)
+        return UpdateConversationResponse(conversation=found)
 
-    async def DeleteConversation(
-        self, request: pb.DeleteConversationRequest, context: Any
-    ) -> pb.DeleteConversationResponse:
+    async def DeleteConversation(self, request: DeleteConversationRequest, context: Any) -> DeleteConversationResponse:
         """Delete a conversation with its messages and what memory holds of them."""
         scope = caller()
         await self.parts.conversations.get(scope, request.conversation_id)
         # The job first: were we to die in between, memory would forget and the conversation could be deleted again.
         await self.parts.jobs.forget(scope, request.conversation_id)
         await self.parts.conversations.delete(scope, request.conversation_id)
-        return pb.DeleteConversationResponse()
+        return DeleteConversationResponse()
 
-    async def ListMessages(self, request: pb.ListMessagesRequest, context: Any) -> pb.ListMessagesResponse:
+    async def ListMessages(self, request: ListMessagesRequest, context: Any) -> ListMessagesResponse:
         """List a conversation's messages, oldest first."""
         page = Page.of(request.page_size, request.page_token)
         found, total = await self.parts.conversations.messages(caller(), request.conversation_id, page)
-        return pb.ListMessagesResponse(
+        return ListMessagesResponse(
             messages=found, next_page_token=page.next_token(len(found), total), total_size=total
         )
 
-    async def ReplayAnswer(self, request: pb.ReplayAnswerRequest, context: Any) -> pb.ReplayAnswerResponse:
+    async def ReplayAnswer(self, request: ReplayAnswerRequest, context: Any) -> ReplayAnswerResponse:
         """Make a stored answer again and say what differs."""
         limit = seconds(self.parts.settings.ask_timeout_seconds)
         completed, differences = await replay(
             self.parts.asker, self.parts.conversations, caller(), request.message_id, limit
         )
-        return pb.ReplayAnswerResponse(completed=completed, identical=not differences, differences=differences)
+        return ReplayAnswerResponse(completed=completed, identical=not differences, differences=differences)
 
-    async def SearchMemory(self, request: pb.SearchMemoryRequest, context: Any) -> pb.SearchMemoryResponse:
+    async def SearchMemory(self, request: SearchMemoryRequest, context: Any) -> SearchMemoryResponse:
         """Find the caller's own past messages."""
         await self.parts.limiting.admit(caller().tenant_id, request.query)
         found = await self.parts.asker.recall.search(
@@ -127,24 +146,24 @@ class ChatApi:
             bounds=TextBounds(),
             timeout=seconds(self.parts.settings.call_timeout_seconds),
         )
-        return pb.SearchMemoryResponse(
+        return SearchMemoryResponse(
             context=found.context,
             source_messages=found.source_messages,
             enabled=found.enabled,
             degradations=found.degradations,
         )
 
-    async def CreateFeedback(self, request: pb.CreateFeedbackRequest, context: Any) -> pb.CreateFeedbackResponse:
+    async def CreateFeedback(self, request: CreateFeedbackRequest, context: Any) -> CreateFeedbackResponse:
         """Record a verdict on an answer or on one of its citations."""
         recorded = await self.parts.feedback.record(
             caller(), request.message_id, request.citation, request.rating, request.comment
         )
-        return pb.CreateFeedbackResponse(feedback=recorded)
+        return CreateFeedbackResponse(feedback=recorded)
 
-    async def ListFeedback(self, request: pb.ListFeedbackRequest, context: Any) -> pb.ListFeedbackResponse:
+    async def ListFeedback(self, request: ListFeedbackRequest, context: Any) -> ListFeedbackResponse:
         """List feedback, newest first."""
         page = Page.of(request.page_size, request.page_token)
         found, total = await self.parts.feedback.page(caller(), request.rating, page)
-        return pb.ListFeedbackResponse(
+        return ListFeedbackResponse(
             feedback=found, next_page_token=page.next_token(len(found), total), total_size=total
         )

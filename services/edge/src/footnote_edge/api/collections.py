@@ -2,7 +2,20 @@
 
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.collections_pb2 import (
+    CreateCollectionRequest,
+    CreateCollectionResponse,
+    DeleteCollectionRequest,
+    DeleteCollectionResponse,
+    GetCollectionRequest,
+    GetCollectionResponse,
+    ListCollectionsRequest,
+    ListCollectionsResponse,
+    UpdateCollectionRequest,
+    UpdateCollectionResponse,
+)
+from footnote.edge.v1.documents_pb2 import QueryChunksRequest, QueryChunksResponse
+from footnote.edge.v1.vectors_pb2 import AddVectorsRequest, AddVectorsResponse
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.scope_pb2 import Scope
@@ -19,29 +32,29 @@ class CollectionsApi:
 
     parts: Parts
 
-    async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
+    async def CreateCollection(self, request: CreateCollectionRequest, context: Any) -> CreateCollectionResponse:
         """Create a collection."""
-        return pb.CreateCollectionResponse(collection=await self.parts.catalog.create(caller(), request.collection))
+        return CreateCollectionResponse(collection=await self.parts.catalog.create(caller(), request.collection))
 
-    async def GetCollection(self, request: pb.GetCollectionRequest, context: Any) -> pb.GetCollectionResponse:
+    async def GetCollection(self, request: GetCollectionRequest, context: Any) -> GetCollectionResponse:
         """Return one collection."""
-        return pb.GetCollectionResponse(collection=await self.parts.catalog.get(caller(), request.collection))
+        return GetCollectionResponse(collection=await self.parts.catalog.get(caller(), request.collection))
 
-    async def ListCollections(self, request: pb.ListCollectionsRequest, context: Any) -> pb.ListCollectionsResponse:
+    async def ListCollections(self, request: ListCollectionsRequest, context: Any) -> ListCollectionsResponse:
         """List the collections that the caller may see."""
         page = await self.parts.stages.indexing.ListCollections(
             indexing.ListCollectionsRequest(scope=caller(), page_size=request.page_size, page_token=request.page_token),
             timeout=self.parts.settings.call_timeout_seconds,
         )
-        return pb.ListCollectionsResponse(
+        return ListCollectionsResponse(
             collections=page.collections, next_page_token=page.next_page_token, total_size=page.total_size
         )
 
-    async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Any) -> pb.UpdateCollectionResponse:
+    async def UpdateCollection(self, request: UpdateCollectionRequest, context: Any) -> UpdateCollectionResponse:
         """Change what the mask names."""
-        return pb.UpdateCollectionResponse(collection=await self.parts.catalog.update(caller(), request))
+        return UpdateCollectionResponse(collection=await self.parts.catalog.update(caller(), request))
 
-    async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Any) -> pb.DeleteCollectionResponse:
+    async def DeleteCollection(self, request: DeleteCollectionRequest, context: Any) -> DeleteCollectionResponse:
         """Delete a collection with its documents, chunks and files; once begun it is finished whatever happens."""
         scope = caller()
         # The job acts on the service's own account: who may begin it is decided here.
@@ -50,9 +63,9 @@ class CollectionsApi:
             scope, collection.id, seconds(self.parts.settings.job_timeout_seconds)
         )
         await self.parts.catalog.forget(scope, collection)
-        return pb.DeleteCollectionResponse(documents_deleted=documents, chunks_deleted=chunks)
+        return DeleteCollectionResponse(documents_deleted=documents, chunks_deleted=chunks)
 
-    async def AddVectors(self, request: pb.AddVectorsRequest, context: Any) -> pb.AddVectorsResponse:
+    async def AddVectors(self, request: AddVectorsRequest, context: Any) -> AddVectorsResponse:
         """Add texts with vectors that the caller made."""
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
@@ -61,9 +74,9 @@ class CollectionsApi:
             wanted,
             timeout=self.parts.settings.call_timeout_seconds,
         )
-        return pb.AddVectorsResponse(count=added.count, ids=added.ids)
+        return AddVectorsResponse(count=added.count, ids=added.ids)
 
-    async def QueryChunks(self, request: pb.QueryChunksRequest, context: Any) -> pb.QueryChunksResponse:
+    async def QueryChunks(self, request: QueryChunksRequest, context: Any) -> QueryChunksResponse:
         """Return chunks by their metadata."""
         found = await self.parts.stages.retrieval.QueryChunks(
             retrieval.QueryChunksRequest(
@@ -75,10 +88,10 @@ class CollectionsApi:
             ),
             timeout=self.parts.settings.call_timeout_seconds,
         )
-        return pb.QueryChunksResponse(chunks=found.chunks, count=found.count, total=found.total)
+        return QueryChunksResponse(chunks=found.chunks, count=found.count, total=found.total)
 
 
-def _vectors(request: pb.AddVectorsRequest, scope: Scope, collection_id: str) -> indexing.AddVectorsRequest:
+def _vectors(request: AddVectorsRequest, scope: Scope, collection_id: str) -> indexing.AddVectorsRequest:
     """Return what indexing is asked: a list of numbers each where there is one, some million of them at most."""
     documents = [
         indexing.VectorDocument(

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import documents_pb2 as pb
 
 from footnote_edge.api.common import bytes_of, caller, first_of, seconds
 from footnote_edge.parts import Parts

@@ -2,7 +2,21 @@
 
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.providers_pb2 import (
+    CheckProviderRequest,
+    CheckProviderResponse,
+    ListProvidersRequest,
+    ListProvidersResponse,
+    ValidateProviderRequest,
+    ValidateProviderResponse,
+)
+from footnote.edge.v1.system_pb2 import (
+    ComponentHealth,
+    GetHealthRequest,
+    GetHealthResponse,
+    GetTraceRequest,
+    GetTraceResponse,
+)
 
 from footnote_edge.answering import duration
 from footnote_edge.api.common import caller
@@ -14,28 +28,28 @@ class SystemApi:
 
     parts: Parts
 
-    async def ListProviders(self, request: pb.ListProvidersRequest, context: Any) -> pb.ListProvidersResponse:
+    async def ListProviders(self, request: ListProvidersRequest, context: Any) -> ListProvidersResponse:
         """List all providers of all stages."""
-        return pb.ListProvidersResponse(providers=await self.parts.providers.listed(caller(), request.kind))
+        return ListProvidersResponse(providers=await self.parts.providers.listed(caller(), request.kind))
 
-    async def ValidateProvider(self, request: pb.ValidateProviderRequest, context: Any) -> pb.ValidateProviderResponse:
+    async def ValidateProvider(self, request: ValidateProviderRequest, context: Any) -> ValidateProviderResponse:
         """Check a provider's settings against its schema."""
         valid, problems = await self.parts.providers.validate(caller(), request.kind, request.id, request.settings)
-        return pb.ValidateProviderResponse(valid=valid, problems=problems)
+        return ValidateProviderResponse(valid=valid, problems=problems)
 
-    async def CheckProvider(self, request: pb.CheckProviderRequest, context: Any) -> pb.CheckProviderResponse:
+    async def CheckProvider(self, request: CheckProviderRequest, context: Any) -> CheckProviderResponse:
         """Call a provider and say how it is."""
         settings = request.settings if request.HasField("settings") else None
         health = await self.parts.providers.check(caller(), request.kind, request.id, settings)
-        return pb.CheckProviderResponse(health=health)
+        return CheckProviderResponse(health=health)
 
-    async def GetHealth(self, request: pb.GetHealthRequest, context: Any) -> pb.GetHealthResponse:
+    async def GetHealth(self, request: GetHealthRequest, context: Any) -> GetHealthResponse:
         """Say how every stage and the vector store are."""
         parts = await self.parts.health.parts()
-        return pb.GetHealthResponse(
+        return GetHealthResponse(
             healthy=not any(part.error for part in parts),
             components=[
-                pb.ComponentHealth(
+                ComponentHealth(
                     name=part.name,
                     healthy=not part.error,
                     error=part.error,
@@ -47,7 +61,7 @@ class SystemApi:
             version=self.parts.version,
         )
 
-    async def GetTrace(self, request: pb.GetTraceRequest, context: Any) -> pb.GetTraceResponse:
+    async def GetTrace(self, request: GetTraceRequest, context: Any) -> GetTraceResponse:
         """Return the spans of a recent trace from all stages."""
         spans, missing = await self.parts.traces.get(caller(), request.trace_id)
-        return pb.GetTraceResponse(spans=spans, missing=missing)
+        return GetTraceResponse(spans=spans, missing=missing)

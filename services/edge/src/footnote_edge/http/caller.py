@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument
 from google.protobuf.message import Message
 from starlette.requests import Request
@@ -31,7 +31,7 @@ class Caller:
     """Passes requests on with the caller's credentials and deadline."""
 
     def __init__(self, channel: Any, settings: Settings) -> None:
-        self._stub = EdgeServiceStub(channel)
+        self._stub = EdgeStub(channel)
         self._settings = settings
 
     async def unary(self, name: str, message: Any, request: Request) -> Any:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import answers_pb2 as pb
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage
 from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings
 from footnote_kit.errors import InvalidArgument

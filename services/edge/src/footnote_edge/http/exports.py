@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import answers_pb2 as pb
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route

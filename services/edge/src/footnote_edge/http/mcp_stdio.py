@@ -6,8 +6,8 @@ It calls the edge at FOOTNOTE_EDGE_ADDRESS with the key in FOOTNOTE_API_KEY.
 import asyncio
 import os
 
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
 from footnote_kit.clients import open_channel
+from footnote_kit.edge import EdgeStub
 from footnote_kit.settings import KitSettings
 
 from footnote_edge.http.mcp_tools import Metadata, server
@@ -16,7 +16,7 @@ from footnote_edge.http.mcp_tools import Metadata, server
 async def serve(address: str, metadata: Metadata = ()) -> None:
     """Serve MCP on stdin and stdout until the input ends, calling the edge at `address` with `metadata`."""
     async with open_channel(address, peer="edge") as channel:
-        await server(EdgeServiceStub(channel), lambda _: metadata, "").run_stdio_async()
+        await server(EdgeStub(channel), lambda _: metadata, "").run_stdio_async()
 
 
 def main() -> None:

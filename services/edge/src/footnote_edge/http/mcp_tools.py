@@ -3,7 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, SearchRequest
+from footnote.edge.v1.collections_pb2 import ListCollectionsRequest
+from footnote.edge.v1.documents_pb2 import ListDocumentsRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1.collection_pb2 import RetrievalSettings
 from footnote.types.v1.document_pb2 import DocumentState
@@ -43,7 +45,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
         where: Annotated[str, Field(description='Filter on metadata as JSON, such as {"tags": "hr"}.')] = "",
     ) -> dict[str, Any]:
         """Find the passages of the documents that best match a query, best first, with the place of each."""
-        request = pb.SearchRequest(
+        request = SearchRequest(
             query=query, collections=collections or [], settings=RetrievalSettings(limit=limit), where=where
         )
         found = await _told(stub.Search(request, metadata=metadata_of(ctx)))
@@ -66,7 +68,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
         collections: Collections = None,
     ) -> dict[str, Any]:
         """Answer a question from the documents; `[n]` refers to the footnotes, each with place and quote."""
-        request = pb.AskRequest(question=question, collections=collections or [])
+        request = AskRequest(question=question, collections=collections or [])
         completed = await _told(_completed(stub.Ask(request, metadata=metadata_of(ctx), timeout=ASK_SECONDS)))
         answer = completed.answer
         footnotes = [
@@ -90,7 +92,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
     @made.tool(annotations=_READ_ONLY)
     async def list_collections(ctx: Context) -> dict[str, Any]:
         """List the collections of documents that can be asked."""
-        request = pb.ListCollectionsRequest(page_size=1000)
+        request = ListCollectionsRequest(page_size=1000)
         page = await _told(stub.ListCollections(request, metadata=metadata_of(ctx)))
         collections = [
             {
@@ -111,7 +113,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
         limit: Annotated[int, Field(ge=1, le=1000)] = 100,
     ) -> dict[str, Any]:
         """List documents, newest first, with their state and size."""
-        request = pb.ListDocumentsRequest(collection=collection, filename_contains=filename_contains, page_size=limit)
+        request = ListDocumentsRequest(collection=collection, filename_contains=filename_contains, page_size=limit)
         page = await _told(stub.ListDocuments(request, metadata=metadata_of(ctx)))
         documents = [
             {
@@ -138,9 +140,9 @@ async def _told(call: Awaitable[T]) -> T:
         raise ToolError(error.message) from None
 
 
-async def _completed(events: Any) -> pb.AskCompleted:
+async def _completed(events: Any) -> AskCompleted:
     async for event in events:
         if event.HasField("completed"):
-            done: pb.AskCompleted = event.completed
+            done: AskCompleted = event.completed
             return done
     raise ToolError("The answer ended without its end")

@@ -6,7 +6,8 @@ from contextlib import aclosing
 from typing import Any
 from uuid import uuid4
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskResponse
+from footnote.edge.v1.collections_pb2 import ListCollectionsRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote_kit.errors import FootnoteError, Internal, NotFound
 from starlette.requests import Request
@@ -76,7 +77,7 @@ class OpenAiApi:
     async def _collections(self, request: Request) -> dict[str, int]:
         found, token = {EVERYTHING: 0}, ""
         while True:
-            asked = pb.ListCollectionsRequest(page_size=PAGE, page_token=token)
+            asked = ListCollectionsRequest(page_size=PAGE, page_token=token)
             page = await self._caller.unary("ListCollections", asked, request)
             found |= {one.name: one.create_time.seconds for one in page.collections}
             token = page.next_page_token
@@ -84,7 +85,7 @@ class OpenAiApi:
                 return found
 
 
-def completion(model: str, completed: pb.AskCompleted, base: str) -> dict[str, Any]:
+def completion(model: str, completed: AskCompleted, base: str) -> dict[str, Any]:
     """Return a whole answer as a chat completion."""
     answer = completed.answer
     message = {
@@ -125,7 +126,7 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
     ]
 
 
-def extras(completed: pb.AskCompleted) -> dict[str, Any]:
+def extras(completed: AskCompleted) -> dict[str, Any]:
     """Return what OpenAI's form has no place for."""
     return {
         "trace_id": completed.trace_id,
@@ -154,7 +155,7 @@ def failure(error: FootnoteError) -> Response:
     return JSONResponse(openai_error(error), status_of(error), headers_of(error))
 
 
-async def _completed(events: AsyncGenerator[pb.AskResponse]) -> pb.AskCompleted:
+async def _completed(events: AsyncGenerator[AskResponse]) -> AskCompleted:
     async with aclosing(events):
         async for event in events:
             if event.HasField("completed"):
@@ -162,7 +163,7 @@ async def _completed(events: AsyncGenerator[pb.AskResponse]) -> pb.AskCompleted:
     raise Internal("The answer ended without its end")
 
 
-async def _chunks(chat: ChatRequest, events: AsyncGenerator[pb.AskResponse], base: str) -> AsyncGenerator[str]:
+async def _chunks(chat: ChatRequest, events: AsyncGenerator[AskResponse], base: str) -> AsyncGenerator[str]:
     head = {
         "id": f"chatcmpl-{uuid4().hex}",
         "object": "chat.completion.chunk",

@@ -3,11 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote_kit.edge import METHODS
 from google.api import annotations_pb2
 from google.protobuf.descriptor import MethodDescriptor
-
-SERVICE = pb.DESCRIPTOR.services_by_name["EdgeService"]
 
 _VERBS = ("get", "post", "put", "patch", "delete")
 _VARIABLE = re.compile(r"\{([a-z_.]+)\}")
@@ -42,7 +40,7 @@ def documented(variable: str) -> str:
 def rules() -> list[Rule]:
     """Return every annotated route, custom verbs (":watch") before the plainer paths that would match too."""
     found = []
-    for method in SERVICE.methods:
+    for method in METHODS:
         options = method.GetOptions()
         if not options.HasExtension(annotations_pb2.http):
             continue

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from footnote.edge.v1.edge_service_pb2_grpc import EdgeServiceStub
+from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError
 from mcp.server.mcpserver import Context
 from mcp.server.transport_security import TransportSecuritySettings
@@ -34,7 +34,7 @@ def site(channel: Any, settings: Settings, authenticator: Authenticator, version
     """Return the ASGI application that serves the public API of the edge behind `channel` over HTTP."""
     caller = Caller(channel, settings)
     # Who may call is decided at the entrance, for all paths alike.
-    mcp = mcp_tools.server(EdgeServiceStub(channel), _metadata_of, version)
+    mcp = mcp_tools.server(EdgeStub(channel), _metadata_of, version)
     open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     mcp_app = mcp.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
 

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1 import documents_pb2 as pb
 from footnote_kit.errors import InvalidArgument
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response

@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from footnote.edge.v1 import edge_service_pb2 as pb
+from footnote.edge.v1.collections_pb2 import (
+    CreateCollectionRequest,
+    DeleteCollectionRequest,
+    GetCollectionRequest,
+    ListCollectionsRequest,
+    UpdateCollectionRequest,
+)
+from footnote.edge.v1.documents_pb2 import QueryChunksRequest
+from footnote.edge.v1.vectors_pb2 import AddVectorsRequest, VectorDocument
 from footnote.types.v1.chunk_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.errors import InvalidArgument
@@ -50,7 +58,7 @@ class Wrapper:
         found: list[dict[str, Any]] = []
         token = ""
         while True:
-            asked = pb.ListCollectionsRequest(page_size=PAGE, page_token=token)
+            asked = ListCollectionsRequest(page_size=PAGE, page_token=token)
             page = await self._caller.unary("ListCollections", asked, request)
             found += [_collection(collection) for collection in page.collections]
             token = page.next_page_token
@@ -64,7 +72,7 @@ class Wrapper:
     async def delete(self, request: Request) -> Response:
         """Delete a collection."""
         name = request.path_params["name"]
-        gone = await self._caller.unary("DeleteCollection", pb.DeleteCollectionRequest(collection=name), request)
+        gone = await self._caller.unary("DeleteCollection", DeleteCollectionRequest(collection=name), request)
         return JSONResponse({"success": True, "name": name, "chunks_deleted": gone.chunks_deleted})
 
     async def set_metadata(self, request: Request) -> Response:
@@ -82,7 +90,7 @@ class Wrapper:
     async def query(self, request: Request) -> Response:
         """Return documents by their metadata."""
         limit = _number(request, "limit", DEFAULT_LIMIT)
-        asked = pb.QueryChunksRequest(
+        asked = QueryChunksRequest(
             collection=request.path_params["name"],
             where=request.query_params.get("where", ""),
             limit=min(limit, MAX_LIMIT),
@@ -93,12 +101,12 @@ class Wrapper:
         return JSONResponse({"documents": documents, "count": found.count, "total": found.total})
 
     async def _get(self, request: Request) -> Collection:
-        asked = pb.GetCollectionRequest(collection=request.path_params["name"])
+        asked = GetCollectionRequest(collection=request.path_params["name"])
         found: Collection = (await self._caller.unary("GetCollection", asked, request)).collection
         return found
 
 
-def _creation(body: Any) -> pb.CreateCollectionRequest:
+def _creation(body: Any) -> CreateCollectionRequest:
     body = _object(body)
     if not isinstance(body.get("name"), str) or not body["name"]:
         raise InvalidArgument.field("name", "must be given")
@@ -112,23 +120,23 @@ def _creation(body: Any) -> pb.CreateCollectionRequest:
         if not isinstance(body[key], str):
             raise InvalidArgument.field(key, "must be a string")
         metadata[key] = body[key]
-    return pb.CreateCollectionRequest(collection=Collection(name=body["name"], metadata=_struct(metadata)))
+    return CreateCollectionRequest(collection=Collection(name=body["name"], metadata=_struct(metadata)))
 
 
-def _change(name: str, body: Any) -> pb.UpdateCollectionRequest:
+def _change(name: str, body: Any) -> UpdateCollectionRequest:
     body = _object(body)
     metadata = body["metadata"] if set(body) == {"metadata"} else body
     if not isinstance(metadata, dict):
         raise InvalidArgument.field("metadata", "must be an object")
     change = Collection(name=name, metadata=_struct(metadata))
-    return pb.UpdateCollectionRequest(collection=change, update_mask=FieldMask(paths=["metadata"]))
+    return UpdateCollectionRequest(collection=change, update_mask=FieldMask(paths=["metadata"]))
 
 
-def _addition(name: str, body: Any) -> pb.AddVectorsRequest:
+def _addition(name: str, body: Any) -> AddVectorsRequest:
     documents = _object(body).get("documents")
     if not isinstance(documents, list) or not documents:
         raise InvalidArgument("Documents array is required")
-    return pb.AddVectorsRequest(collection=name, documents=[_document(document) for document in documents])
+    return AddVectorsRequest(collection=name, documents=[_document(document) for document in documents])
 
 
 def _object(body: Any) -> dict[str, Any]:
@@ -141,11 +149,11 @@ def _struct(value: dict[str, Any]) -> Struct:
     return fill(value, Struct())
 
 
-def _document(value: Any) -> pb.VectorDocument:
+def _document(value: Any) -> VectorDocument:
     if not isinstance(value, dict):
         raise InvalidArgument("Each document must be an object with text, metadata and embedding")
     known = {key: value[key] for key in ("id", "text", "metadata", "embedding") if value.get(key) is not None}
-    return fill(known, pb.VectorDocument())
+    return fill(known, VectorDocument())
 
 
 def _number(request: Request, name: str, default: int) -> int:
