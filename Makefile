@@ -35,7 +35,7 @@ protos-image: setup
 	$(BIN)/python libs/contracts/generate.py --image footnote.binpb
 
 protos-lint: protos-image
-	$(BIN)/buf lint footnote.binpb --config buf.yaml --path footnote
+	$(BIN)/buf lint
 	BIN=$(BIN) libs/contracts/breaking.sh
 
 bench: setup

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Compares protos/ with those of a git revision (default: main as last published, else the commit before
-# this one) and fails when a client of that revision would break. Needs no network.
+# Compares protos/ with those of a git revision (default: the last release, a tag v*) and fails when a client of that
+# revision would break. Needs no network. Before the first release there is nothing to compare with.
 set -eu
 cd "$(dirname "$0")/../.."
 bin=${BIN:-.venv/bin}
-against=${1:-$(git rev-parse --quiet --verify origin/main || git rev-parse --quiet --verify HEAD~1 || true)}
+against=${1:-$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null || true)}
 if [ -z "$against" ] || ! git cat-file -e "$against:protos" 2>/dev/null; then
-    echo "nothing to compare with: no earlier revision has protos/"
+    echo "nothing to compare with: no release has protos/ yet"
     exit 0
 fi
 old=$(mktemp -d)

@@ -10,29 +10,29 @@ import shutil
 import sys
 from pathlib import Path
 
-import google.api
 import grpc_tools
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parents[2]
 PROTOS = ROOT / "protos"
 OUT = Path(__file__).resolve().parent / "src"
+ERROR_DETAILS = "google/rpc/error_details.proto"
+"""What our errors carry; nothing of ours imports it, so that an image needs to be told."""
 
 
 def proto_files(protos: Path) -> list[str]:
     """Return every proto of ours, sorted, relative to `protos`."""
-    return sorted(str(path.relative_to(protos)) for path in protos.rglob("*.proto"))
+    return sorted(str(path.relative_to(protos)) for path in (protos / "footnote").rglob("*.proto"))
 
 
 def includes(protos: Path) -> list[str]:
-    """Return protoc's include flags: ours, googleapis, and protobuf's well-known types."""
-    googleapis = Path(next(iter(google.api.__path__))).parents[1]
+    """Return protoc's include flags: ours with what we import of googleapis, and protobuf's well-known types."""
     well_known = Path(grpc_tools.__file__).parent / "_proto"
-    return [f"-I{protos}", f"-I{googleapis}", f"-I{well_known}"]
+    return [f"-I{protos}", f"-I{PROTOS}", f"-I{well_known}"]
 
 
 def run(*arguments: str, protos: Path = PROTOS) -> None:
-    """Call protoc in this process and stop on an error."""
+    """Call protoc in this process with all of our files and stop on an error."""
     if protoc.main(["protoc", *includes(protos), *arguments, *proto_files(protos)]) != 0:
         sys.exit("protoc failed; see its messages above")
 
@@ -53,6 +53,12 @@ def generate() -> None:
     for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
         (folder / "__init__.py").write_text('"""Generated from protos/; do not edit."""\n')
     (package / "py.typed").touch()
+    image(package / "contracts.binpb")
+
+
+def image(path: Path, protos: Path = PROTOS) -> None:
+    """Write the contracts with their comments, what they import, and what our errors carry, as one descriptor set."""
+    run(f"--descriptor_set_out={path}", "--include_imports", "--include_source_info", ERROR_DETAILS, protos=protos)
 
 
 def main() -> None:
@@ -64,12 +70,7 @@ def main() -> None:
     if arguments.image is None:
         generate()
     else:
-        run(
-            f"--descriptor_set_out={arguments.image}",
-            "--include_imports",
-            "--include_source_info",
-            protos=arguments.protos.resolve(),
-        )
+        image(arguments.image, arguments.protos.resolve())
 
 
 if __name__ == "__main__":

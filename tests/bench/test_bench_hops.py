@@ -96,13 +96,15 @@ async def test_where_the_time_of_a_real_answer_goes(tmp_path: Path, separate: bo
     table.add_row("whole answer", f"{statistics.median(taken):.1f}")
     first = [one.time_to_first_token.ToNanoseconds() / 1e6 for one in done[10:]]
     table.add_row("first token", f"{statistics.median(first):.1f}")
-    for stage in (ans.STAGE_RETRIEVAL, ans.STAGE_AUGMENTATION, ans.STAGE_GENERATION):
+    for stage in (ans.PIPELINE_STAGE_RETRIEVAL, ans.PIPELINE_STAGE_AUGMENTATION, ans.PIPELINE_STAGE_GENERATION):
         spent = [
             timing.duration.ToNanoseconds() / 1e6
             for one in done[10:]
             for timing in one.timings
             if timing.stage == stage and not timing.step
         ]
-        table.add_row(ans.Stage.Name(stage).removeprefix("STAGE_").lower(), f"{statistics.median(spent):.1f}")
+        table.add_row(
+            ans.PipelineStage.Name(stage).removeprefix("PIPELINE_STAGE_").lower(), f"{statistics.median(spent):.1f}"
+        )
     Console(width=110).print(table)
     assert len(done) == 70

@@ -21,7 +21,7 @@ import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import SearchMemoryRequest
-from footnote.types.v1.answer_pb2 import Stage
+from footnote.types.v1.answer_pb2 import PipelineStage
 from footnote.types.v1.collection_pb2 import Collection, SearchStrategy
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.errors import Unavailable
@@ -31,9 +31,9 @@ from support.model_server import ModelServer, broken, serve_routes, stalled
 
 QUESTION = "How many weeks is parental leave?"
 TEXT = b"Parental leave lasts sixteen weeks. It is asked for in writing."
-STORE = ("STAGE_RETRIEVAL", "STORE_UNAVAILABLE")
-EMBEDDING = ("STAGE_RETRIEVAL", "EMBEDDING_UNAVAILABLE")
-MEMORY = ("STAGE_RETRIEVAL", "MEMORY_UNAVAILABLE")
+STORE = ("PIPELINE_STAGE_RETRIEVAL", "STORE_UNAVAILABLE")
+EMBEDDING = ("PIPELINE_STAGE_RETRIEVAL", "EMBEDDING_UNAVAILABLE")
+MEMORY = ("PIPELINE_STAGE_RETRIEVAL", "MEMORY_UNAVAILABLE")
 PATIENCE = 60.0  # seconds until what was started again must work again
 # Shorter than in production, so that a test of what hangs does not take minutes; a slow machine has enough of it.
 IMPATIENT = {
@@ -62,7 +62,7 @@ async def search(edge: EdgeClient) -> tuple[list[str], set[tuple[str, str]]]:
 
 def reasons(response: Any) -> set[tuple[str, str]]:
     assert all(one.effect for one in response.degradations), "each degradation says what it means for the caller"
-    return {(Stage.Name(one.stage), one.reason) for one in response.degradations}
+    return {(PipelineStage.Name(one.stage), one.reason) for one in response.degradations}
 
 
 async def remembered(edge: EdgeClient) -> tuple[bool, str, set[tuple[str, str]]]:
@@ -129,7 +129,7 @@ async def test_retrieval_stopped_and_back(tmp_path: Path) -> None:
             await search(edge)
         assert error.value.reason == "STAGE_UNAVAILABLE"
         answered = await edge.answer(QUESTION)
-        assert ("STAGE_RETRIEVAL", "RETRIEVAL_UNAVAILABLE") in reasons(answered)
+        assert ("PIPELINE_STAGE_RETRIEVAL", "RETRIEVAL_UNAVAILABLE") in reasons(answered)
         assert not answered.answer.citations
         assert await remembered(edge) == (False, "", {MEMORY})
         await asyncio.to_thread(deployment.start, "retrieval")

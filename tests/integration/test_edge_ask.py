@@ -55,9 +55,9 @@ async def test_events_come_in_order_and_completed_has_everything(edge: EdgeStub)
     kinds = [event.WhichOneof("event") for event in events]
     stages = [(event.stage.stage, event.stage.finished) for event in events if event.HasField("stage")]
     assert stages == [
-        (ans.STAGE_RETRIEVAL, False), (ans.STAGE_RETRIEVAL, True),
-        (ans.STAGE_AUGMENTATION, False), (ans.STAGE_AUGMENTATION, True),
-        (ans.STAGE_GENERATION, False), (ans.STAGE_GENERATION, True),
+        (ans.PIPELINE_STAGE_RETRIEVAL, False), (ans.PIPELINE_STAGE_RETRIEVAL, True),
+        (ans.PIPELINE_STAGE_AUGMENTATION, False), (ans.PIPELINE_STAGE_AUGMENTATION, True),
+        (ans.PIPELINE_STAGE_GENERATION, False), (ans.PIPELINE_STAGE_GENERATION, True),
     ]  # fmt: skip
     assert kinds.index("sources") < kinds.index("text_delta") < kinds.index("citation")
     assert kinds[-1] == "completed"
@@ -72,7 +72,7 @@ async def test_events_come_in_order_and_completed_has_everything(edge: EdgeStub)
     assert done.time_to_first_token.ToNanoseconds() > 0
     assert not done.degradations
     assert {timing.stage for timing in done.timings} >= {
-        ans.STAGE_RETRIEVAL, ans.STAGE_AUGMENTATION, ans.STAGE_GENERATION
+        ans.PIPELINE_STAGE_RETRIEVAL, ans.PIPELINE_STAGE_AUGMENTATION, ans.PIPELINE_STAGE_GENERATION
     }  # fmt: skip
 
 

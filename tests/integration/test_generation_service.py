@@ -9,11 +9,11 @@ from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED,
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
     FINISH_REASON_NO_RELEVANT_CONTENT,
-    SUPPORT_SUPPORTED,
+    VERDICT_SUPPORTED,
     Source,
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.locator_pb2 import Anchor, Locator, PageLocator, SheetLocator, Span
+from footnote.types.v1.locator_pb2 import Anchor, Locator, PageLocator, SheetLocator, TextSpan
 from footnote_generation.app import build
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import SCOPE, serve_app
@@ -24,10 +24,10 @@ SHEET = Source(
     document_id="d1",
     filename="production.xlsx",
     text="Produit: Vis M6; Quantité en stock: 150 unités",
-    locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12:C12"), span=Span(start=100, end=146)),
+    locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12:C12"), span=TextSpan(start=100, end=146)),
     anchors=[
-        Anchor(span=Span(start=0, end=15), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12"))),
-        Anchor(span=Span(start=17, end=46), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="C12"))),
+        Anchor(span=TextSpan(start=0, end=15), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12"))),
+        Anchor(span=TextSpan(start=17, end=46), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="C12"))),
     ],
     score=0.9,
     label="production.xlsx, feuille 'Stocks', cellules A12:C12",
@@ -68,7 +68,7 @@ async def test_streams_words_then_footnotes_then_the_checked_answer(stub: Genera
     assert answer.finish_reason == FINISH_REASON_ANSWERED
     citation = answer.citations[0]
     assert citation.number == 2
-    assert citation.support == SUPPORT_SUPPORTED
+    assert citation.support == VERDICT_SUPPORTED
     assert PAGE.text[citation.quote_span.start : citation.quote_span.end] == citation.quote
     assert answer.text[citation.marker_span.start : citation.marker_span.end] == "[2]"
     assert citation.label == "rapport.pdf, page 3"

@@ -88,7 +88,7 @@ async def test_answers_with_usage_model_and_settings_passed_on(model: ModelServe
     answer = await collect(stub, request(model="tiny", max_tokens=77, stop=["END"], seed=5))
     assert answer.text == "Employees receive 25 days of paid leave [2]."
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.usage.estimated) == (321, 12, False)
-    assert answer.citations[0].support == types.SUPPORT_SUPPORTED
+    assert answer.citations[0].support == types.VERDICT_SUPPORTED
     body = model.seen[0].body
     assert {key: body[key] for key in ("model", "max_tokens", "stop", "seed", "temperature", "stream")} == {
         "model": "tiny",
@@ -242,7 +242,7 @@ async def test_not_found_sentence_is_recognised(model: ModelServer, stub: Genera
     model.script([Say(["I found no relevant information in your documents ", "about this question."]), Finish()])
     answer = await collect(stub)
     assert answer.finish_reason == types.FINISH_REASON_NO_RELEVANT_CONTENT
-    assert [claim.support for claim in answer.claims] == [types.SUPPORT_NOT_A_CLAIM]
+    assert [claim.support for claim in answer.claims] == [types.VERDICT_NOT_A_CLAIM]
 
 
 async def test_strict_mode_withholds_what_the_sources_do_not_bear_out(
@@ -268,7 +268,7 @@ async def test_a_verifier_that_fails_is_a_degradation_of_the_answer(
         events = [event async for event in GenerationServiceStub(served.channel).Generate(request())]
     completed = events[-1].completed
     assert [item.reason for item in completed.degradations] == ["VERIFIER_UNAVAILABLE"]
-    assert completed.answer.citations[0].support == types.SUPPORT_SUPPORTED
+    assert completed.answer.citations[0].support == types.VERDICT_SUPPORTED
 
 
 async def test_policy_takes_out_secrets_html_delimiters_and_leaked_instructions(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
-from footnote.types.v1.chunk_pb2 import Channel, Chunk, ChunkLevel
+from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel, SearchChannel
 from footnote.types.v1.collection_pb2 import FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Role, Scope
 from footnote_kit.errors import InvalidArgument, NotFound
@@ -75,13 +75,16 @@ async def test_hybrid_search_finds_and_explains(library: Library) -> None:
     assert not found.degradations
     best = found.chunks[0]
     assert best.chunk.collection == "handbook"
-    assert {score.channel for score in best.channels} == {Channel.CHANNEL_DENSE, Channel.CHANNEL_LEXICAL}
+    assert {score.channel for score in best.channels} == {
+        SearchChannel.SEARCH_CHANNEL_DENSE,
+        SearchChannel.SEARCH_CHANNEL_LEXICAL,
+    }
     assert all(0 <= score.score <= 1 for scored in found.chunks for score in scored.channels)
     assert [scored.score for scored in found.chunks] == sorted((s.score for s in found.chunks), reverse=True)
     assert sum(score.weight for score in best.channels) == pytest.approx(1)
     assert [adjustment.name for adjustment in best.adjustments] == ["proximity", "recency"]
     assert {"resolve", "embed", "dense", "lexical", "fuse", ""} <= {timing.step for timing in found.timings}
-    assert {report.channel: report.candidates for report in found.channels}[Channel.CHANNEL_DENSE] == 6
+    assert {report.channel: report.candidates for report in found.channels}[SearchChannel.SEARCH_CHANNEL_DENSE] == 6
 
 
 @pytest.mark.parametrize("strategy", [HYBRID, FULLTEXT, VECTOR])
@@ -91,10 +94,14 @@ async def test_each_strategy_finds(library: Library, strategy: SearchStrategy.Va
     assert texts(found)[0] == HANDBOOK[1]
     assert found.strategy == strategy
     channels = {report.channel for report in found.channels}
-    assert channels == {
-        HYBRID: {Channel.CHANNEL_DENSE, Channel.CHANNEL_LEXICAL}, FULLTEXT: {Channel.CHANNEL_LEXICAL},
-        VECTOR: {Channel.CHANNEL_DENSE},
-    }[strategy]  # fmt: skip
+    assert (
+        channels
+        == {
+            HYBRID: {SearchChannel.SEARCH_CHANNEL_DENSE, SearchChannel.SEARCH_CHANNEL_LEXICAL},
+            FULLTEXT: {SearchChannel.SEARCH_CHANNEL_LEXICAL},
+            VECTOR: {SearchChannel.SEARCH_CHANNEL_DENSE},
+        }[strategy]
+    )
 
 
 async def test_rank_fusion(library: Library) -> None:

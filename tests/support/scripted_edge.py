@@ -18,11 +18,11 @@ from footnote.edge.v1.collections_pb2 import (
 )
 from footnote.edge.v1.conversations_pb2 import (
     Conversation,
+    ConversationMessage,
     DeleteConversationResponse,
     GetConversationResponse,
     ListConversationsResponse,
     ListMessagesResponse,
-    Message,
 )
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentResponse,
@@ -191,8 +191,8 @@ class ScriptedEdge(PartialEdge):
         chunk = chunk_pb2.Chunk(id="d:000001:0000003", filename="handbook.pdf", text=QUOTE, locator=page(3))
         hit = chunk_pb2.ScoredChunk(chunk=chunk, score=0.91)
         if request.explain:
-            hit.channels.add(channel=chunk_pb2.CHANNEL_DENSE, raw_score=0.44, score=1.0, rank=1, weight=0.3)
-            hit.channels.add(channel=chunk_pb2.CHANNEL_LEXICAL, raw_score=12.5, score=0.87, rank=2, weight=0.7)
+            hit.channels.add(channel=chunk_pb2.SEARCH_CHANNEL_DENSE, raw_score=0.44, score=1.0, rank=1, weight=0.3)
+            hit.channels.add(channel=chunk_pb2.SEARCH_CHANNEL_LEXICAL, raw_score=12.5, score=0.87, rank=2, weight=0.7)
             hit.adjustments.add(name="recency", delta=0.01, detail="2 days old")
         return SearchResponse(
             chunks=[hit], strategy=4, strategy_reason="long question", query_language="en", total_candidates=12
@@ -201,7 +201,7 @@ class ScriptedEdge(PartialEdge):
     async def Ask(self, request: Any, context: Any) -> AsyncIterator[AskResponse]:
         self._note(request, context)
         self.traceparent = dict(context.invocation_metadata()).get("traceparent", "")
-        yield AskResponse(stage=StageEvent(stage=answer_pb2.STAGE_RETRIEVAL))
+        yield AskResponse(stage=StageEvent(stage=answer_pb2.PIPELINE_STAGE_RETRIEVAL))
         yield AskResponse(text_delta="Every employee has 27 days ")
         if request.question == "boom":
             raise errors.Unavailable("The model provider failed: 503", reason="PROVIDER_FAILED")
@@ -237,8 +237,8 @@ class ScriptedEdge(PartialEdge):
 
     async def ListMessages(self, request: Any, context: Any) -> ListMessagesResponse:
         self._note(request, context)
-        question = Message(id="m1", role=answer_pb2.MESSAGE_ROLE_USER, text="How many days?")
-        answer = Message(id="m2", role=answer_pb2.MESSAGE_ROLE_ASSISTANT, text=ANSWER)
+        question = ConversationMessage(id="m1", role=answer_pb2.MESSAGE_ROLE_USER, text="How many days?")
+        answer = ConversationMessage(id="m2", role=answer_pb2.MESSAGE_ROLE_ASSISTANT, text=ANSWER)
         answer.answer.citations.add(number=1, label="handbook.pdf, page 3", quote=QUOTE, support=1)
         return ListMessagesResponse(messages=[question, answer])
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote.types.v1.answer_pb2 import Source
-from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, Span
+from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
 from footnote_augmentation import budget, neutralise, plan
 from footnote_generation import addresses, checker, claims, markup, opinion, policy, support
 from footnote_generation.adapters.extractive import compose, provider, question, rows
@@ -33,7 +33,7 @@ _STEP = "The Polaris tracker weighs 12.8 kg. Its warranty lasts 60 months, if re
 _PASSAGE = _STEP * 20
 _SOURCE = Source(
     number=1, chunk_id="c", document_id="d", filename="products.xlsx", text="Product: Polaris; Weight (kg): 12.8",
-    anchors=[Anchor(span=Span(start=0, end=16)), Anchor(span=Span(start=18, end=35))],
+    anchors=[Anchor(span=TextSpan(start=0, end=16)), Anchor(span=TextSpan(start=18, end=35))],
     locator=Locator(sheet=SheetLocator(sheet="Products", range="A1:B1")), score=0.5,
 )  # fmt: skip
 _EVIDENCE = support.prepare(_PASSAGE, "Products", "en")

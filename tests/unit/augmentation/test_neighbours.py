@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
-from footnote.types.v1.locator_pb2 import Locator, PageLocator, Span
+from footnote.types.v1.locator_pb2 import Locator, PageLocator, TextSpan
 from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_text import locators, tokens
 from hypothesis import given, settings
@@ -21,7 +21,7 @@ def chunks_of(document: str, bounds: Sequence[tuple[int, int]], document_id: str
     made = []
     for ordinal, (start, end) in enumerate(bounds):
         page = 1 if start < PAGES[0][1] else 2
-        locator = Locator(page=PageLocator(page=page), span=Span(start=start, end=end))
+        locator = Locator(page=PageLocator(page=page), span=TextSpan(start=start, end=end))
         made.append(
             Chunk(
                 id=f"{document_id}:{ordinal}",

@@ -1,7 +1,7 @@
 """Source text made harmless, with the places inside it kept right."""
 
 import pytest
-from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, Span
+from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
 from footnote_augmentation.neutralise import neutralise, one_line
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +41,7 @@ def test_takes_the_sting_out(text: str, harmless: str) -> None:
 
 def test_anchors_move_with_the_text() -> None:
     text = "\u200bA:\u200b 1; B: 22"
-    anchor = Anchor(span=Span(start=11, end=13), locator=Locator(sheet=SheetLocator(range="B2")))
+    anchor = Anchor(span=TextSpan(start=11, end=13), locator=Locator(sheet=SheetLocator(range="B2")))
     made = neutralise(text)
     moved = made.anchors([anchor])[0]
     assert made.text[moved.span.start : moved.span.end] == text[11:13] == "22"

@@ -6,7 +6,7 @@ from footnote_cli.render.answer import doubts, footnotes, notices, summary
 
 def test_a_footnote_names_place_quote_and_verdict() -> None:
     citation = Citation(
-        number=1, label="handbook.pdf, page 3", quote="27 days  of\npaid leave", support="SUPPORT_SUPPORTED"
+        number=1, label="handbook.pdf, page 3", quote="27 days  of\npaid leave", support="VERDICT_SUPPORTED"
     )
     lines = footnotes([citation, citation], 0)
     assert [line.plain for line in lines] == ["[1] handbook.pdf, page 3 — “27 days of paid leave” (supported)"]
@@ -18,7 +18,7 @@ def test_two_places_of_one_source_are_two_footnotes() -> None:
 
 
 def test_long_quotes_are_cut_and_wrapped_under_the_text() -> None:
-    citation = Citation(number=12, label="guide.md, lines 4-9", quote="word " * 100, support="SUPPORT_WEAK")
+    citation = Citation(number=12, label="guide.md, lines 4-9", quote="word " * 100, support="VERDICT_WEAK")
     (line,) = footnotes([citation], 60)
     rows = line.plain.split("\n")
     assert max(map(len, rows)) <= 60
@@ -28,7 +28,7 @@ def test_long_quotes_are_cut_and_wrapped_under_the_text() -> None:
 
 def test_sentences_without_support_are_pointed_out_with_the_reason() -> None:
     answer = Answer(text="It has 140 rooms. Hello.", warnings=["A citation of source 7 was removed"])
-    claim = answer.claims.add(support="SUPPORT_UNSUPPORTED", reason="number 140 is not in the source")
+    claim = answer.claims.add(support="VERDICT_UNSUPPORTED", reason="number 140 is not in the source")
     claim.span.end = 17
     assert [line.plain for line in doubts(answer)] == [
         "! unsupported: “It has 140 rooms.”: number 140 is not in the source",
@@ -37,7 +37,9 @@ def test_sentences_without_support_are_pointed_out_with_the_reason() -> None:
 
 
 def test_degradations_say_their_effect_first() -> None:
-    degradation = Degradation(stage="STAGE_RETRIEVAL", reason="EMBEDDING_UNAVAILABLE", effect="Full text search only.")
+    degradation = Degradation(
+        stage="PIPELINE_STAGE_RETRIEVAL", reason="EMBEDDING_UNAVAILABLE", effect="Full text search only."
+    )
     assert [line.plain for line in notices([degradation])] == [
         "! Full text search only. (retrieval, EMBEDDING_UNAVAILABLE)"
     ]

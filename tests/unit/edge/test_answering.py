@@ -1,7 +1,14 @@
 from datetime import UTC, datetime
 
 import pytest
-from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, STAGE_RETRIEVAL, Answer, Prompt, Source, StageTiming
+from footnote.types.v1.answer_pb2 import (
+    PIPELINE_STAGE_AUGMENTATION,
+    PIPELINE_STAGE_RETRIEVAL,
+    Answer,
+    Prompt,
+    Source,
+    StageTiming,
+)
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, GenerationSettings
 from footnote_edge.answering import Ledger, degrades, duration, manifest
 from footnote_edge.catalog import expiry
@@ -24,14 +31,14 @@ def test_only_our_own_failures_degrade(error: FootnoteError, goes_on: bool) -> N
 
 def test_a_stages_own_times_are_moved_to_the_questions_clock() -> None:
     ledger = Ledger()
-    with ledger.timed(STAGE_RETRIEVAL):
+    with ledger.timed(PIPELINE_STAGE_RETRIEVAL):
         pass
-    inner = StageTiming(stage=STAGE_RETRIEVAL, step="embed", start=duration(0.5), duration=duration(0.25))
+    inner = StageTiming(stage=PIPELINE_STAGE_RETRIEVAL, step="embed", start=duration(0.5), duration=duration(0.25))
     ledger.include([inner], offset=2.0)
     moved = ledger.timings[-1]
     assert (moved.step, moved.start.ToMilliseconds(), moved.duration.ToMilliseconds()) == ("embed", 2500, 250)
-    assert ledger.duration_of(STAGE_RETRIEVAL) == ledger.timings[0].duration
-    assert ledger.duration_of(STAGE_AUGMENTATION).ToNanoseconds() == 0
+    assert ledger.duration_of(PIPELINE_STAGE_RETRIEVAL) == ledger.timings[0].duration
+    assert ledger.duration_of(PIPELINE_STAGE_AUGMENTATION).ToNanoseconds() == 0
 
 
 def test_the_manifest_says_what_the_answer_rests_on() -> None:

@@ -36,7 +36,7 @@ async def support_of(opinion: SecondOpinion | None, statement: str) -> tuple[str
     text = f"{statement} [1]"
     marker = PlacedMarker(len(statement) + 1, len(text), 1)
     (checked,) = await checker.check(segment(text, [marker]))
-    verdict = types.Support.Name(checked.claim.support).removeprefix("SUPPORT_")
+    verdict = types.Verdict.Name(checked.claim.support).removeprefix("VERDICT_")
     return verdict, checked.citations[0].quote
 
 
@@ -88,7 +88,7 @@ async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once
     text = "The Zephyr weighs 38 kg [1]. Visitors may not smoke [1]."
     markers = [PlacedMarker(place, place + 3, 1) for place in (text.index("[1]"), text.rindex("[1]"))]
     checked = await checker.check(segment(text, markers))
-    assert [item.claim.support for item in checked] == [types.SUPPORT_SUPPORTED] * 2
+    assert [item.claim.support for item in checked] == [types.VERDICT_SUPPORTED] * 2
     assert down.asked == 1
     assert checker.failure == "the provider does not answer"
 
@@ -142,12 +142,12 @@ async def figures(opinion: SecondOpinion, pairs: Sequence[Pair]) -> tuple[float,
     for pair in pairs:
         evidence = prepare(pair.source)
         verdict = judge(pair.statement, evidence)
-        alone += verdict.support == types.SUPPORT_SUPPORTED and pair.kind == "true"
+        alone += verdict.support == types.VERDICT_SUPPORTED and pair.kind == "true"
         places = stretches(pair.statement, evidence, opinion.most_passages)
         found = await opinion.ask(pair.statement, [evidence.text[start:end] for start, end in places])
         after = reconsider(pair.statement, evidence, verdict, places, found, opinion.enough)
-        supported += after.support == types.SUPPORT_SUPPORTED
-        right += after.support == types.SUPPORT_SUPPORTED and pair.kind == "true"
+        supported += after.support == types.VERDICT_SUPPORTED
+        right += after.support == types.VERDICT_SUPPORTED and pair.kind == "true"
     true = sum(pair.kind == "true" for pair in pairs)
     return right / supported, right / true, alone / true
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from footnote.types.v1 import answer_pb2 as types
-from footnote.types.v1.locator_pb2 import Anchor, Locator, PageLocator, SheetLocator, Span
+from footnote.types.v1.locator_pb2 import Anchor, Locator, PageLocator, SheetLocator, TextSpan
 from footnote_generation.generate import Completed, Delta, Generator
 from footnote_generation.patience import Patience
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
@@ -19,8 +19,8 @@ CELL = types.Source(
     text="Produit: Vis M6; Quantité en stock: 150 unités",
     locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12:C12")),
     anchors=[
-        Anchor(span=Span(start=9, end=15), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12"))),
-        Anchor(span=Span(start=36, end=46), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="C12"))),
+        Anchor(span=TextSpan(start=9, end=15), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12"))),
+        Anchor(span=TextSpan(start=36, end=46), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="C12"))),
     ],
 )
 PAGE = types.Source(
@@ -96,7 +96,7 @@ async def test_a_natural_french_citation_is_parsed() -> None:
     )
     assert made.text[citation.marker_span.start : citation.marker_span.end].startswith("Selon la cellule C12")
     assert citation.label == "production.xlsx, feuille 'Stocks', cellule C12"
-    assert citation.support == types.SUPPORT_SUPPORTED
+    assert citation.support == types.VERDICT_SUPPORTED
 
 
 async def test_a_exact_source_format_is_parsed_and_shortened() -> None:
@@ -138,9 +138,9 @@ async def test_c_reliability_is_used_over_given_sources_and_supported_over_all_c
     assert made.reliability.claims == 3
     assert made.reliability.claims_supported == pytest.approx(1 / 3)
     assert [claim.support for claim in made.claims] == [
-        types.SUPPORT_SUPPORTED,
-        types.SUPPORT_UNSUPPORTED,
-        types.SUPPORT_UNCITED,
+        types.VERDICT_SUPPORTED,
+        types.VERDICT_UNSUPPORTED,
+        types.VERDICT_UNCITED,
     ]
     assert made.claims[1].reason
 
@@ -164,9 +164,9 @@ async def test_markers_after_the_full_stop_belong_to_the_sentence_before() -> No
 async def test_list_items_are_claims_of_their_own() -> None:
     made = await answer("Voici les quantités :\n- Vis M6 : 150 unités [1]\n- Lyon : 90 [3]\n")
     assert [claim.support for claim in made.claims] == [
-        types.SUPPORT_NOT_A_CLAIM,
-        types.SUPPORT_SUPPORTED,
-        types.SUPPORT_SUPPORTED,
+        types.VERDICT_NOT_A_CLAIM,
+        types.VERDICT_SUPPORTED,
+        types.VERDICT_SUPPORTED,
     ]
 
 
@@ -174,7 +174,7 @@ async def test_a_sentence_over_two_sources_may_be_borne_out_by_both_together() -
     made = await answer(
         "Il y a 150 unités de Vis M6 en stock et le stock de sécurité recommandé est de 200 unités [1][2]."
     )
-    assert made.claims[0].support != types.SUPPORT_UNSUPPORTED
+    assert made.claims[0].support != types.VERDICT_UNSUPPORTED
     assert list(made.claims[0].sources) == [1, 2]
 
 

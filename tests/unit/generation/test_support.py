@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED, SUPPORT_WEAK, Support
+from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, VERDICT_WEAK, Verdict
 from footnote_generation.support import judge, prepare
 from support.verification_pairs import FRESH, HELD_OUT, PAIRS, Pair
 
@@ -15,7 +15,7 @@ def measure(pairs: Sequence[Pair]) -> tuple[float, float, Counter[tuple[str, str
     table: Counter[tuple[str, str]] = Counter()
     for pair in pairs:
         verdict = judge(pair.statement, prepare(pair.source))
-        table[pair.kind, Support.Name(verdict.support).removeprefix("SUPPORT_")] += 1
+        table[pair.kind, Verdict.Name(verdict.support).removeprefix("VERDICT_")] += 1
     supported = sum(count for (_, verdict), count in table.items() if verdict == "SUPPORTED")
     true = sum(count for (kind, _), count in table.items() if kind == "true")
     return table["true", "SUPPORTED"] / supported, table["true", "SUPPORTED"] / true, table
@@ -43,7 +43,7 @@ def test_precision_and_recall_on_labelled_pairs(name: str, pairs: Sequence[Pair]
 )
 def test_says_why(statement: str, reason: str) -> None:
     verdict = judge(statement, prepare("The stock is 150 units. It weighs 12 kg."))
-    assert verdict.support == SUPPORT_UNSUPPORTED
+    assert verdict.support == VERDICT_UNSUPPORTED
     assert verdict.reason == reason
 
 
@@ -55,20 +55,20 @@ def test_quotes_the_sentence_that_bears_it_out() -> None:
 
 def test_headings_and_file_names_may_supply_the_subject() -> None:
     evidence = prepare("The maximum speed is 25 km/h.", context="scooter-manual.pdf, page 4 . Model Zephyr")
-    assert judge("The Zephyr has a maximum speed of 25 km/h.", evidence).support == SUPPORT_SUPPORTED
-    assert judge("The Tornado has a maximum speed of 25 km/h.", evidence).support == SUPPORT_WEAK
+    assert judge("The Zephyr has a maximum speed of 25 km/h.", evidence).support == VERDICT_SUPPORTED
+    assert judge("The Tornado has a maximum speed of 25 km/h.", evidence).support == VERDICT_WEAK
 
 
 def test_a_statement_in_another_language_is_weak_at_best_and_its_numbers_are_checked() -> None:
     evidence = prepare("Employees receive 25 days of paid leave per year, to be taken before the end of March.")
-    assert judge("Les salariés reçoivent 25 jours de congés payés par an.", evidence).support == SUPPORT_WEAK
-    assert judge("Les salariés reçoivent 30 jours de congés payés par an.", evidence).support == SUPPORT_UNSUPPORTED
+    assert judge("Les salariés reçoivent 25 jours de congés payés par an.", evidence).support == VERDICT_WEAK
+    assert judge("Les salariés reçoivent 30 jours de congés payés par an.", evidence).support == VERDICT_UNSUPPORTED
 
 
 def test_a_sentence_too_long_to_be_checked_is_never_supported() -> None:
     evidence = prepare("The tracker weighs 12 kg. " * 10, "", "en")
-    assert judge("The tracker weighs 12 kg.", evidence).support == SUPPORT_SUPPORTED
+    assert judge("The tracker weighs 12 kg.", evidence).support == VERDICT_SUPPORTED
     verdict = judge("the tracker weighs 12 kg, and " * 100 + "it flies.", evidence)
-    assert verdict.support == SUPPORT_WEAK, verdict
+    assert verdict.support == VERDICT_WEAK, verdict
     assert verdict.reason == "the sentence is too long to be checked whole"
-    assert judge("the tracker weighs 99 kg, and " * 100, evidence).support == SUPPORT_UNSUPPORTED
+    assert judge("the tracker weighs 99 kg, and " * 100, evidence).support == VERDICT_UNSUPPORTED

@@ -1,5 +1,13 @@
 import pytest
-from footnote.types.v1.locator_pb2 import Anchor, LineLocator, Locator, PageLocator, SheetLocator, SlideLocator, Span
+from footnote.types.v1.locator_pb2 import (
+    Anchor,
+    LineLocator,
+    Locator,
+    PageLocator,
+    SheetLocator,
+    SlideLocator,
+    TextSpan,
+)
 from footnote_text.locators import label, narrow
 
 C12 = Locator(sheet=SheetLocator(sheet="Stocks", range="C12"))
@@ -28,10 +36,12 @@ def test_label(filename: str, locator: Locator, locale: str, expected: str) -> N
 
 
 def row() -> tuple[Locator, list[Anchor]]:
-    locator = Locator(sheet=SheetLocator(sheet="S", range="A2:C2"), span=Span(start=100, end=130), heading_path=["H"])
+    locator = Locator(
+        sheet=SheetLocator(sheet="S", range="A2:C2"), span=TextSpan(start=100, end=130), heading_path=["H"]
+    )
     cells = ["A2", "B2", "C2"]
     anchors = [
-        Anchor(span=Span(start=10 * i, end=10 * i + 9), locator=Locator(sheet=SheetLocator(sheet="S", range=cell)))
+        Anchor(span=TextSpan(start=10 * i, end=10 * i + 9), locator=Locator(sheet=SheetLocator(sheet="S", range=cell)))
         for i, cell in enumerate(cells)
     ]
     return locator, anchors
@@ -45,13 +55,13 @@ def test_narrow_to_one_cell_keeps_headings_and_moves_the_span() -> None:
 
 
 def test_narrow_joins_neighbouring_cells() -> None:
-    assert narrow(*row(), Span(start=12, end=25)).sheet.range == "B2:C2"
+    assert narrow(*row(), TextSpan(start=12, end=25)).sheet.range == "B2:C2"
 
 
 def test_narrow_joins_pages() -> None:
     anchors = [
-        Anchor(span=Span(start=0, end=5), locator=Locator(page=PageLocator(page=3))),
-        Anchor(span=Span(start=5, end=9), locator=Locator(page=PageLocator(page=4))),
+        Anchor(span=TextSpan(start=0, end=5), locator=Locator(page=PageLocator(page=3))),
+        Anchor(span=TextSpan(start=5, end=9), locator=Locator(page=PageLocator(page=4))),
     ]
     locator = Locator(page=PageLocator(page=3, last_page=4))
     assert narrow(locator, anchors, (1, 3)).page.last_page == 0

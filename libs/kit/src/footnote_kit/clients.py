@@ -13,7 +13,8 @@ import grpc
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
 from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
-from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.descriptor_pb2 import MethodOptions
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from footnote_kit import tls
@@ -24,8 +25,6 @@ from footnote_kit.errors import FootnoteError, Unauthenticated, Unavailable
 from footnote_kit.net import is_loopback
 from footnote_kit.settings import KitSettings
 
-# Calls with these verbs change nothing and may be repeated.
-_SAFE_VERBS = ("Get", "List", "Resolve", "Retrieve", "Query", "Search", "Build", "Plan", "Validate", "Check")
 _NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
 _RETRY = {
     "maxAttempts": 4,
@@ -56,7 +55,7 @@ def _safe_methods(peer: str) -> list[dict[str, str]]:
         {"service": service.full_name, "method": method.name}
         for service in _services(peer)
         for method in service.methods
-        if not method.client_streaming and not method.server_streaming and method.name.startswith(_SAFE_VERBS)
+        if not method.client_streaming and not method.server_streaming and changes_nothing(method)
     ]
 
 
@@ -69,6 +68,11 @@ def _services(peer: str) -> Sequence[ServiceDescriptor]:
         return ()
     found: Sequence[ServiceDescriptor] = list(module.DESCRIPTOR.services_by_name.values())
     return found
+
+
+def changes_nothing(method: MethodDescriptor) -> bool:
+    """Return whether a method may be repeated: its contract says NO_SIDE_EFFECTS."""
+    return bool(method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS)
 
 
 def open_channel(

@@ -21,7 +21,7 @@ from opentelemetry.trace import Span, SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from footnote_kit import context as call_context
-from footnote_kit import names, status, telemetry
+from footnote_kit import names, status, telemetry, validation
 from footnote_kit.credential import refused
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, Unauthenticated, Unavailable
 from footnote_kit.logs import get_logger
@@ -121,7 +121,7 @@ class _Call:
 
 
 class _Requests:
-    """The requests of a client stream whose first one has been read already."""
+    """The requests of a client stream whose first one has been read and checked already."""
 
     __slots__ = ("_first", "_rest")
 
@@ -133,7 +133,9 @@ class _Requests:
 
     async def __anext__(self) -> Any:
         if self._first is None:
-            return await anext(self._rest)
+            request = await anext(self._rest)
+            validation.check(request)
+            return request
         first, self._first = self._first, None
         return first
 
@@ -227,6 +229,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             self._trust.recognise(context.auth_context)
         if not streams_requests:
             self._bind_scope(request)
+            validation.check(request)
             return request
         rest = aiter(request)
         first = await anext(rest, None)
@@ -235,6 +238,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         if first is None:
             raise Unauthenticated("The stream ended before a message said on whose behalf", reason="SCOPE_MISSING")
         self._bind_scope(first)
+        validation.check(first)
         return _Requests(first, rest)
 
     def _bind_scope(self, request: Any) -> None:

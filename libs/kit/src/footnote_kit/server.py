@@ -6,10 +6,9 @@ from pathlib import Path
 import grpc
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import add_TelemetryServiceServicer_to_server
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from footnote_kit import context as call_context
-from footnote_kit import loop_lag, private, redact, tls
+from footnote_kit import loop_lag, private, redact, reflection, tls
 from footnote_kit.app import App
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import FailedPrecondition
@@ -170,8 +169,8 @@ class ServiceHost:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         for name in ("", *names):
             await self._health.set(name, _NOT_SERVING)
-        shown = [*names, health.SERVICE_NAME, reflection.SERVICE_NAME]
-        reflection.enable_server_reflection(shown if app.public else [*shown, TELEMETRY_SERVICE], self._server)
+        shown = [*names, health.SERVICE_NAME]
+        reflection.add_to(self._server, shown if app.public else [*shown, TELEMETRY_SERVICE])
         await self._server.start()
         if self._front is not None:
             await self._front.serve(app.front)

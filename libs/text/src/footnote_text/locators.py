@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from footnote.types.v1.locator_pb2 import Anchor, Locator, Span
+from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 
 # Singular and plural.
 _WORDS: dict[str, dict[str, tuple[str, str]]] = {
@@ -57,7 +57,7 @@ def _numbered(words: tuple[str, str], first: int, last: int) -> str:
     return f"{words[1]} {first}-{last}" if last > first else f"{words[0]} {first}"
 
 
-def narrow(locator: Locator, anchors: Sequence[Anchor], span: Span | tuple[int, int]) -> Locator:
+def narrow(locator: Locator, anchors: Sequence[Anchor], span: TextSpan | tuple[int, int]) -> Locator:
     """Return the narrowest place that holds a stretch of a passage's text.
 
     `locator` and `anchors` are the passage's; `span` counts from 0 at its first code point, end exclusive. Anchors that

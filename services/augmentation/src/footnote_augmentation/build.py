@@ -16,7 +16,7 @@ from footnote.types.v1.answer_pb2 import (
     TokenPlanEntry,
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
-from footnote.types.v1.locator_pb2 import Locator, Span
+from footnote.types.v1.locator_pb2 import Locator, TextSpan
 from footnote_text import language as languages
 from footnote_text import locators, tokens
 
@@ -201,7 +201,7 @@ def _source(item: _Prepared, number: int, text: str) -> Source:
     locator.CopyFrom(chunk.locator)
     label = item.label
     if len(text) < len(item.neutral.text):
-        locator = locators.narrow(chunk.locator, anchors, Span(start=0, end=len(text)))
+        locator = locators.narrow(chunk.locator, anchors, TextSpan(start=0, end=len(text)))
     return Source(
         number=number,
         chunk_id=chunk.id,

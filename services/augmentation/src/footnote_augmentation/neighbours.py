@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
-from footnote.types.v1.locator_pb2 import Anchor, Span
+from footnote.types.v1.locator_pb2 import Anchor, TextSpan
 from footnote_text import locators
 
 # Between chunks of one text stands at most some white space; farther apart they are no neighbours.
@@ -97,7 +97,7 @@ def join(hit: Chunk, chosen: Sequence[Chunk]) -> Chunk:
     joined.anchors.extend(anchors)
     place = locators.narrow(hit.locator, anchors, (0, len(text)))
     if hit.locator.HasField("span"):
-        place.span.CopyFrom(Span(start=chosen[0].locator.span.start, end=chosen[-1].locator.span.end))
+        place.span.CopyFrom(TextSpan(start=chosen[0].locator.span.start, end=chosen[-1].locator.span.end))
     joined.locator.CopyFrom(place)
     return joined
 
@@ -112,7 +112,7 @@ def _gap(left: Chunk, right: Chunk) -> str:
 
 def _anchors(chunk: Chunk, start: int) -> list[Anchor]:
     """Return a chunk's places moved to `start`; one over all of it when it has none of its own."""
-    own = list(chunk.anchors) or [Anchor(span=Span(start=0, end=len(chunk.text)), locator=chunk.locator)]
+    own = list(chunk.anchors) or [Anchor(span=TextSpan(start=0, end=len(chunk.text)), locator=chunk.locator)]
     moved: list[Anchor] = []
     for anchor in own:
         copy = Anchor()

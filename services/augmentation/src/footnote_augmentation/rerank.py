@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, Degradation
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation
 from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk
 from footnote_kit.errors import FootnoteError, InvalidArgument
 
@@ -51,5 +51,8 @@ class RerankStep:
 
 def _failed(detail: str) -> Degradation:
     return Degradation(
-        stage=STAGE_AUGMENTATION, reason="RERANKER_FAILED", effect="Sources are in retrieval's order.", detail=detail
+        stage=PIPELINE_STAGE_AUGMENTATION,
+        reason="RERANKER_FAILED",
+        effect="Sources are in retrieval's order.",
+        detail=detail,
     )

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import grpc
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
-from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, Degradation, StageTiming
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation, StageTiming
 from footnote.types.v1.collection_pb2 import RerankSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, TextBounds
 from footnote_kit import provider_calls, telemetry
@@ -194,7 +194,7 @@ def _plain(settings: Struct) -> dict[str, Any]:
 
 
 def _timing(step: str, start: float, duration: float) -> StageTiming:
-    timing = StageTiming(stage=STAGE_AUGMENTATION, step=step)
+    timing = StageTiming(stage=PIPELINE_STAGE_AUGMENTATION, step=step)
     timing.start.FromTimedelta(timedelta(seconds=start))
     timing.duration.FromTimedelta(timedelta(seconds=duration))
     return timing

@@ -12,9 +12,9 @@ from footnote.types.v1.answer_pb2 import (
     AnswerManifest,
     Degradation,
     ManifestSource,
+    PipelineStage,
     Prompt,
     Source,
-    Stage,
     StageTiming,
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings
@@ -55,7 +55,7 @@ class Ledger:
         return time.perf_counter() - self.started
 
     @contextmanager
-    def timed(self, stage: Stage.ValueType, step: str = "") -> Iterator[None]:
+    def timed(self, stage: PipelineStage.ValueType, step: str = "") -> Iterator[None]:
         """Record how long the block takes."""
         begun = self.elapsed()
         try:
@@ -65,7 +65,7 @@ class Ledger:
                 StageTiming(stage=stage, step=step, start=duration(begun), duration=duration(self.elapsed() - begun))
             )
 
-    def duration_of(self, stage: Stage.ValueType) -> Duration:
+    def duration_of(self, stage: PipelineStage.ValueType) -> Duration:
         """Return how long a stage as a whole took, zero while it has not ended."""
         found = [timing.duration for timing in self.timings if timing.stage == stage and not timing.step]
         return found[-1] if found else Duration()
@@ -77,7 +77,9 @@ class Ledger:
             moved.start.FromNanoseconds(timing.start.ToNanoseconds() + int(offset * 1e9))
             self.timings.append(moved)
 
-    def degrade(self, stage: Stage.ValueType, reason: str, effect: str, error: FootnoteError | None = None) -> None:
+    def degrade(
+        self, stage: PipelineStage.ValueType, reason: str, effect: str, error: FootnoteError | None = None
+    ) -> None:
         """Note that something did not work, and what that does to the answer."""
         self.report([Degradation(stage=stage, reason=reason, effect=effect, detail=error.message if error else "")])
 
@@ -85,7 +87,7 @@ class Ledger:
         """Note degradations: in the answer, on the span, as a metric and in the log."""
         for one in degradations:
             self.degradations.append(one)
-            stage = Stage.Name(one.stage).removeprefix("STAGE_").lower()
+            stage = PipelineStage.Name(one.stage).removeprefix("PIPELINE_STAGE_").lower()
             counter("footnote.edge.degradations").add(1, {"stage": stage, "reason": one.reason})
             _log.warning("answer_degraded", stage=stage, reason=one.reason, effect=one.effect, detail=one.detail)
         if degradations:

@@ -10,18 +10,18 @@ from typing import Any, TypeAlias, TypeVar
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent, StageEvent
-from footnote.edge.v1.conversations_pb2 import Conversation, Message
+from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.types.v1.answer_pb2 import (
-    STAGE_AUGMENTATION,
-    STAGE_EDGE,
-    STAGE_GENERATION,
-    STAGE_RETRIEVAL,
+    PIPELINE_STAGE_AUGMENTATION,
+    PIPELINE_STAGE_EDGE,
+    PIPELINE_STAGE_GENERATION,
+    PIPELINE_STAGE_RETRIEVAL,
     Answer,
     ChatMessage,
     FinishReason,
+    PipelineStage,
     Source,
-    Stage,
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.collection_pb2 import CollectionSettings, GenerationSettings
@@ -154,18 +154,18 @@ class _Run:
         named: list[str] = []
         without_sources = not plan.should_retrieve
         if plan.should_retrieve:
-            yield _began(STAGE_RETRIEVAL)
+            yield _began(PIPELINE_STAGE_RETRIEVAL)
             chunks, named, without_sources = await self._steps.retrieve(
                 plan.query or self._question, self._collections, self._request
             )
-            yield self._ended(STAGE_RETRIEVAL)
+            yield self._ended(PIPELINE_STAGE_RETRIEVAL)
 
         memory_context = await memory
         of_collections, bounds = await settings
         prompt_settings, rerank, model = precedence.effective(
             self._request.prompt, self._request.rerank, self._request.generation, of_collections
         )
-        yield _began(STAGE_AUGMENTATION)
+        yield _began(PIPELINE_STAGE_AUGMENTATION)
         built = await self._steps.build(
             augmentation.BuildPromptRequest(
                 scope=self._scope,
@@ -180,7 +180,7 @@ class _Run:
                 bounds=bounds,
             )
         )
-        yield self._ended(STAGE_AUGMENTATION)
+        yield self._ended(PIPELINE_STAGE_AUGMENTATION)
         _name_collections(built.sources, chunks)
         yield AskResponse(sources=SourcesEvent(sources=built.sources))
         await recorded
@@ -196,12 +196,12 @@ class _Run:
             documents_unavailable=without_sources and plan.should_retrieve,
             bounds=bounds,
         )
-        yield _began(STAGE_GENERATION)
+        yield _began(PIPELINE_STAGE_GENERATION)
         await self._tab.begin(_prompt_tokens(built))
         async with aclosing(self._generated(request)) as words:
             async for event in words:
                 yield event
-        yield self._ended(STAGE_GENERATION)
+        yield self._ended(PIPELINE_STAGE_GENERATION)
         yield AskResponse(completed=await self._completed(plan, built, model, bounds))
 
     async def close(self) -> None:
@@ -214,7 +214,7 @@ class _Run:
         """Yield words and citations as the model gives them, and keep the end; leaving it ends the model's call."""
         call = self._stages.generation.Generate(request, timeout=self._left())
         try:
-            with self._ledger.timed(STAGE_GENERATION):
+            with self._ledger.timed(PIPELINE_STAGE_GENERATION):
                 async for event in call:
                     if event.HasField("text_delta"):
                         self._ledger.saw_token()
@@ -283,14 +283,14 @@ class _Run:
         if not conversation_id:
             return
         conversations = self._asker.conversations
-        with self._ledger.timed(STAGE_EDGE, "history"):
+        with self._ledger.timed(PIPELINE_STAGE_EDGE, "history"):
             self._conversation = await conversations.get(self._scope, conversation_id)
             self._history, whole = await conversations.history(
                 self._scope, conversation_id, self._asker.settings.history_messages
             )
         if not whole:
             self._ledger.degrade(
-                STAGE_EDGE,
+                PIPELINE_STAGE_EDGE,
                 "HISTORY_WITHHELD",
                 "Earlier answers from collections that you cannot read were left out.",
             )
@@ -312,14 +312,14 @@ class _Run:
 
     async def _remember(self, wanted: bool, settings: "asyncio.Task[_Settings]") -> str:
         bounds = (await settings)[1]
-        with self._ledger.timed(STAGE_RETRIEVAL, "memory"):
+        with self._ledger.timed(PIPELINE_STAGE_RETRIEVAL, "memory"):
             found = await self._asker.recall.search(
                 self._scope,
                 self._question,
                 conversation_id=self._request.conversation_id,
                 enabled=wanted,
                 bounds=bounds,
-                timeout=self._deadline.share(STAGE_RETRIEVAL),
+                timeout=self._deadline.share(PIPELINE_STAGE_RETRIEVAL),
             )
             if found.source_messages and not bounds.local_only:
                 theirs = {message.conversation_id for message in found.source_messages}
@@ -332,8 +332,8 @@ class _Run:
         names, finder = self._collections, self._asker.bounds
         problem: FootnoteError | None = None
         try:
-            with self._ledger.timed(STAGE_EDGE, "settings"):
-                async with asyncio.timeout(self._deadline.share(STAGE_EDGE)):
+            with self._ledger.timed(PIPELINE_STAGE_EDGE, "settings"):
+                async with asyncio.timeout(self._deadline.share(PIPELINE_STAGE_EDGE)):
                     found, bounds = await finder.find(self._scope, names)
             settings = precedence.shared_settings(found)
         except (TimeoutError, FootnoteError) as error:
@@ -341,7 +341,9 @@ class _Run:
                 if not degrades(error):
                     raise
                 problem = error
-            self._ledger.degrade(STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.", problem)
+            self._ledger.degrade(
+                PIPELINE_STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.", problem
+            )
             settings, bounds = CollectionSettings(), finder.last_known(self._scope, names)
         if self._conversation is not None and self._conversation.local_only and not bounds.local_only:
             mixed = TextBounds()
@@ -354,7 +356,7 @@ class _Run:
         if self._conversation is None:
             return
         completed.conversation_id = self._conversation.id
-        message = Message(
+        message = ConversationMessage(
             text=completed.answer.text,
             answer=completed.answer,
             sources=completed.sources,
@@ -363,7 +365,7 @@ class _Run:
             degradations=self._ledger.degradations,
         )
         try:
-            with self._ledger.timed(STAGE_EDGE, "store"):
+            with self._ledger.timed(PIPELINE_STAGE_EDGE, "store"):
                 completed.message_id = await self._asker.conversations.add_answer(
                     self._scope, self._conversation.id, message, topic
                 )
@@ -371,9 +373,11 @@ class _Run:
         except Exception as error:
             # The caller has the answer already; that it was not kept must not take it away again.
             _log.error("answer_not_stored", conversation_id=self._conversation.id, error=type(error).__name__)
-            self._ledger.degrade(STAGE_EDGE, "CONVERSATION_NOT_STORED", "The answer is not kept in the conversation.")
+            self._ledger.degrade(
+                PIPELINE_STAGE_EDGE, "CONVERSATION_NOT_STORED", "The answer is not kept in the conversation."
+            )
 
-    def _ended(self, stage: Stage.ValueType) -> AskResponse:
+    def _ended(self, stage: PipelineStage.ValueType) -> AskResponse:
         return AskResponse(stage=StageEvent(stage=stage, finished=True, duration=self._ledger.duration_of(stage)))
 
     def _count(self, answer: Answer) -> None:
@@ -394,5 +398,5 @@ def _prompt_tokens(built: augmentation.BuildPromptResponse) -> int:
     return planned or sum(len(message.text) // 4 + 4 for message in built.prompt.messages)
 
 
-def _began(stage: Stage.ValueType) -> AskResponse:
+def _began(stage: PipelineStage.ValueType) -> AskResponse:
     return AskResponse(stage=StageEvent(stage=stage))

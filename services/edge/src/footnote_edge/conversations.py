@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from footnote.edge.v1.conversations_pb2 import Conversation, Message
+from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage, MemoryMessage
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument, NotFound
@@ -89,7 +89,7 @@ class Conversations:
             if not (await session.execute(statement)).rowcount:  # type: ignore[attr-defined]
                 raise _missing(conversation_id)
 
-    async def messages(self, scope: Scope, conversation_id: str, page: Page) -> tuple[list[Message], int]:
+    async def messages(self, scope: Scope, conversation_id: str, page: Page) -> tuple[list[ConversationMessage], int]:
         """Return a page of messages, oldest first, and how many there are."""
         await self.get(scope, conversation_id)
         mine = MessageRow.conversation_id == conversation_id
@@ -99,7 +99,7 @@ class Conversations:
             total = await session.scalar(select(func.count()).select_from(MessageRow).where(mine))
         return await self._withholding.shown(scope, [_message(row) for row in rows]), total or 0
 
-    async def message(self, scope: Scope, message_id: str) -> Message:
+    async def message(self, scope: Scope, message_id: str) -> ConversationMessage:
         """Return one message; raises NotFound when it is not this user's."""
         query = select(MessageRow).where(
             MessageRow.id == message_id, MessageRow.tenant_id == scope.tenant_id, MessageRow.user_id == scope.user_id
@@ -158,14 +158,14 @@ class Conversations:
 
     async def add_question(self, scope: Scope, conversation_id: str, text: str) -> str:
         """Add what the user said and return the message's id; nothing said is lost if the answer fails."""
-        return await self._add(scope, conversation_id, Message(role=MESSAGE_ROLE_USER, text=text), None)
+        return await self._add(scope, conversation_id, ConversationMessage(role=MESSAGE_ROLE_USER, text=text), None)
 
-    async def add_answer(self, scope: Scope, conversation_id: str, answer: Message, topic: str) -> str:
+    async def add_answer(self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str) -> str:
         """Add an answer together with the topic for the next question, and return the message's id."""
         answer.role = MESSAGE_ROLE_ASSISTANT
         return await self._add(scope, conversation_id, answer, topic)
 
-    async def _add(self, scope: Scope, conversation_id: str, message: Message, topic: str | None) -> str:
+    async def _add(self, scope: Scope, conversation_id: str, message: ConversationMessage, topic: str | None) -> str:
         now = datetime.now(UTC)
         message.id = uuid4().hex
         message.conversation_id = conversation_id
@@ -267,8 +267,8 @@ def _conversation(row: ConversationRow, messages: int) -> Conversation:
     return conversation
 
 
-def _message(row: MessageRow) -> Message:
-    return Message.FromString(row.payload)
+def _message(row: MessageRow) -> ConversationMessage:
+    return ConversationMessage.FromString(row.payload)
 
 
 def _memory(row: MessageRow) -> MemoryMessage:

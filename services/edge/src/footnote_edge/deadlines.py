@@ -8,12 +8,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, STAGE_EDGE, STAGE_RETRIEVAL, Stage
+from footnote.types.v1.answer_pb2 import (
+    PIPELINE_STAGE_AUGMENTATION,
+    PIPELINE_STAGE_EDGE,
+    PIPELINE_STAGE_RETRIEVAL,
+    PipelineStage,
+)
 
-SHARES: dict[Stage.ValueType, tuple[float, float]] = {
-    STAGE_EDGE: (0.10, 2.0),  # planning the query, looking up settings
-    STAGE_RETRIEVAL: (0.40, 15.0),  # search, and memory beside it
-    STAGE_AUGMENTATION: (0.40, 15.0),
+SHARES: dict[PipelineStage.ValueType, tuple[float, float]] = {
+    PIPELINE_STAGE_EDGE: (0.10, 2.0),  # planning the query, looking up settings
+    PIPELINE_STAGE_RETRIEVAL: (0.40, 15.0),  # search, and memory beside it
+    PIPELINE_STAGE_AUGMENTATION: (0.40, 15.0),
 }
 """Share of the remaining time, and cap in seconds, by stage."""
 
@@ -37,7 +42,7 @@ class Deadline:
         """Return the seconds left, never negative."""
         return max(0.0, self.at - self.clock())
 
-    def share(self, stage: Stage.ValueType) -> float:
+    def share(self, stage: PipelineStage.ValueType) -> float:
         """Return the seconds that `stage` may take if it begins now."""
         remaining = self.remaining()
         if stage not in SHARES:

@@ -4,7 +4,12 @@ import time
 from collections.abc import Collection
 
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, STAGE_EDGE, STAGE_RETRIEVAL, Degradation
+from footnote.types.v1.answer_pb2 import (
+    MESSAGE_ROLE_ASSISTANT,
+    PIPELINE_STAGE_EDGE,
+    PIPELINE_STAGE_RETRIEVAL,
+    Degradation,
+)
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
@@ -70,7 +75,7 @@ class Recall:
                 enabled=False,
                 degradations=[
                     Degradation(
-                        stage=STAGE_RETRIEVAL,
+                        stage=PIPELINE_STAGE_RETRIEVAL,
                         reason="MEMORY_UNAVAILABLE",
                         effect="Answered without earlier conversations.",
                         detail=error.message,
@@ -98,7 +103,7 @@ class Recall:
             return found
         kept = [one for one in found.source_messages if one.message_id not in unreadable]
         effect = "Earlier answers from collections that you can no longer read were left out of memory."
-        left_out = Degradation(stage=STAGE_EDGE, reason=WITHHELD, effect=effect)
+        left_out = Degradation(stage=PIPELINE_STAGE_EDGE, reason=WITHHELD, effect=effect)
         return retrieval.SearchMemoryResponse(
             context="\n".join(f"[{_speaker(one.role)}] {one.text}" for one in kept),
             source_messages=kept,
@@ -117,7 +122,7 @@ def without(found: retrieval.SearchMemoryResponse, conversation_ids: Collection[
     if len(kept) == len(found.source_messages):
         return found
     degradation = Degradation(
-        stage=STAGE_RETRIEVAL,
+        stage=PIPELINE_STAGE_RETRIEVAL,
         reason="MEMORY_KEPT_HERE",
         effect="Earlier conversations about collections that keep their texts on this machine were left out.",
     )

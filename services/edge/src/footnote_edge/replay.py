@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from footnote.augmentation.v1.augmentation_service_pb2 import PlanQueryResponse
 from footnote.edge.v1.answers_pb2 import AnswerDifference, AskCompleted, AskRequest
-from footnote.edge.v1.conversations_pb2 import Message
+from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
     MESSAGE_ROLE_ASSISTANT,
@@ -50,7 +50,7 @@ async def replay(
     raise Internal("The answer ended without its end")
 
 
-def differences(before: Message, after: AskCompleted) -> list[AnswerDifference]:
+def differences(before: ConversationMessage, after: AskCompleted) -> list[AnswerDifference]:
     """Return what is not as it was, the causes before the text."""
     then, now = before.manifest, after.manifest
     pairs = [

@@ -7,7 +7,12 @@ from typing import Any
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
-from footnote.types.v1.answer_pb2 import STAGE_AUGMENTATION, STAGE_EDGE, STAGE_RETRIEVAL, ChatMessage
+from footnote.types.v1.answer_pb2 import (
+    PIPELINE_STAGE_AUGMENTATION,
+    PIPELINE_STAGE_EDGE,
+    PIPELINE_STAGE_RETRIEVAL,
+    ChatMessage,
+)
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
@@ -36,15 +41,15 @@ class Steps:
         """Return what to search for, and whether to; without augmentation the question as it was asked."""
         request = augmentation.PlanQueryRequest(scope=self._scope, message=question, topic=topic, history=history)
         try:
-            with self._ledger.timed(STAGE_AUGMENTATION, "plan"):
+            with self._ledger.timed(PIPELINE_STAGE_AUGMENTATION, "plan"):
                 plan: augmentation.PlanQueryResponse = await self._stages.augmentation.PlanQuery(
-                    request, timeout=self._deadline.share(STAGE_EDGE)
+                    request, timeout=self._deadline.share(PIPELINE_STAGE_EDGE)
                 )
         except FootnoteError as error:
             if not degrades(error):
                 raise
             self._ledger.degrade(
-                STAGE_AUGMENTATION, "PLAN_UNAVAILABLE", "The question was searched for as it was asked.", error
+                PIPELINE_STAGE_AUGMENTATION, "PLAN_UNAVAILABLE", "The question was searched for as it was asked.", error
             )
             return augmentation.PlanQueryResponse(
                 should_retrieve=True, query=question, strategy=FIRST_QUERY, topic=topic
@@ -67,13 +72,18 @@ class Steps:
         )
         began = self._ledger.elapsed()
         try:
-            with self._ledger.timed(STAGE_RETRIEVAL):
-                found = await self._stages.retrieval.Retrieve(request, timeout=self._deadline.share(STAGE_RETRIEVAL))
+            with self._ledger.timed(PIPELINE_STAGE_RETRIEVAL):
+                found = await self._stages.retrieval.Retrieve(
+                    request, timeout=self._deadline.share(PIPELINE_STAGE_RETRIEVAL)
+                )
         except FootnoteError as error:
             if not degrades(error):
                 raise
             self._ledger.degrade(
-                STAGE_RETRIEVAL, "RETRIEVAL_UNAVAILABLE", "Answered without sources: search did not work.", error
+                PIPELINE_STAGE_RETRIEVAL,
+                "RETRIEVAL_UNAVAILABLE",
+                "Answered without sources: search did not work.",
+                error,
             )
             return [], [], True
         self._ledger.include(found.timings, began)
@@ -85,15 +95,15 @@ class Steps:
         """Return the prompt with its sources; without augmentation a minimal one."""
         began = self._ledger.elapsed()
         try:
-            with self._ledger.timed(STAGE_AUGMENTATION):
+            with self._ledger.timed(PIPELINE_STAGE_AUGMENTATION):
                 built: augmentation.BuildPromptResponse = await self._stages.augmentation.BuildPrompt(
-                    request, timeout=self._deadline.share(STAGE_AUGMENTATION)
+                    request, timeout=self._deadline.share(PIPELINE_STAGE_AUGMENTATION)
                 )
         except FootnoteError as error:
             if not degrades(error):
                 raise
             self._ledger.degrade(
-                STAGE_AUGMENTATION,
+                PIPELINE_STAGE_AUGMENTATION,
                 "AUGMENTATION_UNAVAILABLE",
                 "A minimal prompt was used: no reranking, history or memory.",
                 error,

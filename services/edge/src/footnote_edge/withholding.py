@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from footnote.edge.v1.conversations_pb2 import Message
-from footnote.types.v1.answer_pb2 import STAGE_EDGE, Degradation
+from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE, Degradation
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.errors import Unavailable
@@ -21,7 +21,7 @@ class Withholding:
     def __init__(self, permissions: Permissions) -> None:
         self._permissions = permissions
 
-    async def shown(self, scope: Scope, messages: Sequence[Message]) -> list[Message]:
+    async def shown(self, scope: Scope, messages: Sequence[ConversationMessage]) -> list[ConversationMessage]:
         """Return messages without the sources, quotes, citations and manifest entries that the caller may not read.
 
         An answer that cites one of them loses its words as well, since they may be the source's own. Each says so in
@@ -37,16 +37,16 @@ class Withholding:
         return [message if named <= readable else _shown(message, readable, effect) for message in messages]
 
 
-def is_withheld(message: Message) -> bool:
+def is_withheld(message: ConversationMessage) -> bool:
     """Tell whether something of a message was left out."""
     return any(one.reason == WITHHELD for one in message.degradations)
 
 
-def _shown(message: Message, readable: set[str], effect: str) -> Message:
+def _shown(message: ConversationMessage, readable: set[str], effect: str) -> ConversationMessage:
     hidden = {number for number, collection_id in _origins(message) if collection_id not in readable}
     if not hidden:
         return message
-    shown = Message()
+    shown = ConversationMessage()
     shown.CopyFrom(message)
     shown.ClearField("sources")
     shown.sources.extend(one for one in message.sources if one.number not in hidden)
@@ -56,11 +56,11 @@ def _shown(message: Message, readable: set[str], effect: str) -> Message:
         shown.text = shown.answer.text = ""
         for field in ("citations", "claims", "reliability", "warnings"):
             shown.answer.ClearField(field)
-    shown.degradations.append(Degradation(stage=STAGE_EDGE, reason=WITHHELD, effect=effect))
+    shown.degradations.append(Degradation(stage=PIPELINE_STAGE_EDGE, reason=WITHHELD, effect=effect))
     return shown
 
 
-def _origins(message: Message) -> list[tuple[int, str]]:
+def _origins(message: ConversationMessage) -> list[tuple[int, str]]:
     """Return the number and the collection of everything that an answer rests on."""
     return [
         *((one.number, one.collection_id) for one in message.sources),

@@ -56,7 +56,7 @@ class Bill:
         return self._so_far()
 
     def _so_far(self) -> Usage:
-        self._usage.cost_usd = cost(self._prices, self._model, self._usage)
+        price(self._usage, self._prices, self._model)
         usage = Usage()
         usage.CopyFrom(self._usage)
         return usage
@@ -75,13 +75,13 @@ def usage_of(request: ModelRequest, text: str, finished: Finished) -> Usage:
     return Usage(prompt_tokens=prompt, completion_tokens=completion, estimated=estimated)
 
 
-def cost(prices: Prices, model: str, usage: Usage) -> float:
-    """Return what an answer cost in US dollars; 0 where the model's price is not known.
+def price(usage: Usage, prices: Prices, model: str) -> None:
+    """Set what an answer cost in US dollars; leave it unset where the model's price is not known.
 
     A price goes for every model whose name begins with its own, the longest such one: providers add dates to names.
     """
     known = max((name for name in prices if model.startswith(name)), key=len, default=None)
     if known is None:
-        return 0.0
+        return
     prompt, completion = prices[known]
-    return (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1_000_000
+    usage.cost_usd = (usage.prompt_tokens * prompt + usage.completion_tokens * completion) / 1_000_000

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from footnote.types.v1.answer_pb2 import (
-    SUPPORT_NOT_A_CLAIM,
-    SUPPORT_SUPPORTED,
-    SUPPORT_UNCITED,
-    SUPPORT_UNSUPPORTED,
-    SUPPORT_WEAK,
+    VERDICT_NOT_A_CLAIM,
+    VERDICT_SUPPORTED,
+    VERDICT_UNCITED,
+    VERDICT_UNSUPPORTED,
+    VERDICT_WEAK,
     Citation,
     Claim,
     Source,
-    Support,
+    Verdict,
 )
-from footnote.types.v1.locator_pb2 import Span
+from footnote.types.v1.locator_pb2 import TextSpan
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_text import locators
@@ -26,11 +26,11 @@ from footnote_generation.claims import PlacedMarker, Sentence, states_something
 from footnote_generation.contradictions import quantity_match
 from footnote_generation.opinion import reconsider, stretches
 from footnote_generation.ports import SecondOpinion
-from footnote_generation.support import Evidence, Verdict, is_foreign, judge, prepare
+from footnote_generation.support import Evidence, Judgement, is_foreign, judge, prepare
 from footnote_generation.words import analyse
 
 _log = get_logger(__name__)
-_ORDER = {SUPPORT_SUPPORTED: 2, SUPPORT_WEAK: 1, SUPPORT_UNSUPPORTED: 0}
+_ORDER = {VERDICT_SUPPORTED: 2, VERDICT_WEAK: 1, VERDICT_UNSUPPORTED: 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Checker:
     opinion: SecondOpinion | None = None
     failure: str = ""
     _ready: dict[int, Evidence] = field(default_factory=dict)
-    _verdicts: dict[tuple[str, int], Verdict] = field(default_factory=dict)
+    _verdicts: dict[tuple[str, int], Judgement] = field(default_factory=dict)
     _done: dict[Sentence, Checked] = field(default_factory=dict)
 
     async def check(self, sentences: Sequence[Sentence]) -> list[Checked]:
@@ -111,11 +111,11 @@ class Checker:
         return self._ready[number]
 
     def _check(self, sentence: Sentence) -> Checked:
-        span = Span(start=sentence.start, end=sentence.end)
+        span = TextSpan(start=sentence.start, end=sentence.end)
         if not states_something(sentence, self.not_found):
-            return Checked(Claim(span=span, support=SUPPORT_NOT_A_CLAIM), ())
+            return Checked(Claim(span=span, support=VERDICT_NOT_A_CLAIM), ())
         if not sentence.markers:
-            return Checked(Claim(span=span, support=SUPPORT_UNCITED, reason="cites no source"), ())
+            return Checked(Claim(span=span, support=VERDICT_UNCITED, reason="cites no source"), ())
         statement = sentence.text
         verdicts = {marker.number: self._verdicts[statement, marker.number] for marker in sentence.markers}
         citations = tuple(
@@ -125,10 +125,10 @@ class Checker:
         numbers = list(dict.fromkeys(marker.number for marker in sentence.markers))
         return Checked(Claim(span=span, support=support, score=score, sources=numbers, reason=reason), citations)
 
-    def _overall(self, statement: str, verdicts: Mapping[int, Verdict]) -> tuple[Support.ValueType, float, str]:
+    def _overall(self, statement: str, verdicts: Mapping[int, Judgement]) -> tuple[Verdict.ValueType, float, str]:
         """Return the best verdict; a sentence over several sources may be borne out by them only together."""
         best = max(verdicts.values(), key=lambda item: (_ORDER[item.support], item.score))
-        if best.support != SUPPORT_SUPPORTED and len(verdicts) > 1:
+        if best.support != VERDICT_SUPPORTED and len(verdicts) > 1:
             parts = [self._evidence(number) for number in verdicts]
             joined = " ".join(
                 part.text[verdicts[n].start : verdicts[n].end] for n, part in zip(verdicts, parts, strict=True)
@@ -139,13 +139,13 @@ class Checker:
                 return together.support, together.score, together.reason
         return best.support, best.score, best.reason
 
-    def _citation(self, marker: PlacedMarker, claim: Span, statement: str, verdict: Verdict) -> Citation:
+    def _citation(self, marker: PlacedMarker, claim: TextSpan, statement: str, verdict: Judgement) -> Citation:
         source = self.sources[marker.number]
         start, end = verdict.start, verdict.end
         if start >= end:
             spans = self._evidence(marker.number).spans
             start, end = spans[0] if spans else (0, len(source.text))
-        quote_span = Span(start=start, end=end)
+        quote_span = TextSpan(start=start, end=end)
         place = value_span(statement, source, verdict) or quote_span
         locator = locators.narrow(source.locator, source.anchors, place)
         name = source.filename or source.title or source.document_id
@@ -159,14 +159,14 @@ class Checker:
             quote=source.text[start:end],
             quote_span=quote_span,
             claim_span=claim,
-            marker_span=Span(start=marker.start, end=marker.end),
+            marker_span=TextSpan(start=marker.start, end=marker.end),
             support=verdict.support,
             support_score=verdict.score,
             label=locators.label(name, locator, self.locale),
         )
 
 
-def value_span(statement: str, source: Source, verdict: Verdict) -> Span | None:
+def value_span(statement: str, source: Source, verdict: Judgement) -> TextSpan | None:
     """In a table row, the stretch of the one cell whose value the statement gives, so that the place is that cell.
 
     The cell's value must not stand in the question-like part only: of several cells that the statement repeats, the
@@ -176,7 +176,7 @@ def value_span(statement: str, source: Source, verdict: Verdict) -> Span | None:
     if source.locator.WhichOneof("place") != "sheet" or not source.anchors:
         return None
     claim = analyse(statement, "")
-    best: tuple[int, int, Span] | None = None
+    best: tuple[int, int, TextSpan] | None = None
     quantities = 0
     for anchor in source.anchors:
         start, end = anchor.span.start, anchor.span.end
@@ -191,5 +191,5 @@ def value_span(statement: str, source: Source, verdict: Verdict) -> Span | None:
         else:
             continue
         if best is None or (rank, start) > best[:2]:
-            best = (rank, start, Span(start=start, end=end))
+            best = (rank, start, TextSpan(start=start, end=end))
     return best[2] if best and quantities < 2 else None

@@ -15,10 +15,10 @@ from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
     FINISH_REASON_REFUSED,
     MESSAGE_ROLE_SYSTEM,
-    SUPPORT_NOT_A_CLAIM,
-    SUPPORT_SUPPORTED,
-    SUPPORT_UNCITED,
-    SUPPORT_UNSUPPORTED,
+    VERDICT_NOT_A_CLAIM,
+    VERDICT_SUPPORTED,
+    VERDICT_UNCITED,
+    VERDICT_UNSUPPORTED,
     Answer,
     Citation,
     Claim,
@@ -30,7 +30,7 @@ from footnote.types.v1.answer_pb2 import (
 from footnote_kit.text_work import beside
 
 from footnote_generation import phrases, policy
-from footnote_generation.billing import Bill, Prices, cost, usage_of
+from footnote_generation.billing import Bill, Prices, price, usage_of
 from footnote_generation.checker import Checked, Checker
 from footnote_generation.claims import Sentence, segment
 from footnote_generation.markers import MarkerScanner, Piece
@@ -38,7 +38,7 @@ from footnote_generation.patience import Patience, patient_stream
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, SecondOpinion, Stop
 from footnote_generation.writer import Writer
 
-_UNFOUNDED = frozenset({SUPPORT_UNSUPPORTED, SUPPORT_UNCITED})
+_UNFOUNDED = frozenset({VERDICT_UNSUPPORTED, VERDICT_UNCITED})
 _LONG_LINE = 4000
 _ENDS = frozenset(".!?…\n。！？")
 
@@ -251,7 +251,7 @@ class Generator:
         state.warnings.append(f"{len(unfounded)} statements that the sources do not bear out were withheld.")
         rest = await beside(len(writer.text), segment, writer.text, writer.markers)
         left = await state.checker.check(rest)
-        if all(item.claim.support == SUPPORT_NOT_A_CLAIM for item in left):
+        if all(item.claim.support == VERDICT_NOT_A_CLAIM for item in left):
             writer.replace(phrases.load(state.request.locale).not_found)
 
     async def _answer(self, state: _Answering, provider: ModelProvider, finished: Finished) -> Answer:
@@ -268,7 +268,7 @@ class Generator:
         claims = [item.claim for item in checked]
         usage = usage_of(state.request, writer.text, finished)
         model = finished.model or state.request.model or provider.default_model
-        usage.cost_usd = cost(self._prices, model, usage)
+        price(usage, self._prices, model)
         return Answer(
             text=writer.text,
             finish_reason=_finish_reason(state.request, writer.text, finished, citations, claims),
@@ -285,8 +285,8 @@ class Generator:
 def _reliability(
     sources: Sequence[Source], citations: Sequence[Citation], claims: Sequence[Claim], invalid: int
 ) -> Reliability:
-    counted = [claim for claim in claims if claim.support != SUPPORT_NOT_A_CLAIM]
-    supported = sum(1 for claim in counted if claim.support == SUPPORT_SUPPORTED)
+    counted = [claim for claim in claims if claim.support != VERDICT_NOT_A_CLAIM]
+    supported = sum(1 for claim in counted if claim.support == VERDICT_SUPPORTED)
     return Reliability(
         sources_used=len({citation.number for citation in citations}) / len(sources) if sources else 0.0,
         claims_supported=supported / len(counted) if counted else 1.0,
@@ -304,7 +304,7 @@ def _finish_reason(
         return FINISH_REASON_MAX_TOKENS
     if request.without_sources:
         return FINISH_REASON_ANSWERED_WITHOUT_SOURCES
-    stated = [claim for claim in claims if claim.support != SUPPORT_NOT_A_CLAIM]
+    stated = [claim for claim in claims if claim.support != VERDICT_NOT_A_CLAIM]
     if not citations and (not stated or phrases.is_not_found(text)):
         return FINISH_REASON_NO_RELEVANT_CONTENT
     if not citations and phrases.is_refusal(text):

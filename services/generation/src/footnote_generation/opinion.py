@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED
+from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED
 
 from footnote_generation import contradictions
 from footnote_generation.ports import Opinion
-from footnote_generation.support import MAX_STATEMENT, Evidence, Verdict, find_windows
+from footnote_generation.support import MAX_STATEMENT, Evidence, Judgement, find_windows
 from footnote_generation.words import Analysed, analyse
 
 # From here on a model's contradiction counts; models that only know likeness never reach it.
@@ -25,11 +25,11 @@ def stretches(statement: str, evidence: Evidence, most: int) -> list[tuple[int, 
 def reconsider(
     statement: str,
     evidence: Evidence,
-    verdict: Verdict,
+    verdict: Judgement,
     places: Sequence[tuple[int, int]],
     opinions: Sequence[Opinion],
     enough: float,
-) -> Verdict:
+) -> Judgement:
     """Return the verdict after a second opinion on the places.
 
     It raises WEAK and UNSUPPORTED to SUPPORTED only at a place whose numbers, units, negations and names agree with the
@@ -38,18 +38,18 @@ def reconsider(
     if len(statement) > MAX_STATEMENT:
         return verdict  # the rest of it was checked by nobody
     ranked = sorted(zip(places, opinions, strict=True), key=lambda item: -item[1].supports)
-    if verdict.support == SUPPORT_SUPPORTED:
+    if verdict.support == VERDICT_SUPPORTED:
         against = max(opinions, key=lambda item: item.contradicts)
         if against.contradicts >= CONTRADICTED_AT and ranked[0][1].supports < enough:
             reason = "a second opinion reads the source to the contrary"
-            return Verdict(SUPPORT_UNSUPPORTED, 1 - against.contradicts, verdict.start, verdict.end, reason)
+            return Judgement(VERDICT_UNSUPPORTED, 1 - against.contradicts, verdict.start, verdict.end, reason)
         return verdict
     claim = analyse(statement, evidence.language)
     for (start, end), opinion in ranked:
         if opinion.supports < enough:
             break
         if opinion.contradicts < CONTRADICTED_AT and _agrees(claim, evidence, start, end):
-            return Verdict(SUPPORT_SUPPORTED, opinion.supports, start, end)
+            return Judgement(VERDICT_SUPPORTED, opinion.supports, start, end)
     return verdict
 
 

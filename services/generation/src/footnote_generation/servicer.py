@@ -16,11 +16,11 @@ from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
     MESSAGE_ROLE_ASSISTANT,
     MESSAGE_ROLE_SYSTEM,
-    STAGE_GENERATION,
+    PIPELINE_STAGE_GENERATION,
     Answer,
     Citation,
     FinishReason,
-    Support,
+    Verdict,
 )
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, TextBounds
 from footnote_kit import names, provider_calls, telemetry
@@ -193,7 +193,7 @@ class Servicer(GenerationServiceServicer):
     def _count_citations(self, answer: Answer) -> None:
         counter = telemetry.counter("footnote.generation.citations")
         for support, count in Counter(citation.support for citation in answer.citations).items():
-            counter.add(count, {"verdict": Support.Name(support).removeprefix("SUPPORT_").lower()})
+            counter.add(count, {"verdict": Verdict.Name(support).removeprefix("VERDICT_").lower()})
         if answer.reliability.invalid_citations:
             counter.add(answer.reliability.invalid_citations, {"verdict": "unknown_source"})
 
@@ -221,7 +221,7 @@ def _completed(event: Completed) -> pb.GenerateCompleted:
         completed.time_to_first_token.FromTimedelta(timedelta(seconds=event.first_token))
     if event.verifier_failure:
         completed.degradations.add(
-            stage=STAGE_GENERATION,
+            stage=PIPELINE_STAGE_GENERATION,
             reason="VERIFIER_UNAVAILABLE",
             effect="Statements were checked by the rules alone.",
             detail=event.verifier_failure,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from footnote.types.v1.answer_pb2 import SUPPORT_SUPPORTED, SUPPORT_UNSUPPORTED, SUPPORT_WEAK, Support
+from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, VERDICT_WEAK, Verdict
 from footnote_text import language as languages
 from footnote_text import sentences
 
@@ -25,10 +25,10 @@ _NAME, _WORD, _LIGHT, _QUANTITY = 1.5, 1.0, 0.25, 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judgement:
     """How a statement stands to a passage; `start:end` is the supporting stretch of the passage's text."""
 
-    support: Support.ValueType
+    support: Verdict.ValueType
     score: float
     start: int
     end: int
@@ -137,7 +137,7 @@ def coverage(claim: Analysed, given: Analysed, context: frozenset[str]) -> tuple
     return (found / total if total else 0.0), missing
 
 
-def judge(claim_text: str, evidence: Evidence) -> Verdict:
+def judge(claim_text: str, evidence: Evidence) -> Judgement:
     """Return the verdict on one statement against one source.
 
     Stretches of one to three sentences are tried from the best covered on; a contradiction in all good ones makes the
@@ -146,23 +146,23 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
     if len(claim_text) > MAX_STATEMENT:
         cut = claim_text.rfind(" ", 0, MAX_STATEMENT)
         part = judge(claim_text[: cut if cut > 0 else MAX_STATEMENT], evidence)
-        support = part.support if part.support == SUPPORT_UNSUPPORTED else SUPPORT_WEAK
+        support = part.support if part.support == VERDICT_UNSUPPORTED else VERDICT_WEAK
         return replace(part, support=support, reason=part.reason or "the sentence is too long to be checked whole")
     whole = _verbatim(claim_text, evidence)
     if whole is not None:
-        return Verdict(SUPPORT_SUPPORTED, 1.0, *whole)
+        return Judgement(VERDICT_SUPPORTED, 1.0, *whole)
     claim = analyse(claim_text, evidence.language)
     if not claim.content and not claim.quantities:
-        return Verdict(SUPPORT_WEAK, 0.0, 0, 0, "says nothing that can be checked")
+        return Judgement(VERDICT_WEAK, 0.0, 0, 0, "says nothing that can be checked")
     windows = find_windows(claim, evidence)
     if not windows:
         reason = _absent(claim, evidence) if evidence.spans else "the source is empty"
-        return Verdict(SUPPORT_UNSUPPORTED, 0.0, 0, 0, reason)
+        return Judgement(VERDICT_UNSUPPORTED, 0.0, 0, 0, reason)
     if is_foreign(claim_text, evidence):
         return _judge_foreign(claim, evidence, windows)
     best = windows[0]
     first_reason = ""
-    weakest: Verdict | None = None
+    weakest: Judgement | None = None
     for window in windows[:6]:
         if window.score < max(WEAK_AT, best.score * 0.8):
             break
@@ -174,15 +174,15 @@ def judge(claim_text: str, evidence: Evidence) -> Verdict:
             continue
         reason = _doubt(missing)
         if not reason and window.score >= SUPPORTED_AT:
-            return Verdict(SUPPORT_SUPPORTED, window.score, window.start, window.end)
+            return Judgement(VERDICT_SUPPORTED, window.score, window.start, window.end)
         if weakest is None:
-            weakest = Verdict(
-                SUPPORT_WEAK, window.score, window.start, window.end, reason or "only partly in the source"
+            weakest = Judgement(
+                VERDICT_WEAK, window.score, window.start, window.end, reason or "only partly in the source"
             )
     if weakest is not None and not (first_reason and weakest.score < best.score * 0.9):
         return weakest
     reason = first_reason or _absent(claim, evidence)
-    return Verdict(SUPPORT_UNSUPPORTED, min(best.score, WEAK_AT), best.start, best.end, reason)
+    return Judgement(VERDICT_UNSUPPORTED, min(best.score, WEAK_AT), best.start, best.end, reason)
 
 
 def is_foreign(statement: str, evidence: Evidence) -> bool:
@@ -241,14 +241,14 @@ def _verbatim(claim_text: str, evidence: Evidence) -> tuple[int, int] | None:
     return None
 
 
-def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[Window]) -> Verdict:
+def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[Window]) -> Judgement:
     """Return a statement in another language than its source: names and numbers can be checked, the rest cannot."""
     whole = analyse(evidence.text, evidence.language)
     absent = [quantity.text for quantity in claim.quantities if contradictions.quantity_match(quantity, whole) is None]
     best = windows[0]
     if absent:
-        return Verdict(SUPPORT_UNSUPPORTED, 0.0, best.start, best.end, f"{absent[0]} is not in the source")
-    return Verdict(SUPPORT_WEAK, max(best.score, WEAK_AT), best.start, best.end, "the source is in another language")
+        return Judgement(VERDICT_UNSUPPORTED, 0.0, best.start, best.end, f"{absent[0]} is not in the source")
+    return Judgement(VERDICT_WEAK, max(best.score, WEAK_AT), best.start, best.end, "the source is in another language")
 
 
 def _doubt(missing: Sequence[Word]) -> str:

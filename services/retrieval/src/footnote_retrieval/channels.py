@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
-from footnote.types.v1.chunk_pb2 import Channel
+from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
@@ -100,7 +100,7 @@ class Channels:
         return findings
 
     async def _dense(self, plan: Plan, findings: Findings, clock: Clock) -> None:
-        run = ChannelRun(Channel.CHANNEL_DENSE)
+        run = ChannelRun(SearchChannel.SEARCH_CHANNEL_DENSE)
         findings.runs.append(run)
         try:
             await self._embed(plan, findings, clock)
@@ -112,9 +112,9 @@ class Channels:
         began = time.perf_counter()
         try:
             for group, hits in zip(
-                plan.groups, await self._all_groups(plan, Channel.CHANNEL_DENSE, findings), strict=True
+                plan.groups, await self._all_groups(plan, SearchChannel.SEARCH_CHANNEL_DENSE, findings), strict=True
             ):
-                self._collect(group, hits, Channel.CHANNEL_DENSE, plan.now, findings)
+                self._collect(group, hits, SearchChannel.SEARCH_CHANNEL_DENSE, plan.now, findings)
                 run.candidates += len(hits)
         except FootnoteError as error:
             findings.dense_failed = True
@@ -124,14 +124,14 @@ class Channels:
             self._record(run, "dense", began, clock)
 
     async def _lexical(self, plan: Plan, findings: Findings, clock: Clock) -> None:
-        run = ChannelRun(Channel.CHANNEL_LEXICAL)
+        run = ChannelRun(SearchChannel.SEARCH_CHANNEL_LEXICAL)
         findings.runs.append(run)
         began = time.perf_counter()
         try:
             for group, hits in zip(
-                plan.groups, await self._all_groups(plan, Channel.CHANNEL_LEXICAL, findings), strict=True
+                plan.groups, await self._all_groups(plan, SearchChannel.SEARCH_CHANNEL_LEXICAL, findings), strict=True
             ):
-                self._collect(group, hits, Channel.CHANNEL_LEXICAL, plan.now, findings)
+                self._collect(group, hits, SearchChannel.SEARCH_CHANNEL_LEXICAL, plan.now, findings)
                 run.candidates += len(hits)
         except FootnoteError as error:
             findings.lexical_failed = True
@@ -165,13 +165,13 @@ class Channels:
         breaker = self.breaker(f"embedding provider {embedding.provider or 'default'}")
         return await breaker.call(lambda: self._embedder.embed_query(embedding, text), self._settings.embed_timeout)
 
-    async def _all_groups(self, plan: Plan, channel: Channel.ValueType, findings: Findings) -> list[list[Hit]]:
+    async def _all_groups(self, plan: Plan, channel: SearchChannel.ValueType, findings: Findings) -> list[list[Hit]]:
         return await _each([self._one(group, plan, channel, findings) for group in plan.groups])
 
-    async def _one(self, group: Group, plan: Plan, channel: Channel.ValueType, findings: Findings) -> list[Hit]:
+    async def _one(self, group: Group, plan: Plan, channel: SearchChannel.ValueType, findings: Findings) -> list[Hit]:
         """Search one group. Passages and vectors come along: asking for them later took longer than the search."""
         scope = group.scope(plan.now)
-        if channel == Channel.CHANNEL_DENSE:
+        if channel == SearchChannel.SEARCH_CHANNEL_DENSE:
             vector = findings.vectors[group.embedding_key].vector
             timeout = self._settings.dense_timeout
             if len(vector) != int(group.space.rsplit("_", 1)[-1]):
@@ -189,7 +189,7 @@ class Channels:
         )
 
     def _collect(
-        self, group: Group, hits: Sequence[Hit], channel: Channel.ValueType, now: float, findings: Findings
+        self, group: Group, hits: Sequence[Hit], channel: SearchChannel.ValueType, now: float, findings: Findings
     ) -> None:
         """Take hits into the candidates, checking the scope of each once more."""
         for rank, hit in enumerate(hits, 1):
@@ -200,7 +200,7 @@ class Channels:
             candidate = findings.candidates.get(hit.id)
             if candidate is None:
                 candidate = findings.candidates[hit.id] = Candidate(hit, group)
-            if channel == Channel.CHANNEL_DENSE:
+            if channel == SearchChannel.SEARCH_CHANNEL_DENSE:
                 candidate.dense, candidate.dense_rank = hit.score, rank
             else:
                 candidate.lexical, candidate.lexical_rank = hit.score, rank

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from footnote.types.v1.answer_pb2 import Degradation, Stage, StageTiming
-from footnote.types.v1.chunk_pb2 import Channel, ScoredChunk
+from footnote.types.v1.answer_pb2 import Degradation, PipelineStage, StageTiming
+from footnote.types.v1.chunk_pb2 import ScoredChunk, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_store.filters import ALL, Expr, RowScope
@@ -148,7 +148,7 @@ class Candidate:
 class ChannelRun:
     """What one channel did."""
 
-    channel: Channel.ValueType
+    channel: SearchChannel.ValueType
     candidates: int = 0
     seconds: float = 0.0
     weight: float = 0.0
@@ -170,7 +170,7 @@ class SearchResult:
 
 def degradation(reason: str, effect: str, detail: str = "") -> Degradation:
     """Return a degradation of this stage."""
-    return Degradation(stage=Stage.STAGE_RETRIEVAL, reason=reason, effect=effect, detail=detail)
+    return Degradation(stage=PipelineStage.PIPELINE_STAGE_RETRIEVAL, reason=reason, effect=effect, detail=detail)
 
 
 class Clock:
@@ -191,7 +191,7 @@ class Clock:
 
     def record(self, name: str, began: float, ended: float) -> None:
         """Record a step measured elsewhere, in `perf_counter` seconds."""
-        timing = StageTiming(stage=Stage.STAGE_RETRIEVAL, step=name)
+        timing = StageTiming(stage=PipelineStage.PIPELINE_STAGE_RETRIEVAL, step=name)
         timing.start.FromNanoseconds(int(max(0.0, began - self._start) * 1e9))
         timing.duration.FromNanoseconds(int(max(0.0, ended - began) * 1e9))
         self.timings.append(timing)

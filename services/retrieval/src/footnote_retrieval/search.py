@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
-from footnote.types.v1.chunk_pb2 import Channel, ChannelScore, ScoredChunk
+from footnote.types.v1.chunk_pb2 import ChannelScore, ScoredChunk, SearchChannel
 from footnote.types.v1.collection_pb2 import SearchStrategy
 from footnote_kit import names
 from footnote_kit.errors import FootnoteError
@@ -350,7 +350,7 @@ def _mean_weight(candidates: Sequence[Candidate], channel: int) -> float:
     if not candidates:
         return 0.0
     dense = sum(candidate.dense_weight for candidate in candidates) / len(candidates)
-    return dense if channel == Channel.CHANNEL_DENSE else 1.0 - dense
+    return dense if channel == SearchChannel.SEARCH_CHANNEL_DENSE else 1.0 - dense
 
 
 def _reason(reason: str, files: Sequence[NamedFile]) -> str:
@@ -365,9 +365,10 @@ def _scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
         chunk.collection_id = member.collection.id
     scored = ScoredChunk(chunk=chunk, score=min(1.0, max(0.0, candidate.score)))
     for channel, raw, normal, rank, weight in (
-        (Channel.CHANNEL_DENSE, candidate.dense, candidate.normal_dense, candidate.dense_rank, candidate.dense_weight),
-        (Channel.CHANNEL_LEXICAL, candidate.lexical, candidate.normal_lexical, candidate.lexical_rank,
-         1 - candidate.dense_weight),
+        (SearchChannel.SEARCH_CHANNEL_DENSE, candidate.dense, candidate.normal_dense,
+         candidate.dense_rank, candidate.dense_weight),
+        (SearchChannel.SEARCH_CHANNEL_LEXICAL, candidate.lexical, candidate.normal_lexical,
+         candidate.lexical_rank, 1 - candidate.dense_weight),
     ):  # fmt: skip
         # A score fetched for a candidate that the channel did not find itself is shown only where one explains.
         if raw is not None and (rank or explain):

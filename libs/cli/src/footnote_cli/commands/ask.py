@@ -20,9 +20,9 @@ from footnote_cli.traces import own_waterfall
 from footnote_cli.values import parse_where
 
 _DOING = {
-    answer_pb2.STAGE_RETRIEVAL: "Searching",
-    answer_pb2.STAGE_AUGMENTATION: "Choosing sources",
-    answer_pb2.STAGE_GENERATION: "Writing",
+    answer_pb2.PIPELINE_STAGE_RETRIEVAL: "Searching",
+    answer_pb2.PIPELINE_STAGE_AUGMENTATION: "Choosing sources",
+    answer_pb2.PIPELINE_STAGE_GENERATION: "Writing",
 }
 
 
@@ -134,7 +134,7 @@ class AnswerScreen:
         """Say what is being done until the first words come."""
         if self._silent or self._shown or finished or not self._console.is_terminal or stage not in _DOING:
             return
-        words = f"{_DOING[answer_pb2.Stage.ValueType(stage)]}…"
+        words = f"{_DOING[answer_pb2.PipelineStage.ValueType(stage)]}…"
         if self._status is None:
             self._status = self._console.status(words)
             self._status.start()

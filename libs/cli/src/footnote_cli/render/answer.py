@@ -14,16 +14,18 @@ from footnote_cli.render.text import elapsed, one_line, plural, seconds
 _PLAIN = make_console()
 
 SUPPORT_WORDS = {
-    answer_pb2.SUPPORT_SUPPORTED: ("supported", "green"),
-    answer_pb2.SUPPORT_WEAK: ("weak", "yellow"),
-    answer_pb2.SUPPORT_UNSUPPORTED: ("unsupported", "red"),
-    answer_pb2.SUPPORT_UNCITED: ("uncited", "yellow"),
+    answer_pb2.VERDICT_SUPPORTED: ("supported", "green"),
+    answer_pb2.VERDICT_WEAK: ("weak", "yellow"),
+    answer_pb2.VERDICT_UNSUPPORTED: ("unsupported", "red"),
+    answer_pb2.VERDICT_UNCITED: ("uncited", "yellow"),
 }
 
 
 def stage_name(stage: int) -> str:
     """Return a stage's name in lower case, "retrieval", or "" when it is not given."""
-    name = answer_pb2.Stage.Name(answer_pb2.Stage.ValueType(stage)).removeprefix("STAGE_").lower()
+    name = (
+        answer_pb2.PipelineStage.Name(answer_pb2.PipelineStage.ValueType(stage)).removeprefix("PIPELINE_STAGE_").lower()
+    )
     return "" if name == "unspecified" else name
 
 
@@ -61,7 +63,7 @@ def hang(line: Text, indent: int, width: int) -> Text:
 def doubts(answer: Answer) -> Iterator[Text]:
     """Yield one line for each sentence that its sources do not bear out, and one for each warning."""
     for claim in answer.claims:
-        if claim.support not in (answer_pb2.SUPPORT_UNSUPPORTED, answer_pb2.SUPPORT_UNCITED):
+        if claim.support not in (answer_pb2.VERDICT_UNSUPPORTED, answer_pb2.VERDICT_UNCITED):
             continue
         word, style = SUPPORT_WORDS[claim.support]
         sentence = one_line(answer.text[claim.span.start : claim.span.end], 100)

@@ -166,7 +166,7 @@ def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
             "",
         )
         for channel in item.channels:
-            name = enum_word(chunk_pb2.Channel, channel.channel, "CHANNEL_")
+            name = enum_word(chunk_pb2.SearchChannel, channel.channel, "CHANNEL_")
             added = _signed(channel.score * channel.weight)
             parts = (
                 name,

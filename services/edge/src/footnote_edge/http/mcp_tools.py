@@ -76,7 +76,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
                 "number": one.number,
                 "place": one.label,
                 "quote": one.quote,
-                "support": ans.Support.Name(one.support).removeprefix("SUPPORT_").lower(),
+                "support": ans.Verdict.Name(one.support).removeprefix("VERDICT_").lower(),
                 "document_id": one.document_id,
             }
             for one in answer.citations

@@ -119,7 +119,7 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
                 "number": citation.number,
                 "quote": citation.quote,
                 "chunk_id": citation.chunk_id,
-                "support": ans.Support.Name(citation.support).removeprefix("SUPPORT_").lower(),
+                "support": ans.Verdict.Name(citation.support).removeprefix("VERDICT_").lower(),
             },
         }
         for citation in answer.citations

@@ -117,14 +117,14 @@ def _clipped_anchors(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]
     for anchor in part.block.anchors:
         start, end = max(anchor.span.start, part.offset), min(anchor.span.end, last)
         if start < end:
-            span = locator_pb2.Span(start=start + shift, end=end + shift)
+            span = locator_pb2.TextSpan(start=start + shift, end=end + shift)
             anchors.append(locator_pb2.Anchor(span=span, locator=anchor.locator))
     return anchors
 
 
 def _anchor(part: PlacedBlock, origin: int, place: locator_pb2.Locator) -> locator_pb2.Anchor:
     start = part.start - origin
-    return locator_pb2.Anchor(span=locator_pb2.Span(start=start, end=start + len(part.text)), locator=place)
+    return locator_pb2.Anchor(span=locator_pb2.TextSpan(start=start, end=start + len(part.text)), locator=place)
 
 
 def _own_place(part: PlacedBlock) -> locator_pb2.Locator:

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Protocol
 
 from footnote.types.v1.document_pb2 import Block, BlockKind, Structure
-from footnote.types.v1.locator_pb2 import Anchor, LineLocator, Locator, PageLocator, SheetLocator, SlideLocator, Span
+from footnote.types.v1.locator_pb2 import (
+    Anchor,
+    LineLocator,
+    Locator,
+    PageLocator,
+    SheetLocator,
+    SlideLocator,
+    TextSpan,
+)
 
 from footnote_ingestion.failures import TOO_LARGE, ParseError
 
@@ -74,7 +82,7 @@ def count_words(text: str) -> int:
 
 def anchor(start: int, end: int, place: Place) -> Anchor:
     """Return an anchor for `text[start:end]` of a block, at `place`."""
-    return Anchor(span=Span(start=start, end=end), locator=locate(place))
+    return Anchor(span=TextSpan(start=start, end=end), locator=locate(place))
 
 
 def locate(place: Place | None, heading_path: Sequence[str] = (), span: tuple[int, int] | None = None) -> Locator:
@@ -216,5 +224,5 @@ def _clip(anchors: Sequence[Anchor], start: int, end: int) -> list[Anchor]:
     for one in anchors:
         first, last = max(one.span.start, start), min(one.span.end, end)
         if first < last:
-            kept.append(Anchor(span=Span(start=first - start, end=last - start), locator=one.locator))
+            kept.append(Anchor(span=TextSpan(start=first - start, end=last - start), locator=one.locator))
     return kept

@@ -1,0 +1,131 @@
+"""What a contract says of its fields, checked for every request: enum numbers are known, bounds are kept.
+
+Read from the descriptors once per type. Only fields that are set are looked at, so a small request costs microseconds.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from footnote.types.v1 import bounds_pb2
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+
+from footnote_kit.errors import InvalidArgument
+
+MOST_SHOWN = 20
+"""Violations told at once; a list of a million wrong values is one mistake, not a million."""
+
+Check = Callable[[Any, str], Iterator[tuple[str, str]]]
+
+_WELL_KNOWN = "google.protobuf."
+
+
+def check(message: Message) -> None:
+    """Raise InvalidArgument naming each field of a request that its contract does not allow."""
+    found: list[tuple[str, str]] = []
+    for violation in _violations(message, ""):
+        found.append(violation)
+        if len(found) == MOST_SHOWN:
+            break
+    if found:
+        raise InvalidArgument("; ".join(f"{field} {problem}" for field, problem in found), violations=found)
+
+
+def _violations(message: Message, path: str) -> Iterator[tuple[str, str]]:
+    checks = _checks(message.DESCRIPTOR)
+    if not checks:
+        return
+    for field, value in message.ListFields():
+        for one in checks.get(field.number, ()):
+            yield from one(value, f"{path}{field.name}")
+
+
+@cache
+def _checks(descriptor: Descriptor) -> dict[int, tuple[Check, ...]]:
+    """Return the checks of a type by field number; empty for one in which nothing can be wrong."""
+    found: dict[int, tuple[Check, ...]] = {}
+    for field in descriptor.fields:
+        checks = tuple(_of_field(field))
+        if checks:
+            found[field.number] = checks
+    return found
+
+
+def _of_field(field: FieldDescriptor) -> Iterator[Check]:
+    bounds = field.GetOptions().Extensions[bounds_pb2.bounds]
+    if bounds.HasField("max_items"):
+        yield _size(bounds.max_items, "elements")
+    if field.enum_type is not None:
+        yield _each(field, _known(frozenset(field.enum_type.values_by_number)))
+    if bounds.HasField("max_length"):
+        yield _each(field, _size(bounds.max_length, "characters"))
+    if bounds.HasField("min") or bounds.HasField("max"):
+        yield _each(field, _within(bounds))
+    if bounds.HasField("max_bytes"):
+        yield _each(field, _light(bounds.max_bytes))
+    inner = field.message_type
+    if inner is not None and not inner.full_name.startswith(_WELL_KNOWN) and not inner.GetOptions().map_entry:
+        yield _nested(field)
+
+
+def _each(field: FieldDescriptor, one: Check) -> Check:
+    """Return a check of a field's value, or of every element of a list with its index in the path."""
+    if not field.is_repeated:
+        return one
+
+    def every(values: Any, path: str) -> Iterator[tuple[str, str]]:
+        for index, value in enumerate(values):
+            yield from one(value, f"{path}[{index}]")
+
+    return every
+
+
+def _nested(field: FieldDescriptor) -> Check:
+    def inside(value: Any, path: str) -> Iterator[tuple[str, str]]:
+        yield from _violations(value, f"{path}.")
+
+    return _each(field, inside)
+
+
+def _known(numbers: frozenset[int]) -> Check:
+    def known(value: int, path: str) -> Iterator[tuple[str, str]]:
+        if value not in numbers:
+            yield path, f"has no value {value}"
+
+    return known
+
+
+def _size(most: int, what: str) -> Check:
+    def sized(value: Any, path: str) -> Iterator[tuple[str, str]]:
+        if len(value) > most:
+            yield path, f"must have at most {most} {what}"
+
+    return sized
+
+
+def _light(most: int) -> Check:
+    def light(value: Message, path: str) -> Iterator[tuple[str, str]]:
+        if value.ByteSize() > most:
+            yield path, f"must have at most {most} bytes"
+
+    return light
+
+
+def _within(bounds: bounds_pb2.Bounds) -> Check:
+    low = bounds.min if bounds.HasField("min") else float("-inf")
+    high = bounds.max if bounds.HasField("max") else float("inf")
+    if low == float("-inf"):
+        words = f"must be at most {high:g}"
+    elif high == float("inf"):
+        words = f"must be at least {low:g}"
+    else:
+        words = f"must be between {low:g} and {high:g}"
+
+    def within(value: Any, path: str) -> Iterator[tuple[str, str]]:
+        number = value.seconds + value.nanos / 1e9 if isinstance(value, Duration) else value
+        if not low <= number <= high:  # not-a-number is outside as well
+            yield path, words
+
+    return within
