@@ -1,0 +1,95 @@
+"""Pages of lists, as AIP-158 has them: opaque tokens bound to the caller and the request, stable under writes.
+
+A token holds the position of the last element shown (the values that the list is ordered by), never an offset: what is
+added or deleted meanwhile neither repeats nor hides another element. It is no secret and gives no right: every list is
+confined to its caller's scope again on every page.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from footnote.types.v1.scope_pb2 import Scope
+from google.protobuf.message import Message
+
+from footnote_kit.errors import InvalidArgument
+
+DEFAULT_SIZE = 100
+LARGEST_SIZE = 1000
+PAGE_BYTES = 3_500_000
+"""Most bytes of a page: below the 4 MiB that every client takes without being told."""
+
+MOST_TOKEN = 2048
+"""Characters of the longest token ever given out, and more than that."""
+
+M = TypeVar("M", bound=Message)
+Position = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page asked for: at most `size` elements after `position`, which is None for the first page."""
+
+    size: int
+    position: Position | None
+    _print: str
+
+    @classmethod
+    def of(cls, scope: Scope, request: Any, *, places: int = 1) -> "Page":
+        """Read `page_size` and `page_token` of a request; `places` is how many values make a position.
+
+        Raises InvalidArgument for a negative size, and for a token that was not given out for this very list.
+        """
+        if request.page_size < 0:
+            raise InvalidArgument.field("page_size", f"must be 1 to {LARGEST_SIZE}, or 0 for {DEFAULT_SIZE}")
+        size = min(request.page_size or DEFAULT_SIZE, LARGEST_SIZE)
+        print_ = _print(scope, request)
+        return cls(size, _read(request.page_token, print_, places) if request.page_token else None, print_)
+
+    def token(self, position: Sequence[str | int]) -> str:
+        """Return the token of the page after the element at `position`."""
+        text = json.dumps([self._print, *position], separators=(",", ":"), ensure_ascii=True)
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def fitting(elements: Sequence[M], most_bytes: int = PAGE_BYTES) -> int:
+    """Return how many elements fit into a page, at least one where there is one."""
+    total = 0
+    for count, element in enumerate(elements):
+        total += element.ByteSize() + 8
+        if total > most_bytes and count:
+            return count
+    return len(elements)
+
+
+def _print(scope: Scope, request: Any) -> str:
+    """Return what a token is bound to: who asks, and everything asked but the page itself."""
+    plain = type(request)()
+    plain.CopyFrom(request)
+    plain.ClearField("page_size")
+    plain.ClearField("page_token")
+    if "scope" in plain.DESCRIPTOR.fields_by_name:
+        plain.ClearField("scope")
+    who = f"{scope.tenant_id}\0{scope.user_id}\0{plain.DESCRIPTOR.full_name}\0".encode()
+    return hashlib.sha256(who + plain.SerializeToString(deterministic=True)).hexdigest()[:20]
+
+
+def _read(token: str, print_: str, places: int) -> Position:
+    try:
+        if len(token) > MOST_TOKEN:
+            raise ValueError
+        padded = token.encode("ascii") + b"=" * (-len(token) % 4)
+        values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        given, *position = values
+        right = len(position) == places and all(isinstance(one, str) or type(one) is int for one in position)
+    except (binascii.Error, ValueError, TypeError, RecursionError):
+        right, given, position = False, "", []
+    if not right:
+        raise InvalidArgument.field("page_token", "is not one that was given out")
+    if given != print_:
+        raise InvalidArgument.field("page_token", "belongs to another list: send it with the request it came from")
+    return tuple(position)
