@@ -17,7 +17,8 @@ demo: setup
 	$(BIN)/python deploy/demo.py
 
 test: setup
-	$(BIN)/python -m pytest tests -m "not bench"
+	$(BIN)/python -m pytest tests/unit tests/contract -m "not bench" -n auto
+	$(BIN)/python -m pytest tests/integration tests/e2e tests/faults -m "not bench"
 
 lint: setup
 	$(BIN)/ruff check .
