@@ -286,7 +286,9 @@ async def test_embedding_elsewhere_and_keeping_texts_exclude_each_other(world: W
     change = Collection(id=made.id, settings=CollectionSettings(local_only=True))
     mask = FieldMask(paths=["settings.local_only"])
     with pytest.raises(FailedPrecondition) as caught:
-        await world.admin.stub.UpdateCollection(UpdateCollectionRequest(collection=change, update_mask=mask))
+        await world.admin.stub.UpdateCollection(
+            UpdateCollectionRequest(collection=made.id, resource=change, update_mask=mask)
+        )
     assert caught.value.reason == NOT_ALLOWED
     # A search over both would embed the question elsewhere: it is refused, and each alone is not.
     both = SearchRequest(query=f"{SECRET} penguins", collections=["away", "kept"])

@@ -51,9 +51,11 @@ class Person:
         return (await self("WatchDocument", WatchDocumentRequest(document_id=document.id)))[-1].document
 
     async def share(self, collection_id: str, *grants: Grant) -> None:
-        change = Collection(id=collection_id, grants=grants)
+        change = Collection(grants=grants)
         mask = FieldMask(paths=["grants"])
-        await self("UpdateCollection", UpdateCollectionRequest(collection=change, update_mask=mask))
+        await self(
+            "UpdateCollection", UpdateCollectionRequest(collection=collection_id, resource=change, update_mask=mask)
+        )
 
     async def ask(self, **more: Any) -> AskCompleted:
         return (await self("Ask", AskRequest(question=QUESTION, **more)))[-1].completed

@@ -128,7 +128,7 @@ async def watch(edge: EdgeClient, ids: Sequence[str], seed: int, seen: Seen, unt
 async def change(edge: EdgeClient, settings: CollectionSettings, path: str) -> None:
     """Change a setting and index every document anew by it."""
     request = UpdateCollectionRequest(
-        collection=Collection(name=NAME, settings=settings), update_mask=FieldMask(paths=[path])
+        collection=NAME, resource=Collection(settings=settings), update_mask=FieldMask(paths=[path])
     )
     await edge.stub.UpdateCollection(request)
     begun = await edge.stub.ReindexDocuments(ReindexDocumentsRequest(collection=NAME), timeout=60)

@@ -85,7 +85,9 @@ class Caller:
         return await self.call("ReplaceDocument", iter(parts))
 
     async def update(self, collection: Collection, *paths: str) -> Collection:
-        request = UpdateCollectionRequest(collection=collection, update_mask=FieldMask(paths=paths))
+        request = UpdateCollectionRequest(
+            collection=collection.id or collection.name, resource=collection, update_mask=FieldMask(paths=paths)
+        )
         return (await self.call("UpdateCollection", request)).collection
 
 

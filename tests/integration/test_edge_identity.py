@@ -54,8 +54,10 @@ def request_for(method: Any, values: dict[str, str]) -> Any:
     for field in target.DESCRIPTOR.fields:
         if field.name in values and field.message_type is None and not field.is_repeated:
             setattr(target, field.name, values[field.name])
-    if method.name in ("CreateCollection", "UpdateCollection"):
+    if method.name == "CreateCollection":
         message.collection.name = values["collection"]
+    if method.name == "UpdateCollection":
+        message.resource.description = "changed"
     if method.name == "ReindexDocuments":
         message.document_ids.append(values["document_id"])
     if method.name == "Ask":

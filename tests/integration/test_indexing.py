@@ -254,9 +254,9 @@ async def test_what_searches_are_told_follows_every_write_at_once(client: Client
     await client.index(made.id, "d", article(1))
     assert (await reader.resolve("open to all")).collections[0].collection.document_count == 1
     made.visibility = collection_pb2.VISIBILITY_PRIVATE
-    change = pb.UpdateCollectionRequest(scope=client.scope, collection=made)
+    change = pb.UpdateCollectionRequest(scope=client.scope, collection=made.id, resource=made)
     change.update_mask.paths.append("visibility")
-    change.collection.ClearField("etag")
+    change.resource.ClearField("etag")
     await client.stub.UpdateCollection(change)
     with pytest.raises(NotFound):
         await reader.resolve("open to all")
@@ -297,7 +297,9 @@ async def test_collections_are_created_with_defaults_and_validated(client: Clien
 
 
 async def update(client: Client, collection: collection_pb2.Collection, *paths: str) -> collection_pb2.Collection:
-    request = pb.UpdateCollectionRequest(scope=client.scope, collection=collection)
+    request = pb.UpdateCollectionRequest(
+        scope=client.scope, collection=collection.id or collection.name, resource=collection
+    )
     request.update_mask.paths.extend(paths)
     return (await client.stub.UpdateCollection(request)).collection
 

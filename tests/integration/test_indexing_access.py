@@ -75,7 +75,9 @@ async def stream(client: Client, name: str) -> None:
 
 
 def update(client: Client, collection: Collection, *paths: str) -> Any:
-    request = pb.UpdateCollectionRequest(scope=client.scope, collection=collection)
+    request = pb.UpdateCollectionRequest(
+        scope=client.scope, collection=collection.id or collection.name, resource=collection
+    )
     request.update_mask.paths.extend(paths)
     return client.stub.UpdateCollection(request)
 

@@ -78,7 +78,7 @@ async def test_a_writer_gives_its_collections_no_provider_that_is_not_in_use(
         made = await create(stub, ROLE_ADMIN, "tuned", {"generation": {"provider": "openai", "model": "gpt-5-mini"}})
         for generation, free in (({"temperature": 0.3}, True), ({"model": "gpt-5"}, False)):
             change = Collection(id=made.id, settings=ParseDict({"generation": generation}, CollectionSettings()))
-            request = pb.UpdateCollectionRequest(scope=scope(ROLE_WRITER), collection=change)
+            request = pb.UpdateCollectionRequest(scope=scope(ROLE_WRITER), collection=made.id, resource=change)
             if free:
                 await stub.UpdateCollection(request)
             else:
@@ -143,7 +143,9 @@ async def test_a_policy_made_later_binds_what_is_there(
                     assert caught.value.reason == "PROVIDER_NOT_ALLOWED"
                 # It can still be described and deleted: nothing is embedded for that.
                 change = Collection(id=made.id, description=f"since {name}")
-                await stub.UpdateCollection(pb.UpdateCollectionRequest(scope=scope(ROLE_ADMIN), collection=change))
+                await stub.UpdateCollection(
+                    pb.UpdateCollectionRequest(scope=scope(ROLE_ADMIN), collection=made.id, resource=change)
+                )
     async with indexing(tmp_path) as stub:
         for bounds in (None, TextBounds(local_only=True, because="the collection 'hr'")):
             request = pb.IndexMessagesRequest(scope=scope(ROLE_ADMIN), messages=[message], bounds=bounds)

@@ -66,9 +66,9 @@ class GrpcDoor:
         return {one.name: MessageToDict(one.metadata) for one in page.collections}
 
     async def set_metadata(self, name: str, metadata: dict[str, Any]) -> None:
-        change = ParseDict({"name": name, "metadata": metadata}, Collection())
+        change = ParseDict({"metadata": metadata}, Collection())
         mask = FieldMask(paths=["metadata"])
-        await self._stub.UpdateCollection(UpdateCollectionRequest(collection=change, update_mask=mask))
+        await self._stub.UpdateCollection(UpdateCollectionRequest(collection=name, resource=change, update_mask=mask))
 
     async def add(self, name: str, documents: list[dict[str, Any]]) -> int:
         request = ParseDict({"collection": name, "documents": documents}, AddVectorsRequest())

@@ -117,7 +117,9 @@ class ScriptedEdge(PartialEdge):
 
     async def UpdateCollection(self, request: Any, context: Any) -> UpdateCollectionResponse:
         self._note(request, context)
-        return UpdateCollectionResponse(collection=request.collection)
+        changed = collection_pb2.Collection(name=request.collection)
+        changed.MergeFrom(request.resource)
+        return UpdateCollectionResponse(collection=changed)
 
     async def ListCollections(self, request: Any, context: Any) -> ListCollectionsResponse:
         self._note(request, context)

@@ -229,10 +229,10 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         return idx.ListCollectionsResponse(collections=found, total_size=len(found))
 
     async def UpdateCollection(self, request: Any, context: Any) -> idx.UpdateCollectionResponse:
-        collection = self._find(request.scope, request.collection.id or request.collection.name, Access.MANAGE)
+        collection = self._find(request.scope, request.collection, Access.MANAGE)
         if "grants" in request.update_mask.paths:
             collection.ClearField("grants")
-        collection.MergeFrom(request.collection)
+        collection.MergeFrom(request.resource)
         return idx.UpdateCollectionResponse(collection=collection)
 
     async def DeleteCollection(self, request: Any, context: Any) -> idx.DeleteCollectionResponse:

@@ -70,8 +70,8 @@ def _vectors(mine: Names, identity: str) -> dict[str, Any]:
     return {"collection": mine["collection_id"], "documents": [{"id": identity, "text": "mine", "embedding": vector}]}
 
 
-def _change(name: str, identity: str, mask: str) -> dict[str, Any]:
-    return {"collection": {"name": name, "id": identity, "description": "changed"}, "update_mask": mask}
+def _change(collection: str, mask: str, **resource: str) -> dict[str, Any]:
+    return {"collection": collection, "resource": {"description": "changed", **resource}, "update_mask": mask}
 
 
 QUESTION = "What is the code word?"
@@ -82,10 +82,10 @@ WAYS: dict[str, Any] = {
         ("QueryChunks", {"collection": mine["collection_id"]}),
     ],
     "own name, hidden id": lambda mine, names: [
-        ("UpdateCollection", _change(mine["collection"], names["collection_id"], "description"))
+        ("UpdateCollection", _change(mine["collection"], "description", id=names["collection_id"]))
     ],
     "own id, hidden name": lambda mine, names: [
-        ("UpdateCollection", _change(names["collection"], mine["collection_id"], "name"))
+        ("UpdateCollection", _change(mine["collection_id"], "name", name=names["collection"]))
     ],
     "a conversation about a hidden collection": lambda mine, names: [
         ("CreateConversation", {"collections": [names["collection"]]}),

@@ -101,8 +101,8 @@ async def revoked(matrix: Matrix, person: Person) -> list[str]:
     body = {"document_id": target.names["document_id"]}
     if not (await matrix.wire.call(get.operation, body, matrix.cast.keys[person])).ok:
         return [f"{person.name} with a WRITE grant can't read"]
-    change = {"name": target.names["collection_id"], "grants": []}
-    request = ParseDict({"collection": change, "update_mask": "grants"}, UpdateCollectionRequest())
+    change = {"collection": target.names["collection_id"], "resource": {"grants": []}}
+    request = ParseDict({**change, "update_mask": "grants"}, UpdateCollectionRequest())
     try:
         await seeder.stub.UpdateCollection(request, metadata=seeder.maker(olga))
     except grpc.aio.AioRpcError as error:

@@ -100,23 +100,23 @@ FILLERS: dict[str, Filler] = {
     "CheckProvider.id": plain("builtin"),
     # Collections, made and changed.
     "CreateCollection.collection": INTO,
-    "UpdateCollection.collection": INTO,
-    "HTTP UpdateCollection.collection": COLLECTION,
+    "UpdateCollection.resource": INTO,
+    "UpdateCollection.resource.name": SKIP,
+    "HTTP UpdateCollection.name": SKIP,
     "CreateCollection.collection.name": NEW_NAME,
     "HTTP CreateCollection.name": NEW_NAME,
     "CreateCollection.collection.visibility": mode(private="VISIBILITY_PRIVATE", shared="VISIBILITY_SHARED"),
     "HTTP CreateCollection.visibility": mode(private="VISIBILITY_PRIVATE", shared="VISIBILITY_SHARED"),
-    "UpdateCollection.collection.name": of("collection", required=True, name="collection", id="collection_id"),
     "UpdateCollection.update_mask": mode(
         description="description", metadata="metadata", visibility="visibility", grants="grants"
     ),
-    "UpdateCollection.collection.description": plain(DESCRIPTION),
+    "UpdateCollection.resource.description": plain(DESCRIPTION),
     "HTTP UpdateCollection.description": plain(DESCRIPTION),
-    "UpdateCollection.collection.metadata": plain({"changed": "yes"}),
+    "UpdateCollection.resource.metadata": plain({"changed": "yes"}),
     "HTTP UpdateCollection.metadata": plain({"changed": "yes"}),
-    "UpdateCollection.collection.visibility": plain("VISIBILITY_SHARED"),
+    "UpdateCollection.resource.visibility": plain("VISIBILITY_SHARED"),
     "HTTP UpdateCollection.visibility": plain("VISIBILITY_SHARED"),
-    "UpdateCollection.collection.grants": made("plain", me=lambda _, mine: [mine["grant"]]),
+    "UpdateCollection.resource.grants": made("plain", me=lambda _, mine: [mine["grant"]]),
     "HTTP UpdateCollection.grants": made("plain", me=lambda _, mine: [mine["grant"]]),
     "Collection.name": SKIP,
     "wrapper.metadata.metadata": plain({"changed": "yes"}),
@@ -134,7 +134,8 @@ FILLERS: dict[str, Filler] = {
     # What names nothing of anybody's.
     **dict.fromkeys(
         (
-            "allow_duplicate", "chunk_count", "citation", "create_time", "description", "document_count", "enabled",
+            "allow_duplicate", "allow_missing", "chunk_count", "citation", "create_time", "description",
+            "document_count", "enabled",
             "embedding_model", "embedding_provider", "etag", "explain", "failed_only", "generation", "grants",
             "history", "kind", "language", "limit", "max_messages", "max_tokens", "offset", "owner_id", "prompt",
             "rating", "rerank", "retrieval", "settings", "source_type", "states", "tags", "tenant_id", "ttl",

@@ -150,8 +150,9 @@ class Seeder:
                 target.managed.add(phantom.user)
 
     async def _share(self, target: Target, grants: Sequence[Grant]) -> bool:
-        change = {"name": target.names["collection"], "grants": [grant.json() for grant in grants]}
-        request = ParseDict({"collection": change, "update_mask": "grants"}, UpdateCollectionRequest())
+        resource = {"grants": [grant.json() for grant in grants]}
+        change = {"collection": target.names["collection"], "resource": resource}
+        request = ParseDict({**change, "update_mask": "grants"}, UpdateCollectionRequest())
         try:
             await self.stub.UpdateCollection(request, metadata=self.maker(target.owner))
         except grpc.aio.AioRpcError as error:

@@ -183,9 +183,19 @@ def test_update_masks_what_was_given_and_nothing_else(footnote: Footnote, edge: 
     footnote("collections", "update", "default", "--description", "", "--set", "chunking.size=800", "--ttl", "24h")
     (request,) = edge.requests
     assert list(request.update_mask.paths) == ["description", "settings.ttl", "settings.chunking.size"]
-    assert request.collection.settings.chunking.size == 800
+    assert request.resource.settings.chunking.size == 800
+    assert request.resource.name == ""
     assert footnote("collections", "update", "default").exit_code == 2
     assert footnote("collections", "update", "default", "--set", "chunking.colour=red").exit_code == 2
+
+
+def test_a_collection_is_renamed(footnote: Footnote, edge: ScriptedEdge) -> None:
+    result = footnote("collections", "rename", "default", "handbook")
+    assert result.exit_code == 0
+    assert "handbook" in result.stdout
+    (request,) = edge.requests
+    assert (request.collection, request.resource.name) == ("default", "handbook")
+    assert list(request.update_mask.paths) == ["name"]
 
 
 def test_collections_are_shared_and_unshared(
@@ -202,12 +212,12 @@ def test_collections_are_shared_and_unshared(
     assert ["group", "lab", "read"] in said
     (request,) = [one for one in edge.requests if hasattr(one, "update_mask")]
     assert list(request.update_mask.paths) == ["grants"]
-    assert (request.collection.id, request.collection.etag) == ("c1", "7")
+    assert (request.collection, request.resource.etag) == ("c1", "7")
     added = [Grant(user_id="bob", access=ACCESS_WRITE), Grant(group="hr", access=ACCESS_WRITE)]
-    assert list(request.collection.grants) == [kept, *added]
+    assert list(request.resource.grants) == [kept, *added]
     edge.requests.clear()
     assert footnote("collections", "unshare", "default", "--with", "bob").exit_code == 0
-    assert list(edge.requests[-1].collection.grants) == [kept]
+    assert list(edge.requests[-1].resource.grants) == [kept]
     assert footnote("collections", "share", "default").exit_code == 2
     listed = footnote("collections", "list").stdout
     assert "private" in listed
@@ -222,7 +232,7 @@ def test_visibility_is_changed_and_opening_ends_sharing(footnote: Footnote, edge
     ):
         edge.requests.clear()
         assert footnote("collections", "update", "default", *arguments).exit_code == 0
-        assert edge.requests[-1].collection.visibility == visibility
+        assert edge.requests[-1].resource.visibility == visibility
         assert list(edge.requests[-1].update_mask.paths) == paths
     assert footnote("collections", "update", "default", "--visibility", "secret").exit_code == 2
     assert footnote("collections", "update", "default", "--shared", "--visibility", "private").exit_code == 2

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from footnote.edge.v1.collections_pb2 import UpdateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import UpdateConversationRequest
 from footnote.edge.v1.documents_pb2 import ListDocumentsRequest, ListDocumentsResponse, WatchDocumentsRequest
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
@@ -18,7 +19,7 @@ def test_every_annotated_rpc_has_a_route_and_verbs_come_first() -> None:
     found = [one.template for one in rules()]
     assert len(found) == len({(one.verb, one.template) for one in rules()})
     assert found.index("/v1/documents/{document_id}:watch") < found.index("/v1/documents/{document_id}")
-    assert rule("UpdateCollection").path == "/v1/collections/{collection__name}"
+    assert rule("UpdateCollection").path == "/v1/collections/{collection}"
 
 
 def test_query_values_become_fields_of_their_kind() -> None:
@@ -32,11 +33,9 @@ def test_query_values_become_fields_of_their_kind() -> None:
 def test_the_body_is_one_field_or_all_and_the_path_wins() -> None:
     made = bind(rule("CreateCollection"), {}, [], {"name": "n", "settings": {"ttl": "5s"}})
     assert made.collection.settings.ttl.seconds == 5  # type: ignore[attr-defined]
-    changed = bind(
-        rule("UpdateCollection"), {"collection__name": "n"}, [("update_mask", "description")], {"description": "d"}
-    )
-    assert changed.collection.name == "n"  # type: ignore[attr-defined]
-    assert list(changed.update_mask.paths) == ["description"]  # type: ignore[attr-defined]
+    changed = bind(rule("UpdateCollection"), {"collection": "n"}, [("update_mask", "name")], {"name": "m"})
+    wanted = UpdateCollectionRequest(collection="n", resource={"name": "m"}, update_mask={"paths": ["name"]})
+    assert changed == wanted
     renamed = bind(rule("UpdateConversation"), {"conversation_id": "a"}, [], {"title": "t", "conversation_id": "b"})
     assert renamed == UpdateConversationRequest(conversation_id="a", title="t")
 
@@ -70,4 +69,4 @@ def test_what_is_not_json_is_refused(body: bytes) -> None:
 
 def test_json_has_the_contracts_names_and_fields_without_value() -> None:
     body = to_json(ListDocumentsResponse())
-    assert body == {"documents": [], "next_page_token": "", "total_size": "0"}
+    assert body == {"documents": [], "next_page_token": "", "total_size": 0}

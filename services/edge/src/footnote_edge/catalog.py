@@ -98,10 +98,11 @@ class Catalog:
 
     async def update(self, scope: Scope, request: edge.UpdateCollectionRequest) -> Collection:
         """Change what the mask names of a collection that the caller may manage."""
-        await self.get(scope, request.collection.id or request.collection.name, Access.MANAGE)
+        found = await self.get(scope, request.collection, Access.MANAGE)
         change = indexing.UpdateCollectionRequest(
             scope=scope,
-            collection=request.collection,
+            collection=found.id,
+            resource=request.resource,
             update_mask=request.update_mask if request.HasField("update_mask") else None,
         )
         try:

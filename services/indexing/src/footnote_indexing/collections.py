@@ -187,21 +187,21 @@ class Collections:
     async def update(
         self,
         scope: scope_pb2.Scope,
+        name_or_id: str,
         wanted: collection_pb2.Collection,
         paths: Sequence[str],
         needs: Access = Access.MANAGE,
     ) -> collection_pb2.Collection:
         """Change what the paths name, or every field that is set; Aborted when an etag given is not current."""
-        before = await self.find(scope, wanted.id or wanted.name, needs)
+        before = await self.find(scope, name_or_id, needs)
+        if wanted.id not in ("", before.collection.id):
+            raise InvalidArgument.field("resource.id", "is not that of the collection, and an id never changes")
         if wanted.etag and wanted.etag != before.collection.etag:
             raise Aborted(f"Collection '{before.collection.name}' was changed by somebody else; read it again")
         changed = collection_pb2.Collection()
         changed.CopyFrom(before.collection)
         if not paths:
-            allowed = _CHANGEABLE if wanted.id else _CHANGEABLE[1:]
-            paths = masks.set_paths(wanted, allowed, opened=("settings",))
-        elif "name" in paths and not wanted.id:
-            raise InvalidArgument.field("collection.id", "is required to change the name")
+            paths = masks.set_paths(wanted, _CHANGEABLE, opened=("settings",))
         masks.apply(wanted, changed, paths, _CHANGEABLE)
         check_name(changed.name)
         changed.visibility = changed.visibility or collection_pb2.VISIBILITY_SHARED

@@ -106,12 +106,13 @@ class Indexing:
     async def update(
         self,
         scope: scope_pb2.Scope,
+        name_or_id: str,
         wanted: collection_pb2.Collection,
         paths: Sequence[str],
         needs: Access = Access.MANAGE,
     ) -> collection_pb2.Collection:
         """Change a collection. If it is empty, or still has vectors of the new model, its model changes at once."""
-        changed = await self._collections.update(scope, wanted, paths, needs)
+        changed = await self._collections.update(scope, name_or_id, wanted, paths, needs)
         await self._switching.targets(await self._collections.find(scope, changed.id))
         await self._switching.settle(changed.id)
         return changed

@@ -62,7 +62,9 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Any) -> pb.UpdateCollectionResponse:
         """Change a collection."""
-        changed = await self._indexing.update(request.scope, request.collection, request.update_mask.paths)
+        changed = await self._indexing.update(
+            request.scope, request.collection, request.resource, request.update_mask.paths
+        )
         return pb.UpdateCollectionResponse(collection=changed)
 
     async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Any) -> pb.DeleteCollectionResponse:

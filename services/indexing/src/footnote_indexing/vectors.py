@@ -180,12 +180,13 @@ class VectorTexts:
             under_way = found.collection.settings.embedding.dimensions == dimensions
             if not under_way and not await self._may_fit(found):
                 break
-            wanted = collection_pb2.Collection(id=found.collection.id, etag=found.collection.etag)
+            wanted = collection_pb2.Collection(etag=found.collection.etag)
             wanted.settings.embedding.dimensions = dimensions
             # Aborted: somebody else changed it, perhaps to this very dimension.
             with suppress(Aborted):
                 # Whoever may write may put the first vectors in, and they say how long they are.
-                await self._indexing.update(scope, wanted, ["settings.embedding.dimensions"], Access.WRITE)
+                paths = ["settings.embedding.dimensions"]
+                await self._indexing.update(scope, found.collection.id, wanted, paths, Access.WRITE)
             found = await self._collections.find(scope, found.collection.id, Access.WRITE)
         return found
 

@@ -104,8 +104,8 @@ async def update(
 ) -> None:
     """Change a collection; what isn't given stays as it is. One that is opened to all is no longer shared with some."""
     private = _private(private, visibility)
-    collection = _collection(name, description, meta, private, ttl, settings)
-    request = UpdateCollectionRequest(collection=collection)
+    resource = _collection("", description, meta, private, ttl, settings)
+    request = UpdateCollectionRequest(collection=name, resource=resource)
     given = {"description": description is not None, "metadata": bool(meta), "visibility": private is not None}
     request.update_mask.paths.extend(path for path, is_given in given.items() if is_given)
     if private is False:
@@ -117,6 +117,18 @@ async def update(
         raise usage_error("There is nothing to change.", "Give --description, --meta, --visibility, --ttl or --set.")
     response = await session.call(session.stub.UpdateCollection, request)
     _show(session, response.collection)
+
+
+@app.command()
+@connected("footnote collections rename")
+async def rename(
+    session: Session, name: NameArgument, new_name: Annotated[str, typer.Argument(help="The new name.")]
+) -> None:
+    """Give a collection another name; its documents stay searchable meanwhile."""
+    request = UpdateCollectionRequest(
+        collection=name, resource=Collection(name=new_name), update_mask=FieldMask(paths=["name"])
+    )
+    _show(session, (await session.call(session.stub.UpdateCollection, request)).collection)
 
 
 @app.command()
@@ -168,10 +180,8 @@ async def _regrant(session: Session, name: str, gone: list[Grant], added: list[G
     found = (await session.call(session.stub.GetCollection, GetCollectionRequest(collection=name))).collection
     named = {(one.user_id, one.group) for one in gone}
     kept = [one for one in found.grants if (one.user_id, one.group) not in named]
-    change = Collection(
-        id=found.id, etag=found.etag, grants=[*kept, *{(one.user_id, one.group): one for one in added}.values()]
-    )
-    request = UpdateCollectionRequest(collection=change, update_mask=FieldMask(paths=["grants"]))
+    change = Collection(etag=found.etag, grants=[*kept, *{(one.user_id, one.group): one for one in added}.values()])
+    request = UpdateCollectionRequest(collection=found.id, resource=change, update_mask=FieldMask(paths=["grants"]))
     _show(session, (await session.call(session.stub.UpdateCollection, request)).collection)
 
 

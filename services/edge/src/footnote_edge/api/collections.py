@@ -20,6 +20,7 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
+from footnote_kit.errors import Aborted, NotFound
 from footnote_kit.text_work import beside
 
 from footnote_edge.api.common import caller, seconds
@@ -58,7 +59,14 @@ class CollectionsApi:
         """Delete a collection with its documents, chunks and files; once begun it is finished whatever happens."""
         scope = caller()
         # The job acts on the service's own account: who may begin it is decided here.
-        collection = await self.parts.catalog.get(scope, request.collection, Access.MANAGE)
+        try:
+            collection = await self.parts.catalog.get(scope, request.collection, Access.MANAGE)
+        except NotFound:
+            if not request.allow_missing:
+                raise
+            return DeleteCollectionResponse()
+        if request.etag not in ("", collection.etag):
+            raise Aborted(f"Collection '{collection.name}' was changed by somebody else; read it again")
         documents, chunks = await self.parts.jobs.delete_collection(
             scope, collection.id, seconds(self.parts.settings.job_timeout_seconds)
         )

@@ -128,8 +128,8 @@ def _change(name: str, body: Any) -> UpdateCollectionRequest:
     metadata = body["metadata"] if set(body) == {"metadata"} else body
     if not isinstance(metadata, dict):
         raise InvalidArgument.field("metadata", "must be an object")
-    change = Collection(name=name, metadata=_struct(metadata))
-    return UpdateCollectionRequest(collection=change, update_mask=FieldMask(paths=["metadata"]))
+    change = Collection(metadata=_struct(metadata))
+    return UpdateCollectionRequest(collection=name, resource=change, update_mask=FieldMask(paths=["metadata"]))
 
 
 def _addition(name: str, body: Any) -> AddVectorsRequest:
