@@ -9,6 +9,7 @@ from footnote_kit import context, errors, logs
 from footnote_kit.app import App
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound, Unauthenticated
 from footnote_kit.settings import KitSettings
+from footnote_kit.status import from_rpc_error
 from footnote_kit.testing import SCOPE, proof_of, serve_app
 from support.guinea_pigs import SERVICE, Answer, Ask, Guinea, GuineaStub
 
@@ -387,3 +388,41 @@ async def test_a_slow_call_is_logged_a_quick_one_is_not(capsys: pytest.CaptureFi
             await GuineaStub(served.channel).unary(ASK)
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
     assert [line["ms"] > 0 for line in lines if line["event"] == "rpc_slow"] == [True]
+
+
+async def raw(served: Any, kind: str, *messages: bytes) -> FootnoteError:
+    """Call with bytes that no stub would send; return how it fails."""
+
+    async def stream() -> AsyncIterator[bytes]:
+        for message in messages:
+            yield message
+
+    streams = kind in ("Collect", "Both")
+    make = {"Unary": "unary_unary", "Stream": "unary_stream", "Collect": "stream_unary", "Both": "stream_stream"}[kind]
+    options = [("grpc.max_send_message_length", -1)]
+    async with grpc.aio.insecure_channel(served.address, options=options) as channel:
+        call = getattr(channel, make)(f"/{SERVICE}/{kind}", lambda data: data, Answer.FromString)
+        begun = call(stream() if streams else messages[0], metadata=(proof_of("guinea"),), timeout=30)
+        try:
+            if kind in ("Stream", "Both"):
+                async for _ in begun:
+                    pass
+            else:
+                await begun
+        except grpc.aio.AioRpcError as error:
+            return from_rpc_error(error, "guinea")
+    raise AssertionError("it was answered")
+
+
+@pytest.mark.parametrize("kind", ["Unary", "Stream", "Collect", "Both"])
+async def test_messages_that_are_too_long_or_broken_are_refused_with_details(kind: str) -> None:
+    app = Guinea(unary=echo, stream=two, collect=join, both=upper).app()
+    fine = ASK.SerializeToString()
+    async with serve_app(app, settings=KitSettings(max_message_bytes=1000)) as served:
+        long = Ask(scope=SCOPE, trace_id="a" * 1500).SerializeToString()
+        for first in ([], [fine]) if kind in ("Collect", "Both") else ([],):
+            error = await raw(served, kind, *first, long)
+            assert (type(error), error.reason) == (InvalidArgument, "REQUEST_TOO_LARGE")
+            assert error.metadata == {"max_bytes": "1000"}
+            broken = await raw(served, kind, *first, b"\xff\xff")
+            assert (type(broken), broken.reason) == (InvalidArgument, "INVALID_FIELD")

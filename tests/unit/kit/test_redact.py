@@ -116,10 +116,10 @@ def test_the_work_is_linear_in_the_text(piece: str) -> None:
     def seconds(size: int) -> float:
         text = (piece * size)[: size * 4]
         best = float("inf")
-        for _ in range(3):
-            started = time.perf_counter()
+        for _ in range(5):
+            started = time.thread_time()
             redact.redact(text)
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.thread_time() - started)
         return best
 
     small, large = seconds(20_000), seconds(80_000)

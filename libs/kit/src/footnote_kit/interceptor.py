@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import grpc
 from google.protobuf import descriptor_pool
+from google.protobuf.message import DecodeError
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
@@ -133,11 +134,18 @@ class _Requests:
 
     async def __anext__(self) -> Any:
         if self._first is None:
-            request = await anext(self._rest)
+            request = _read(await anext(self._rest))
             validation.check(request)
             return request
         first, self._first = self._first, None
         return first
+
+
+def _read(request: Any) -> Any:
+    """Return a request; raise what was wrong with its bytes."""
+    if isinstance(request, FootnoteError):
+        raise request
+    return request
 
 
 def _texts(metadata: Any) -> dict[str, str]:
@@ -157,8 +165,9 @@ def _carries_scope(method: str) -> bool:
 class KitInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler of one service's server."""
 
-    def __init__(self, service: str, slow_seconds: float = math.inf) -> None:
+    def __init__(self, service: str, slow_seconds: float = math.inf, max_message_bytes: float = math.inf) -> None:
         self._service = service
+        self._max_message_bytes = max_message_bytes
         self._slow_seconds = slow_seconds
         self.admit: Callable[[str, Mapping[str, str]], Awaitable[None]] | None = None
         """See `App.admit`."""
@@ -228,11 +237,12 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         if self._trust is not None:
             self._trust.recognise(context.auth_context)
         if not streams_requests:
+            request = _read(request)
             self._bind_scope(request)
             validation.check(request)
             return request
         rest = aiter(request)
-        first = await anext(rest, None)
+        first = _read(await anext(rest, None))
         if first is None and not _carries_scope(method):
             raise InvalidArgument("The stream ended before its first message")
         if first is None:
@@ -261,9 +271,26 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         make, wrap, behaviour = kind
         return make(
             wrap(method, behaviour, handler.request_streaming),
-            handler.request_deserializer,
+            self._reading(handler.request_deserializer),
             handler.response_serializer,
         )
+
+    def _reading(self, read: Callable[[bytes], Any] | None) -> Callable[[bytes], Any]:
+        """Return a deserializer that gives an error to raise later, with its details, for what is no request."""
+
+        def parse(data: bytes) -> Any:
+            if len(data) > self._max_message_bytes:
+                return InvalidArgument(
+                    f"The message has {len(data)} bytes, more than the {self._max_message_bytes} allowed",
+                    reason="REQUEST_TOO_LARGE",
+                    metadata={"max_bytes": str(self._max_message_bytes)},
+                )
+            try:
+                return read(data) if read is not None else data
+            except DecodeError:
+                return InvalidArgument("The request is no message of this method")
+
+        return parse
 
     def _unary(self, method: str, behaviour: Any, streams_requests: bool) -> Any:
         async def handle(request: Any, context: Any) -> Any:

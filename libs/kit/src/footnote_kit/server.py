@@ -50,7 +50,8 @@ def _options(settings: KitSettings, public: bool) -> list[tuple[str, int]]:
         *counted,
         ("grpc.so_reuseport", 0),  # a second server on the port must fail, not share it
         ("grpc.max_send_message_length", settings.max_message_bytes),
-        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        # What gRPC's core refuses says nothing but a code: up to twice the limit the interceptor refuses in our words.
+        ("grpc.max_receive_message_length", 2 * settings.max_message_bytes),
         ("grpc.server.max_pending_requests", pending),
         ("grpc.server.max_pending_requests_hard_limit", 2 * pending),
         ("grpc.max_concurrent_streams", settings.max_streams_per_connection),
@@ -93,7 +94,7 @@ class ServiceHost:
         self._socket: Path | None = None
         self.inner_address = ""
         """Where a public service is reached from inside its own process, past its front door; else empty."""
-        self._interceptor = KitInterceptor(name, settings.slow_call_seconds)
+        self._interceptor = KitInterceptor(name, settings.slow_call_seconds, settings.max_message_bytes)
         self._server = grpc.aio.server(
             interceptors=[self._interceptor],
             options=_options(settings, name in PUBLIC),

@@ -13,7 +13,8 @@ from google.rpc.status_pb2 import Status
 from footnote_kit import errors
 from footnote_kit.errors import FootnoteError
 
-DOMAIN = "footnote"
+DOMAIN = "footnote.types.v1"
+"""The package of ErrorReason, which is ours alone."""
 DETAILS_KEY = "grpc-status-details-bin"
 
 # Codes that we never send ourselves are read as the nearest one that we do.
