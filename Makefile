@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint format protos protos-image protos-lint bench clean
+.PHONY: setup demo test polyglot lint format protos protos-lint bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +20,9 @@ test: setup
 	$(BIN)/python -m pytest tests/unit tests/contract -m "not bench" -n auto
 	$(BIN)/python -m pytest tests/integration tests/e2e tests/faults -m "not bench"
 
+polyglot: setup
+	$(BIN)/python tests/polyglot/run.py
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -32,11 +35,9 @@ format: setup
 protos: setup
 	$(BIN)/python libs/contracts/generate.py
 
-protos-image: setup
-	$(BIN)/python libs/contracts/generate.py --image footnote.binpb
-
-protos-lint: protos-image
+protos-lint: setup
 	$(BIN)/buf lint
+	$(BIN)/buf build
 	BIN=$(BIN) libs/contracts/breaking.sh
 
 bench: setup
