@@ -235,3 +235,33 @@ async def test_another_tenant_sees_nothing(edge: EdgeStub) -> None:
     with pytest.raises(NotFound):
         await edge.GetDocument(GetDocumentRequest(document_id=accepted.document.id), metadata=other)
     assert not (await edge.ListDocuments(ListDocumentsRequest(), metadata=other)).documents
+
+
+async def test_watches_of_the_same_thing_look_once_for_all(edge: EdgeStub, world: World) -> None:
+    world.gates["ParseDocument"] = gate = asyncio.Event()
+    accepted = await edge.UploadDocument(upload(b"one line"))
+    one, many = WatchDocumentRequest(document_id=accepted.document.id), WatchDocumentsRequest()
+    many.collection = "default"
+    calls = [
+        watch(request) for _ in range(15) for watch, request in ((edge.WatchDocument, one), (edge.WatchDocuments, many))
+    ]
+    for call in calls:
+        assert (await call.read()).document.id == accepted.document.id
+
+    def looked() -> int:
+        return len(world.requests("GetDocument")) + len(world.requests("ListDocuments"))
+
+    before = looked()
+    await asyncio.sleep(1)
+    # Each alone would look ten times: 300.
+    assert looked() - before <= 60
+    gate.set()
+
+    async def end(call: Any) -> None:
+        async with asyncio.timeout(20):
+            while (await call.read()).document.state != doc.DOCUMENT_STATE_INDEXED:
+                pass
+
+    await asyncio.gather(*(end(call) for call in calls))
+    for call in calls:
+        call.cancel()

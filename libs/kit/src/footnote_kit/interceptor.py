@@ -24,7 +24,15 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry, validation
 from footnote_kit.credential import refused
-from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, Unauthenticated, Unavailable
+from footnote_kit.errors import (
+    DeadlineExceeded,
+    FootnoteError,
+    Internal,
+    InvalidArgument,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+)
 from footnote_kit.logs import get_logger
 from footnote_kit.strangers import REQUEST_ID, REQUEST_ID_KEY, Refusals, bounded
 from footnote_kit.trust import Trust, believed
@@ -214,14 +222,19 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         return found
 
     def _refusing(self, method: str, error: Exception, metadata: Any) -> Any:
-        """Return a handler that ends a call with `error` without reading its message; of a stranger's little is left.
+        """Return a handler that ends a call with `error` without reading its message.
+
+        Of a stranger's, and of one too many, little is left: no span and no line of log of its own.
 
         Whatever kind the method is, its requests are a stream here: grpc.aio reads a single request before it calls a
         handler, and of a stream only what the handler asks for.
         """
 
         async def refuse(_: Any, context: Any) -> AsyncIterator[Any]:
-            if isinstance(error, Unauthenticated):
+            if isinstance(error, ResourceExhausted):
+                attributes = {names.RPC_METHOD: method[1:], names.RPC_STATUS_CODE: error.code}
+                telemetry.histogram(names.RPC_SERVER_DURATION).record(0.0, attributes)
+            if isinstance(error, Unauthenticated | ResourceExhausted):
                 await self.refusals.refuse(method, error, _texts(metadata), context)
             await _Call(self._service, method, context, self._slow_seconds).fail(error)
             yield

@@ -1,4 +1,7 @@
-"""What a server does with calls of nobody it knows, at little cost: refusals, health and reflection."""
+"""What a server does, at little cost, with calls that it does not serve or that anybody may make.
+
+Refusals of whom it does not know, or who calls too often; health and reflection.
+"""
 
 import asyncio
 import re
@@ -11,7 +14,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from footnote_kit import status
-from footnote_kit.errors import Unauthenticated
+from footnote_kit.errors import FootnoteError, Unauthenticated
 from footnote_kit.logs import get_logger
 
 MAX_MESSAGE_BYTES = 4096
@@ -23,23 +26,23 @@ _log = get_logger("footnote.rpc")
 
 
 class Refusals:
-    """Refuses strangers without span and without a line of log for each; every few seconds it says how many."""
+    """Refuses without span and without a line of log for each; every few seconds it says how many."""
 
     def __init__(self, service: str) -> None:
         self._service = service
-        self._refused: Counter[str] = Counter()
+        self._refused: Counter[tuple[bool, str]] = Counter()
         self._summary: asyncio.TimerHandle | None = None
 
-    async def refuse(self, method: str, error: Unauthenticated, headers: Mapping[str, str], context: Any) -> None:
+    async def refuse(self, method: str, error: FootnoteError, headers: Mapping[str, str], context: Any) -> None:
         """End a call with an error; raises grpc.aio.AbortError."""
-        self._refused[error.reason] += 1
+        self._refused[isinstance(error, Unauthenticated), error.reason] += 1
         if self._summary is None:
             self._summary = asyncio.get_running_loop().call_later(_SUMMARY_SECONDS, self._say)
         given = headers.get(REQUEST_ID_KEY, "")
         request_id = given if REQUEST_ID.fullmatch(given) else uuid4().hex
         _log.debug("rpc_refused", method=method, code=error.code, reason=error.reason, message=error.message)
         trailing = ((REQUEST_ID_KEY, request_id), *status.trailing_metadata(error))
-        await context.abort(grpc.StatusCode.UNAUTHENTICATED, error.message, trailing)
+        await context.abort(getattr(grpc.StatusCode, error.code), error.message, trailing)
 
     def end(self) -> None:
         """Say what there is left to say."""
@@ -49,9 +52,11 @@ class Refusals:
 
     def _say(self) -> None:
         self._summary = None
-        if self._refused:
-            _log.info("strangers_refused", stage=self._service, **self._refused)
-            self._refused.clear()
+        refused, self._refused = self._refused, Counter()
+        for event, strangers in (("strangers_refused", True), ("callers_refused", False)):
+            reasons = {reason: count for (unknown, reason), count in refused.items() if unknown == strangers}
+            if reasons:
+                _log.info(event, stage=self._service, **reasons)
 
 
 class _Unreadable:

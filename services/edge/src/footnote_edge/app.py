@@ -73,7 +73,7 @@ async def build(runtime: Runtime) -> App:
         stages=stages,
         catalog=catalog,
         documents=documents,
-        watch=Watch(documents, bus, settings.watch_poll_seconds),
+        watch=Watch(documents, permissions, bus, settings.watch_poll_seconds),
         jobs=jobs,
         asker=Asker(stages, catalog, conversations, jobs, limiting, settings, Egress.load()),
         limiting=limiting,

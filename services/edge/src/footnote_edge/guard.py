@@ -34,6 +34,7 @@ ROLES: dict[str, Role.ValueType] = {
 """The least role that each call needs."""
 
 _SERVICES = frozenset(service.full_name for service in SERVICES)
+_WATCH = "Watch"
 _OF_CALLERS = frozenset({ROLE_READER, ROLE_WRITER, ROLE_ADMIN})
 _admitted: ContextVar[Scope | None] = ContextVar("footnote_edge_admitted", default=None)
 
@@ -80,6 +81,8 @@ class Door:
             none = "" if scope.roles else "; the credentials name no role"
             raise PermissionDenied(f"This needs the role {least}{none}.")
         self._limits.enter(scope.tenant_id, name)
+        if name.startswith(_WATCH):
+            self._watches.check(scope.tenant_id, scope.user_id)
         _admitted.set(scope)
 
     def enter(self, method: str) -> Scope | None:
@@ -94,7 +97,7 @@ class Door:
 
     def watching(self, method: str, scope: Scope | None) -> AbstractContextManager[None]:
         """Count a call that goes on until its caller leaves, where it is one."""
-        if scope is None or not method.startswith("Watch"):
+        if scope is None or not method.startswith(_WATCH):
             return nullcontext()
         return self._watches.one(scope.tenant_id, scope.user_id)
 

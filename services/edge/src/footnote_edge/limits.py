@@ -14,6 +14,7 @@ TENANTS = 10_000
 BURST_SECONDS = 10.0
 """A tenant that was quiet may use what it did not for so long at once."""
 
+_WATCH_AGAIN_SECONDS = 5.0
 _UPLOADS = frozenset({"UploadDocument", "ReplaceDocument"})
 
 
@@ -97,16 +98,23 @@ class Watches:
     def __init__(self, most: int) -> None:
         self._most = most
         self._open: Counter[tuple[str, str]] = Counter()
+        self._too_many = ResourceExhausted(
+            f"You watch {most} times at once already, the most that is allowed; close one, or watch a whole collection "
+            "with WatchDocuments instead of its documents.",
+            retry_after=_WATCH_AGAIN_SECONDS,
+        )
+
+    def check(self, tenant: str, user: str) -> None:
+        """Raise ResourceExhausted when the user has as many open as it may."""
+        if self._open[tenant, user] >= self._most:
+            # One for all: who is refused again and again costs as little as can be.
+            raise self._too_many.with_traceback(None)
 
     @contextmanager
     def one(self, tenant: str, user: str) -> Iterator[None]:
         """Count one while it lasts; raises ResourceExhausted when the user has as many open as it may."""
+        self.check(tenant, user)
         key = (tenant, user)
-        if self._open[key] >= self._most:
-            raise ResourceExhausted(
-                f"You watch {self._most} times at once already, the most that is allowed; close one, or watch a whole "
-                "collection with WatchDocuments instead of its documents.",
-            )
         self._open[key] += 1
         try:
             yield

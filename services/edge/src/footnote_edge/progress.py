@@ -1,6 +1,7 @@
 """How far documents being processed have come, told to whoever watches in this process."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,13 +11,18 @@ from footnote.types.v1.document_pb2 import Progress
 class Watcher:
     """One watch's mailbox: the documents that moved since it last looked, however often they did."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: str) -> None:
+        self.key = key
+        """What is watched: the id of a document or of a collection."""
+        self.moved_at = time.monotonic()
+        """When something moved last, or this began: what was read before does not tell of it."""
         self._moved: set[str] = set()
         self._event = asyncio.Event()
 
     def notify(self, document_id: str) -> None:
         """Note that a document moved."""
         self._moved.add(document_id)
+        self.moved_at = time.monotonic()
         self._event.set()
 
     async def wait(self, timeout: float) -> set[str]:
@@ -52,10 +58,14 @@ class ProgressBus:
         """Return the progress of a document that is in work in this process, else None."""
         return self._latest.get(document_id)
 
+    def watches(self, key: str) -> int:
+        """Return how many listen to a document or to a collection."""
+        return len(self._watchers.get(key, ()))
+
     @contextmanager
     def watching(self, key: str) -> Iterator[Watcher]:
         """Listen to a document or to a collection, by id, for the time of the block."""
-        watcher = Watcher()
+        watcher = Watcher(key)
         self._watchers.setdefault(key, set()).add(watcher)
         try:
             yield watcher
