@@ -12,6 +12,7 @@ from footnote_store.store import VectorStore
 from footnote_indexing.adapters.cache_redis import RedisCache
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
 from footnote_indexing.collections import Collections
+from footnote_indexing.cutting import Cutters
 from footnote_indexing.database import Database
 from footnote_indexing.generations import Generations
 from footnote_indexing.indexing import Indexing
@@ -51,7 +52,10 @@ async def build(runtime: Runtime) -> App:
     permitted = Permitted(Egress.load(), vectorizers)
     collections = Collections(database, ledger, generations, vectorizers, permitted)
     switching = Switching(database, generations, settings.rollback_window)
-    indexing = Indexing(collections, generations, ledger, vectorizers, writer, switching, settings, database, permitted)
+    cutters = Cutters(settings.cutting_processes)
+    indexing = Indexing(
+        collections, generations, ledger, vectorizers, writer, switching, settings, database, permitted, cutters
+    )
     sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(inventory, generations, writer), settings)
     servicer = IndexingServicer(
         indexing,
@@ -77,5 +81,5 @@ async def build(runtime: Runtime) -> App:
         servicers=[(pb_grpc.add_IndexingServiceServicer_to_server, servicer, "footnote.indexing.v1.IndexingService")],
         ready=ready,
         start=[sweeper.start, logs.start],
-        close=[logs.stop, sweeper.stop, registry.close_all, cache.close, store.close, database.close],
+        close=[logs.stop, sweeper.stop, cutters.close, registry.close_all, cache.close, store.close, database.close],
     )

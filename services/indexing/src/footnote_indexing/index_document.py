@@ -13,8 +13,9 @@ from footnote_providers.base import Vectors
 
 from footnote_indexing.chunking.model import SentenceVectors
 from footnote_indexing.collections import Found
+from footnote_indexing.cutting import Cutter, Cutters
 from footnote_indexing.database import now_ms
-from footnote_indexing.drafts import Draft, Drafter, fingerprint
+from footnote_indexing.drafts import Draft, fingerprint
 from footnote_indexing.ledger import CURRENT, Entry
 from footnote_indexing.revision_writer import Outcome, RevisionWriter, Tally
 from footnote_indexing.settings import Settings
@@ -66,7 +67,9 @@ class DocumentIndexing:
         writers: Sequence[RevisionWriter],
         vectorizer: Vectorizer,
         settings: Settings,
+        cutters: Cutters,
     ) -> None:
+        self._cutters = cutters
         self._collection = found.collection
         self._document = dated(document, found.collection.settings)
         self._writers = writers
@@ -120,19 +123,21 @@ class DocumentIndexing:
             raise
 
     async def _write_and_publish(self, parts: AsyncIterator[Part], writers: Sequence[RevisionWriter]) -> Outcome:
-        drafter = Drafter(self._document, self._collection.settings, self._sentence_vectors(asyncio.get_running_loop()))
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._read(parts, drafter))
-                for _ in range(_WORKERS):
-                    group.create_task(self._write(writers))
-        except* Exception as errors:
-            raise _first(errors) from None
+        vectors = self._sentence_vectors(asyncio.get_running_loop())
+        async with self._cutters.cutting(self._document, self._collection.settings, vectors) as cutter:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._read(parts, cutter))
+                    for _ in range(_WORKERS):
+                        group.create_task(self._write(writers))
+            except* Exception as errors:
+                raise _first(errors) from None
+            strategy, language, chunks, characters = cutter.state
         outcome = Outcome(
-            strategy=drafter.strategy,
-            language=drafter.language,
-            chunks=drafter.ordinal,
-            characters=drafter.characters,
+            strategy=strategy,
+            language=language,
+            chunks=chunks,
+            characters=characters,
             expire_at=self._document.expire_time.ToMilliseconds() if self._document.HasField("expire_time") else None,
         )
         written = {writer.key.generation for writer in self._writers}
@@ -140,7 +145,7 @@ class DocumentIndexing:
             await writer.publish(outcome, written)
         return outcome
 
-    async def _read(self, parts: AsyncIterator[Part], drafter: Drafter) -> None:
+    async def _read(self, parts: AsyncIterator[Part], cutter: Cutter) -> None:
         """Cut what arrives into batches of drafts."""
         waiting: list[Draft] = []
         parsed: document_pb2.ParsedMetadata | None = None
@@ -149,10 +154,10 @@ class DocumentIndexing:
                 raise InvalidArgument.field("payload", "must not go on after the metadata")
             if isinstance(part, document_pb2.ParsedMetadata):
                 parsed = part
-                waiting += await asyncio.to_thread(drafter.finish, part)
+                waiting += await cutter.finish(part)
             else:
                 self._blocks += len(part)
-                waiting += await asyncio.to_thread(drafter.feed, part)
+                waiting += await cutter.feed(part)
             waiting = await self._hand_over(waiting, last=parsed is not None)
         if parsed is None:
             raise InvalidArgument("The document broke off: its blocks ended without the metadata that closes it")

@@ -12,6 +12,7 @@ from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
 
 from footnote_indexing.collections import Collections, Found
+from footnote_indexing.cutting import Cutters
 from footnote_indexing.database import Database
 from footnote_indexing.drafts import embedded_text
 from footnote_indexing.generations import Generation, Generations
@@ -64,7 +65,9 @@ class Indexing:
         settings: Settings,
         database: Database,
         permitted: Permitted,
+        cutters: Cutters,
     ) -> None:
+        self._cutters = cutters
         self._permitted = permitted
         self._database = database
         self._resolved: dict[tuple[int | None, bytes, tuple[str, ...]], list[Searchable]] = {}
@@ -94,7 +97,7 @@ class Indexing:
             key = RevisionKey(found.collection.id, generation.number, document.id, document.revision)
             writers.append(RevisionWriter(self._ledger, self._writer, vectorizer, generation, key, self._settings))
         first = await self._vectorizers.get(targets[0].embedding)
-        running = DocumentIndexing(found, document, writers, first, self._settings)
+        running = DocumentIndexing(found, document, writers, first, self._settings, self._cutters)
         # The engine makes two rows of one id when it is written twice at the same moment; so a second attempt waits,
         # and finds the work done.
         async with self._turns.setdefault(document.id, asyncio.Lock()):

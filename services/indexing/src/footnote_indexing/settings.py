@@ -14,6 +14,8 @@ class Settings(BaseSettings):
     cache_url: str = ""
     """"redis://…"; empty means SQLite in the data folder."""
     cache_ttl: float = Field(default=86400.0, gt=0)
+    cutting_processes: int = Field(default=1, ge=0, le=32)
+    """Processes in which long documents are cut, begun when there is one; 0 cuts them on threads."""
     store_batch: int = Field(default=100, ge=1, le=1000)
     store_in_flight: int = Field(default=4, ge=1, le=32)
     store_attempts: int = Field(default=3, ge=1, le=10)

@@ -1,0 +1,100 @@
+"""Long documents are cut in a process: as they are on a thread, whatever happens to the process."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import psutil
+import pytest
+from footnote.types.v1 import collection_pb2, document_pb2
+from footnote_indexing import cutting
+from footnote_indexing.cutting import LONG, Cutters
+from footnote_indexing.drafts import Draft
+from footnote_kit.errors import Internal, InvalidArgument
+
+SETTINGS = collection_pb2.CollectionSettings(
+    chunking=collection_pb2.ChunkingSettings(
+        strategy=collection_pb2.CHUNKING_STRATEGY_PARAGRAPH, size=500, overlap_percent=10
+    )
+)
+
+
+def document(number: int = 0) -> document_pb2.Document:
+    return document_pb2.Document(id=f"d{number}", tenant_id="t", collection_id="c", filename="a.txt", revision=1)
+
+
+def parts(characters: int, word: str = "word") -> list[list[document_pb2.Block]]:
+    blocks = []
+    for index in range(characters // 1000):
+        text = (f"{word} {index} is here. " * 100)[:1000]
+        blocks.append(document_pb2.Block(text=text))
+    return [blocks[start : start + 10] for start in range(0, len(blocks), 10)]
+
+
+def no_vectors(texts: Sequence[str]) -> Any:
+    raise AssertionError
+
+
+async def cut(cutters: Cutters, number: int, size: int, word: str = "word") -> tuple[list[Draft], Any]:
+    async with cutters.cutting(document(number), SETTINGS, no_vectors) as cutter:
+        drafts = [draft for blocks in parts(size, word) for draft in await cutter.feed(blocks)]
+        drafts += await cutter.finish(document_pb2.ParsedMetadata(title="Title"))
+        return drafts, cutter.state
+
+
+@pytest.fixture
+async def cutters() -> AsyncIterator[Cutters]:
+    made = Cutters(1)
+    yield made
+    await made.close()
+    assert not children()
+
+
+def children() -> list[int]:
+    found = psutil.Process().children()
+    return [one.pid for one in found if "footnote_indexing.cutting_process" in one.cmdline()]
+
+
+@pytest.mark.parametrize("size", [3000, LONG - 1000, LONG, 10 * LONG])
+async def test_it_cuts_as_a_thread_does(cutters: Cutters, size: int) -> None:
+    assert await cut(cutters, 1, size) == await cut(Cutters(0), 1, size)
+    assert len(children()) == (size >= LONG)
+
+
+async def test_documents_side_by_side_stay_apart(cutters: Cutters) -> None:
+    words = ["one", "two", "three", "four"]
+    found = await asyncio.gather(*(cut(cutters, n, 3 * LONG, word) for n, word in enumerate(words)))
+    for number, (drafts, _) in enumerate(found):
+        assert {draft.chunk.document_id for draft in drafts} == {f"d{number}"}
+        assert all(words[number] in draft.chunk.text for draft in drafts)
+
+
+async def test_a_killed_process_fails_the_document_and_is_replaced(cutters: Cutters) -> None:
+    async with cutters.cutting(document(), SETTINGS, no_vectors) as cutter:
+        await cutter.feed(parts(2 * LONG)[0] * 3)
+        os.kill(children()[0], signal.SIGKILL)
+        with pytest.raises(Internal, match="died"):
+            await cutter.feed(parts(LONG)[0])
+    assert await cut(cutters, 1, 2 * LONG) == await cut(Cutters(0), 1, 2 * LONG)
+
+
+async def test_a_call_that_is_given_up_does_not_shift_the_answers(cutters: Cutters) -> None:
+    given_up = asyncio.create_task(cut(cutters, 1, 10 * LONG, "other"))
+    await asyncio.sleep(1.5)
+    given_up.cancel()
+    assert await cut(cutters, 2, 2 * LONG) == await cut(Cutters(0), 2, 2 * LONG)
+
+
+async def test_errors_are_those_of_the_cutter(cutters: Cutters, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = [document_pb2.Block(text="a" * LONG), document_pb2.Block()]
+    for made in (cutters, Cutters(0)):
+        async with made.cutting(document(), SETTINGS, no_vectors) as cutter:
+            with pytest.raises(InvalidArgument) as caught:
+                await cutter.feed(wrong)
+        assert caught.value.violations
+    monkeypatch.setattr(cutting, "IDLE_SECONDS", 0.1)
+    await cut(cutters, 3, LONG)
+    await asyncio.sleep(1)
+    assert not children(), "a process that has nothing to do ends"
