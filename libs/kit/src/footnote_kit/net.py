@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import socket
+from functools import lru_cache
 
 # A peer that vanished is noticed after two minutes of silence, or one of bytes that nobody acknowledges.
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 60_000}
@@ -30,13 +31,22 @@ def port_is_free(host: str, port: int) -> bool:
 
 def peer_of(transport: asyncio.Transport) -> str:
     """Return who is at the other end: its address, of IPv6 the network that one subscriber has."""
-    name = transport.get_extra_info("peername")
+    return peer_named(transport.get_extra_info("peername"))
+
+
+def peer_named(name: object) -> str:
+    """Return who has the address of a socket: the address, of IPv6 the network that one subscriber has."""
     if not isinstance(name, tuple):
         return "local"
+    return _subscriber(str(name[0]))
+
+
+@lru_cache(maxsize=4096)
+def _subscriber(host: str) -> str:
     try:
-        address = ipaddress.ip_address(str(name[0]).partition("%")[0])
+        address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
-        return str(name[0])
+        return host
     if address.version == 6 and address.ipv4_mapped is None:
         return str(ipaddress.ip_network((address, 64), strict=False))
     return str(address)

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import h11
-from footnote_kit.logs import get_logger
-from footnote_kit.net import peer_of
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -29,7 +27,6 @@ LINGER_BYTES = 32 * 1024 * 1024
 """What is still read, unseen, of a body that nobody wanted: a caller that is cut off would miss the answer."""
 
 _HEAD_END = re.compile(rb"\n\r?\n")
-_log = get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -75,8 +72,9 @@ class Connection(H11Protocol):
     def __init__(self, *arguments: Any, limits: Connections, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._limits = limits
-        self._peer = ""
-        self._counted = False
+        self.peer = ""
+        """Whose connection it is; counted for it already, and given back at the end."""
+        self.counted = False
         self._arrived = bytearray()
         self._searched = 0
         self._in_request = self._lingering = False
@@ -87,25 +85,19 @@ class Connection(H11Protocol):
         self._linger_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, unless there are too many connections."""
+        """Begin."""
         super().connection_made(transport)
         self.flow = _Flow(transport, self)
-        self._peer = peer_of(transport)
-        self._counted = self._limits.enter(self._peer)
-        if self._counted:
-            self._expect_head()
-        else:
-            _log.warning("http_connection_refused", peer=self._peer)
-            self.transport.write(raw(503, "RATE_LIMITED", "There are too many connections; close some and try again."))
-            self.transport.close()
+        self.counted = True
+        self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         for timer in (self._head_timer, self._write_timer, self._linger_timer):
             if timer is not None:
                 timer.cancel()
-        if self._counted:
-            self._limits.leave(self._peer)
+        if self.counted:
+            self._limits.leave(self.peer)
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
 import socket
 import ssl
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from footnote_kit.net import keep_alive
 from footnote_kit.server import ListenError
 from starlette.types import ASGIApp
 
+from footnote_edge.http.acceptor import Acceptor
 from footnote_edge.http.connections import MAX_HEAD_BYTES, Connection, Connections
 
 START_SECONDS = 10.0
@@ -49,7 +49,7 @@ class HttpServer:
         self._port = port
         config = uvicorn.Config(
             app,
-            http=cast(Any, functools.partial(Connection, limits=connections)),
+            http=Connection,
             ws="none",
             h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             timeout_keep_alive=cast(Any, keep_alive_seconds),
@@ -63,7 +63,10 @@ class HttpServer:
             ssl_ca_certs=client_ca_file or None,
             ssl_cert_reqs=ssl.CERT_REQUIRED if client_ca_file else ssl.CERT_NONE,
         )
+        self._config = config
+        self._connections = connections
         self._server = _Server(config)
+        self._acceptor: Acceptor | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> str:
@@ -79,12 +82,13 @@ class HttpServer:
             where = f"{self._host}:{self._port}"
             raise ListenError(f"edge cannot listen for HTTP on {where}: {error.strerror}") from error
         port = listener.getsockname()[1]
-        self._task = asyncio.create_task(self._server.serve(sockets=[listener]), name="edge-http")
+        self._task = asyncio.create_task(self._server.serve(sockets=[]), name="edge-http")
         async with asyncio.timeout(START_SECONDS):
             while not self._server.started:
                 if self._task.done():
                     self._task.result()
                 await asyncio.sleep(0.01)
+        self._acceptor = Acceptor(listener, self._connections, self._protocol, self._config.ssl)
         reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._host, self._host)
         return f"{reachable}:{port}"
 
@@ -92,5 +96,16 @@ class HttpServer:
         """Refuse new requests and give those in flight a moment."""
         if self._task is None:
             return
+        if self._acceptor is not None:
+            await self._acceptor.close()
         self._server.should_exit = True
         await asyncio.gather(self._task, return_exceptions=True)
+
+    def _protocol(self) -> Connection:
+        """Return what a connection is served by, as uvicorn makes it."""
+        return Connection(
+            config=self._config,
+            server_state=self._server.server_state,
+            app_state=self._server.lifespan.state,
+            limits=self._connections,
+        )
