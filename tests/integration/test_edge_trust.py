@@ -18,6 +18,7 @@ from footnote_edge.keys import offline
 from footnote_edge.limits import Limits, Watches
 from footnote_edge.settings import Settings
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
+from footnote_edge.shares import Shares
 from footnote_kit.errors import NotFound, PermissionDenied, Unauthenticated
 from footnote_kit.testing import SCOPE, Served, proof_of, serve_app
 from google.protobuf.message_factory import GetMessageClass
@@ -111,7 +112,7 @@ async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
         async def authenticate(self, metadata: Any) -> Scope:
             return Scope(tenant_id="t", user_id="u", roles=[ROLE_ADMIN, role])
 
-    door = Door(Fooled(), Limits(Settings()), Watches(1))
+    door = Door(Fooled(), Limits(Settings()), Watches(1), Shares(1, 64, 10.0))
     with pytest.raises(PermissionDenied, match="role of a service"):
         await door.admit(PATHS["Ask"], {})
 

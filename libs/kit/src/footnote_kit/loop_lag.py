@@ -7,6 +7,7 @@ import asyncio
 from footnote_kit.telemetry import histogram
 
 EVERY = 0.1
+_WEIGHT = 0.3
 _watched: dict[asyncio.AbstractEventLoop, LoopLag] = {}
 
 
@@ -16,12 +17,16 @@ class LoopLag:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.wanted = 0
+        self.average = 0.0
+        """Seconds, of which the last half second counts most."""
         self._due = loop.time() + EVERY
         self._timer = loop.call_at(self._due, self._look)
 
     def _look(self) -> None:
         now = self._loop.time()
-        histogram("footnote.event_loop.lag").record(max(0.0, now - self._due))
+        late = max(0.0, now - self._due)
+        histogram("footnote.event_loop.lag").record(late)
+        self.average += _WEIGHT * (late - self.average)
         self._due = now + EVERY
         self._timer = self._loop.call_at(self._due, self._look)
 
@@ -36,6 +41,12 @@ def watch() -> None:
     if loop not in _watched:
         _watched[loop] = LoopLag(loop)
     _watched[loop].wanted += 1
+
+
+def recent() -> float:
+    """Return how many seconds the running loop came late on average lately; nothing where nobody watches it."""
+    lag = _watched.get(asyncio.get_running_loop())
+    return lag.average if lag is not None else 0.0
 
 
 def unwatch() -> None:

@@ -40,6 +40,7 @@ from footnote_edge.reconcile import Reconciler
 from footnote_edge.records import Records
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
+from footnote_edge.shares import Shares
 from footnote_edge.stages import Stages
 from footnote_edge.traces import Traces
 from footnote_edge.watch import Watch
@@ -59,12 +60,15 @@ async def build(runtime: Runtime) -> App:
     conversations = Conversations(database, Withholding(permissions))
     bus = ProgressBus()
     limits = Limits(settings)
+    shares = Shares(
+        settings.crowded_calls_per_tenant, settings.crowded_waiting_per_tenant, settings.crowded_wait_seconds
+    )
     allowances = Allowances(database, settings)
     meter = Meter(UsageBook(database), allowances)
     limiting = Limiting(limits, allowances, meter)
     records = Records(settings.job_record_hours)
     chores = Chores(stages, conversations, meter, settings, records)
-    jobs = Jobs(settings, folder, Processor(stages, bus, meter, settings), chores, records)
+    jobs = Jobs(settings, folder, Processor(stages, bus, meter, shares, settings), chores, records)
     await jobs.launch()
     catalog = Catalog(stages, permissions, allowances, database, settings.call_timeout_seconds)
     documents = Documents(stages, catalog, permissions, jobs, chores, limiting, settings)
@@ -88,12 +92,12 @@ async def build(runtime: Runtime) -> App:
     if settings.first_key_file is not None:
         await first_key(keys, settings.first_key_file)
     who = authenticator(settings, keys)
-    door = Door(who, limits, Watches(settings.watches_per_user))
+    door = Door(who, limits, Watches(settings.watches_per_user), shares)
     reconciler = Reconciler(stages, jobs, chores, settings)
     backlog = Backlog(stages, jobs, settings)
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
     logs = LogKeeper(*(path for path in map(file_of, urls) if path is not None))
-    web = Web(runtime, settings, who, parts.version)
+    web = Web(runtime, settings, who, shares, parts.version)
     guarded = guard(EdgeServicer(parts), door)
     return App(
         name="edge",

@@ -1,7 +1,7 @@
 """The door of the public API: every call is authenticated and its role checked here, by its headers alone."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -13,6 +13,7 @@ from footnote_kit.errors import PermissionDenied, Unauthenticated
 from footnote_edge.identity import Authenticator
 from footnote_edge.keys import REFUSAL
 from footnote_edge.limits import Limits, Watches
+from footnote_edge.shares import Hold, Shares
 
 PUBLIC = frozenset({"GetHealth"})
 """Calls that need no identity."""
@@ -60,10 +61,11 @@ def guard(servicer: Any, door: "Door") -> Any:
 class Door:
     """Lets a caller in, or not."""
 
-    def __init__(self, authenticator: Authenticator, limits: Limits, watches: Watches) -> None:
+    def __init__(self, authenticator: Authenticator, limits: Limits, watches: Watches, shares: Shares) -> None:
         self._authenticator = authenticator
         self._limits = limits
         self._watches = watches
+        self._shares = shares
 
     async def admit(self, method: str, headers: Mapping[str, str]) -> None:
         """Find out who calls, whether it may, and whether it does so too often; raises what refuses the call.
@@ -81,6 +83,7 @@ class Door:
             none = "" if scope.roles else "; the credentials name no role"
             raise PermissionDenied(f"This needs the role {least}{none}.")
         self._limits.enter(scope.tenant_id, name)
+        self._shares.check(scope.tenant_id)
         if name.startswith(_WATCH):
             self._watches.check(scope.tenant_id, scope.user_id)
         _admitted.set(scope)
@@ -95,6 +98,10 @@ class Door:
         bind_scope(scope)
         return scope
 
+    def working(self, scope: Scope | None) -> AbstractAsyncContextManager[Hold | None]:
+        """Wait for the caller's turn, while the service is crowded, and count what is done for it."""
+        return nullcontext() if scope is None else self._shares.working(scope.tenant_id, scope.user_id)
+
     def watching(self, method: str, scope: Scope | None) -> AbstractContextManager[None]:
         """Count a call that goes on until its caller leaves, where it is one."""
         if scope is None or not method.startswith(_WATCH):
@@ -104,17 +111,20 @@ class Door:
 
 def _unary(name: str, handler: Any, door: Door) -> Any:
     async def call(request: Any, context: Any) -> Any:
-        door.enter(name)
-        return await handler(request, context)
+        async with door.working(door.enter(name)):
+            return await handler(request, context)
 
     return call
 
 
 def _stream(name: str, handler: Any, door: Door) -> Any:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
-        with door.watching(name, door.enter(name)):
-            async with aclosing(handler(request, context)) as responses:
+        scope = door.enter(name)
+        with door.watching(name, scope):
+            async with door.working(scope) as hold, aclosing(handler(request, context)) as responses:
                 async for response in responses:
+                    if hold is not None and name.startswith(_WATCH):
+                        hold.end()  # what follows comes when something happens
                     yield response
 
     return call

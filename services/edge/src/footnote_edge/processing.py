@@ -30,11 +30,14 @@ from footnote_edge.failures import failure_of
 from footnote_edge.metering import Meter, Spent
 from footnote_edge.progress import ProgressBus
 from footnote_edge.settings import Settings
+from footnote_edge.shares import Shares
 from footnote_edge.stages import Stages
 from footnote_edge.waiting import is_passing, until_available
 
 INTERNAL_ATTEMPTS = 3
 """How often a fault of ours is tried before the document fails with it: some faults are of the moment."""
+TURN_SECONDS = 0.2
+"""What a part of a document counts as, in its tenant's share of this process."""
 
 _log = get_logger(__name__)
 
@@ -42,8 +45,9 @@ _log = get_logger(__name__)
 class Processor:
     """Takes documents through parsing and indexing; every method may be repeated after a crash at any point."""
 
-    def __init__(self, stages: Stages, bus: ProgressBus, meter: Meter, settings: Settings) -> None:
+    def __init__(self, stages: Stages, bus: ProgressBus, meter: Meter, shares: Shares, settings: Settings) -> None:
         self._stages = stages
+        self._shares = shares
         self._bus = bus
         self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
@@ -52,6 +56,7 @@ class Processor:
 
     async def begin(self, scope: Scope, document_id: str, revision: int) -> Document | None:
         """Move the document to PROCESSING and return it; None when there is nothing to do: gone, newer, or done."""
+        await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
         try:
             document = await self._get(scope, document_id)
             if document.revision != revision or document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR):
@@ -147,6 +152,7 @@ class Processor:
             try:
                 async for part in parse:
                     if part.blocks:
+                        await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
                         progress.blocks_parsed += len(part.blocks)
                         self._bus.publish(document.id, document.collection_id, progress)
                         yield indexing.IndexDocumentRequest(blocks=indexing.BlockBatch(blocks=part.blocks))

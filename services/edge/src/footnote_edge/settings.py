@@ -121,6 +121,17 @@ class Settings(BaseSettings):
     )
     tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant and replica; 0 for none.")
     watches_per_user: int = Field(default=32, ge=1, description="Documents or collections a user watches at once.")
+    crowded_calls_per_tenant: int = Field(
+        default=1,
+        ge=1,
+        description="Calls in work at once of a tenant, or user, that has had more than others, while it is crowded.",
+    )
+    crowded_waiting_per_tenant: int = Field(
+        default=64, ge=1, description="Calls of one tenant that may wait for their turn while the service is crowded."
+    )
+    crowded_wait_seconds: float = Field(
+        default=10.0, gt=0, description="Longest time that a call waits for its turn before it is refused."
+    )
     max_documents_per_tenant: int = Field(
         default=0, ge=0, description="Documents that a tenant may keep; 0 for no limit, like those below."
     )

@@ -8,6 +8,7 @@ from footnote_edge.http.server import HttpServer
 from footnote_edge.http.site import site
 from footnote_edge.identity import Authenticator
 from footnote_edge.settings import Settings
+from footnote_edge.shares import Shares
 
 _log = get_logger(__name__)
 
@@ -15,10 +16,13 @@ _log = get_logger(__name__)
 class Web:
     """Serves HTTP beside gRPC, unless switched off; it calls the gRPC side, so that both have one door."""
 
-    def __init__(self, runtime: Runtime, settings: Settings, authenticator: Authenticator, version: str) -> None:
+    def __init__(
+        self, runtime: Runtime, settings: Settings, authenticator: Authenticator, shares: Shares, version: str
+    ) -> None:
         self._runtime = runtime
         self._settings = settings
         self._authenticator = authenticator
+        self._shares = shares
         self._version = version
         self._server: HttpServer | None = None
 
@@ -28,7 +32,7 @@ class Web:
             return
         kit = self._runtime.settings
         settings = self._settings
-        application = site(self._runtime.channel("edge"), settings, self._authenticator, self._version)
+        application = site(self._runtime.channel("edge"), settings, self._authenticator, self._shares, self._version)
         self._server = HttpServer(
             application,
             kit.listen_host,

@@ -1,5 +1,7 @@
 """Who calls, known before a byte of a request's body is read: one layer around every route."""
 
+from functools import partial
+
 from footnote_kit.errors import FootnoteError, InvalidArgument, Unauthenticated
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -8,6 +10,10 @@ from footnote_edge.http.caller import PASSED_ON
 from footnote_edge.http.refusals import refuse
 from footnote_edge.identity import Authenticator
 from footnote_edge.keys import REFUSAL
+from footnote_edge.shares import Shares
+
+WORKING = "footnote.working"
+"""Where a request's scope has what surrounds work on its body: the caller's turn."""
 
 PUBLIC = frozenset({"/v1/health", "/openapi.json", "/docs"})
 """Paths that need no identity."""
@@ -16,15 +22,18 @@ PUBLIC = frozenset({"/v1/health", "/openapi.json", "/docs"})
 class Gate:
     """An ASGI layer that lets in whom the authenticator knows. What the caller may do is decided per RPC behind it."""
 
-    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, shares: Shares) -> None:
         self._app = app
+        self._shares = shares
         self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
         if scope["type"] == "http" and scope["path"] not in PUBLIC:
             try:
-                await self._authenticator.authenticate(_credentials(Headers(scope=scope)))
+                caller = await self._authenticator.authenticate(_credentials(Headers(scope=scope)))
+                self._shares.check(caller.tenant_id)
+                scope[WORKING] = partial(self._shares.working, caller.tenant_id, caller.user_id)
             except FootnoteError as error:
                 await refuse(error, scope, receive, send)
                 return

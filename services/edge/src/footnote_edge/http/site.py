@@ -28,9 +28,10 @@ from footnote_edge.http.rules import rules
 from footnote_edge.http.wrapper import Wrapper
 from footnote_edge.identity import Authenticator
 from footnote_edge.settings import Settings
+from footnote_edge.shares import Shares
 
 
-def site(channel: Any, settings: Settings, authenticator: Authenticator, version: str) -> ASGIApp:
+def site(channel: Any, settings: Settings, authenticator: Authenticator, shares: Shares, version: str) -> ASGIApp:
     """Return the ASGI application that serves the public API of the edge behind `channel` over HTTP."""
     caller = Caller(channel, settings)
     # Who may call is decided at the entrance, for all paths alike.
@@ -56,7 +57,7 @@ def site(channel: Any, settings: Settings, authenticator: Authenticator, version
         )
     # Who calls, and only then how much it sends.
     middleware += [
-        Middleware(Gate, authenticator=authenticator),
+        Middleware(Gate, authenticator=authenticator, shares=shares),
         Middleware(
             Bodies, limit_of=_limits(settings), patience=settings.body_seconds, rate=settings.body_bytes_per_second
         ),

@@ -1,7 +1,7 @@
 """JSON routes for every annotated RPC, made from the descriptors: unary as JSON, streams as server-sent events."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -14,6 +14,7 @@ from starlette.routing import Route
 from footnote_edge.http import json_body, streams
 from footnote_edge.http.binding import bind, to_json
 from footnote_edge.http.caller import Caller
+from footnote_edge.http.gate import WORKING
 from footnote_edge.http.rules import Rule, rules
 
 T = TypeVar("T")
@@ -36,7 +37,9 @@ async def read_json(request: Request, use: Callable[[Any], T]) -> T:
     declared = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if body.strip() and declared != "application/json" and not declared.endswith("+json"):
         raise InvalidArgument("The content type of the body must be application/json")
-    return await json_body.aside(len(body), lambda: use(json_body.parse(body)))
+    working = request.scope.get(WORKING, nullcontext) if len(body) > json_body.AT_ONCE else nullcontext
+    async with working():
+        return await json_body.aside(len(body), lambda: use(json_body.parse(body)))
 
 
 def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
