@@ -28,7 +28,8 @@ from support.access.people import Person, make_keys
 from support.deployment import Deployment
 from support.hostile import ATTACKS, bearer
 
-# It measures: all eight at once do not hold the bar yet (searches wait up to 3 s); each alone does, on a quiet machine.
+# It measures: all eight at once do not hold the bar yet (searches wait up to 1.4 s), nor does each alone on a machine
+# with other work to do.
 pytestmark = [pytest.mark.timeout(420), pytest.mark.bench]
 
 GOOD, EVIL = "good-tenant", "evil-tenant"

@@ -1,5 +1,6 @@
 """What is remembered of who may do what, for how long, and what is never guessed."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -53,6 +54,29 @@ async def test_a_refusal_is_not_remembered_and_a_change_here_counts_at_once() ->
     desk.now += 0.001
     desk.authorizer.forget("t")
     assert await desk.authorizer.access(scope(), "new") == Access.NONE
+
+
+async def test_many_who_want_to_know_the_same_ask_once_and_fail_each_alone() -> None:
+    desk = Desk()
+    held = asyncio.Event()
+    ask = desk.ask
+
+    async def slowly(scope: Scope, ids: Sequence[str]) -> Mapping[str, Access]:
+        await held.wait()
+        return await ask(scope, ids)
+
+    authorizer = Authorizer(slowly, lambda: desk.now)
+    wanted = [asyncio.create_task(authorizer.access(scope(), "a")) for _ in range(20)]
+    await asyncio.sleep(0)
+    wanted[0].cancel()
+    held.set()
+    assert await asyncio.gather(*wanted[1:]) == [Access.WRITE] * 19
+    assert len(desk.asked) <= 19
+    desk.now += FRESH_SECONDS
+    desk.asked.clear()
+    assert await asyncio.gather(*(authorizer.access(scope(), "a") for _ in range(20))) == [Access.WRITE] * 20
+    assert len(desk.asked) == 1
+    assert not authorizer._asking
 
 
 async def test_several_are_asked_for_at_once_and_only_those_not_known() -> None:

@@ -6,6 +6,7 @@ after `FRESH_SECONDS`, and guessing ids never fills the memory.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -61,6 +62,7 @@ class Authorizer:
         self._ask = ask
         self._clock = clock
         self._kept: OrderedDict[tuple[bytes, str], tuple[float, Access]] = OrderedDict()
+        self._asking: dict[tuple[bytes, tuple[str, ...]], tuple[float, asyncio.Task[dict[str, Access]]]] = {}
         self._lists: OrderedDict[bytes, tuple[float, frozenset[str]]] = OrderedDict()
         self._listed = 0
         self._silent_until = _NEVER
@@ -82,8 +84,10 @@ class Authorizer:
         who = _who(scope)
         known = {} if exact else self._known(scope, who, wanted, self._good_for())
         unknown = [one for one in wanted if one not in known]
-        if unknown:
-            known.update(await self._learn(scope, who, unknown, exact=exact))
+        if unknown and exact:
+            known.update(await self._learn(scope, who, unknown, exact=True))
+        elif unknown:
+            known.update(await self._learn_once(scope, who, unknown))
         return {one: known.get(one, Access.NONE) for one in wanted}
 
     async def exists(self, scope: Scope, collection_id: str) -> bool:
@@ -133,6 +137,23 @@ class Authorizer:
             if now - asked < seconds and asked > since:
                 found[one] = access
         return found
+
+    async def _learn_once(self, scope: Scope, who: bytes, ids: list[str]) -> dict[str, Access]:
+        """Ask, or take what is being asked for somebody of the same rights just now; failures are for each to meet."""
+        key = (who, tuple(ids))
+        begun, asking = self._asking.get(key, (_NEVER, None))
+        if asking is not None and begun > self._forgotten.get(scope.tenant_id, _NEVER):
+            await asyncio.wait([asking])
+            if not asking.cancelled() and asking.exception() is None:
+                return dict(asking.result())
+            return await self._learn(scope, who, ids, exact=False)
+        mine = asyncio.ensure_future(self._learn(scope, who, ids, exact=False))
+        self._asking[key] = (self._clock(), mine)
+        try:
+            return dict(await mine)
+        finally:
+            if self._asking.get(key, (0.0, None))[1] is mine:
+                del self._asking[key]
 
     async def _learn(self, scope: Scope, who: bytes, ids: list[str], *, exact: bool) -> dict[str, Access]:
         asked = self._clock()

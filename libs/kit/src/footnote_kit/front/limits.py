@@ -13,6 +13,9 @@ from footnote_kit.front.frames import Tally, Violation
 
 RESET_COST = 3.0
 """A call that is broken off, in calls: its server has begun to work for it."""
+RESETS_PER_SECOND, RESETS_BURST = 30.0, 500.0
+"""How many an address may break off at that cost, once and then on and on; each beyond costs more."""
+RESET_TOO_MANY_COST = 20.0
 FRAME_COST = 1 / 20
 """Any frame, in calls."""
 SHARED_BURST_SECONDS = 0.5
@@ -109,6 +112,8 @@ class Peer:
     """The pace of its connections, in calls."""
     begins: Bucket
     """How fast its connections begin."""
+    resets: Bucket = field(default_factory=lambda: Bucket(RESETS_PER_SECOND, RESETS_BURST, 0.0))
+    """Calls that its connections may break off at little cost."""
     connections: int = 0
     calm: int = 0
     """Of these, how many have been there for a while and not been too fast lately: they share one part. All others,
@@ -146,7 +151,11 @@ class Pace:
 
     def wait(self, tally: Tally, now: float) -> float:
         """Return the seconds until a piece may be passed on; Violation when that is out of all proportion."""
-        cost = tally.streams + RESET_COST * tally.resets + FRAME_COST * tally.frames
+        cost = tally.streams + FRAME_COST * tally.frames
+        if tally.resets:
+            few = self._peer.resets.take(tally.resets, now)
+            self._peer.resets.level = max(self._peer.resets.level, -RESETS_PER_SECOND)
+            cost += tally.resets * (RESET_COST if few else RESET_TOO_MANY_COST)
         shared, own = self._peer.shared, self._own
         shared.refill(now)
         if now >= self._calm_at:
