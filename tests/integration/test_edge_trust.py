@@ -17,8 +17,8 @@ from footnote_edge.guard import PUBLIC, Door
 from footnote_edge.keys import offline
 from footnote_edge.limits import Limits, Watches
 from footnote_edge.settings import Settings
-from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_edge.shares import Shares
+from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import NotFound, PermissionDenied, Unauthenticated
 from footnote_kit.testing import SCOPE, Served, proof_of, serve_app
 from google.protobuf.message_factory import GetMessageClass
