@@ -85,7 +85,7 @@ def java(folder: Path, env: Mapping[str, str]) -> str:
     maven = tool("mvn")
     tool("javac")
     shutil.copytree(HERE / "java", folder)
-    return run(maven, "-q", "compile", "exec:java", f"-Dprotos={PROTOS}", folder=folder, env=env)
+    return run(maven, "-q", "-B", "-Dstyle.color=never", "compile", "exec:java", f"-Dprotos={PROTOS}", folder=folder, env=env)
 
 
 def python(folder: Path, env: Mapping[str, str]) -> str:
