@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
 from footnote.edge.v1.documents_pb2 import (
+    WATCH_END_REASON_IDLE,
     DeleteDocumentRequest,
     DownloadDocumentRequest,
     GetDocumentRequest,
@@ -17,7 +18,9 @@ from footnote.edge.v1.documents_pb2 import (
     UploadDocumentRequest,
     UploadMetadata,
     WatchDocumentRequest,
+    WatchDocumentResponse,
     WatchDocumentsRequest,
+    WatchDocumentsResponse,
 )
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
@@ -49,6 +52,11 @@ async def edge(world: World) -> AsyncIterator[EdgeStub]:
 def upload(text: bytes, name: str = "a.txt", collection: str = "default", **more: Any) -> Iterator[Any]:
     yield UploadDocumentRequest(metadata=UploadMetadata(collection=collection, filename=name, **more))
     yield UploadDocumentRequest(data=text)
+
+
+def document_of(event: WatchDocumentResponse | WatchDocumentsResponse) -> doc.Document:
+    """Return the document that a watch tells of."""
+    return event.changed.document if isinstance(event, WatchDocumentsResponse) else event.document
 
 
 async def settle(edge: EdgeStub, document_id: str) -> doc.Document:
@@ -211,9 +219,10 @@ async def test_watching_a_collection_until_idle_sees_every_end(edge: EdgeStub) -
     ended = set()
     request = WatchDocumentsRequest(collection="many", until_idle=True)
     async for event in edge.WatchDocuments(request, timeout=20):
-        if event.document.state == doc.DOCUMENT_STATE_INDEXED:
-            ended.add(event.document.id)
+        if event.changed.document.state == doc.DOCUMENT_STATE_INDEXED:
+            ended.add(event.changed.document.id)
     assert ended == ids
+    assert event.ended.reason == WATCH_END_REASON_IDLE
 
 
 async def test_deleting_a_collection_takes_everything_along(edge: EdgeStub, world: World) -> None:
@@ -246,10 +255,10 @@ async def test_watches_of_the_same_thing_look_once_for_all(edge: EdgeStub, world
         watch(request) for _ in range(15) for watch, request in ((edge.WatchDocument, one), (edge.WatchDocuments, many))
     ]
     for call in calls:
-        assert (await call.read()).document.id == accepted.document.id
+        assert document_of(await call.read()).id == accepted.document.id
 
     def looked() -> int:
-        return len(world.requests("GetDocument")) + len(world.requests("ListDocuments"))
+        return len(world.requests("GetDocument")) + len(world.requests("ListDocumentChanges"))
 
     before = looked()
     await asyncio.sleep(1)
@@ -259,7 +268,7 @@ async def test_watches_of_the_same_thing_look_once_for_all(edge: EdgeStub, world
 
     async def end(call: Any) -> None:
         async with asyncio.timeout(20):
-            while (await call.read()).document.state != doc.DOCUMENT_STATE_INDEXED:
+            while document_of(await call.read()).state != doc.DOCUMENT_STATE_INDEXED:
                 pass
 
     await asyncio.gather(*(end(call) for call in calls))

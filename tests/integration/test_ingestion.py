@@ -6,11 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import obstore
 import pytest
 import pytest_asyncio
+from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.types.v1.document_pb2 import DocumentState, Failure, FailureReason
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM, Scope
 from footnote_ingestion.app import build
@@ -26,6 +28,7 @@ from footnote_kit.errors import (
     Unauthenticated,
 )
 from footnote_kit.testing import Served, serve_app
+from google.protobuf.timestamp_pb2 import Timestamp
 from obstore.store import from_url
 from support import object_store, postgres
 from support.ingestion_client import Client, assert_spans_exact
@@ -297,3 +300,38 @@ async def test_state_survives_restart(tmp_path: Path) -> None:
         client = Client(served)
         assert await client.get(document.id) == document
         assert len((await client.parse(document.id))[0]) == 3
+
+
+async def changes(client: Client, since: Any = None, collection: str = "c") -> pb.ListDocumentChangesResponse:
+    """Return everything that has changed, put together."""
+    whole = pb.ListDocumentChangesResponse()
+    request = pb.ListDocumentChangesRequest(scope=client.scope, collection_id=collection, since=since)
+    async for part in client.stub.ListDocumentChanges(request):
+        whole.MergeFrom(part)
+    return whole
+
+
+async def test_changes_tell_every_write_and_every_deletion_once_asked_from_the_last_answer(client: Client) -> None:
+    ids = [(await client.upload(f"file {number}".encode())).document.id for number in range(105)]
+    first = await changes(client)
+    assert sorted(one.id for one in first.documents) == sorted(ids)
+    assert not first.deleted
+    assert first.HasField("until")
+
+    await asyncio.sleep(6)  # what the overlap repeats is over
+    quiet = await changes(client, (await changes(client)).until)
+    assert not quiet.documents
+
+    await client.move(ids[7], PROCESSING)
+    await client.delete(ids[8])
+    await client.delete(ids[8])
+    after = await changes(client, quiet.until)
+    assert [one.id for one in after.documents] == [ids[7]]
+    assert list(after.deleted) == [ids[8]]
+    assert not (await changes(client, quiet.until, "another")).deleted
+
+
+async def test_changes_of_a_forgotten_time_are_refused(client: Client) -> None:
+    with pytest.raises(FailedPrecondition) as caught:
+        await changes(client, Timestamp(seconds=1))
+    assert caught.value.reason == "WATCH_EXPIRED"

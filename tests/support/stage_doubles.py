@@ -37,6 +37,7 @@ class World:
     """What the doubles hold, and how they misbehave: `failures[method]` is raised by that method while it is set."""
 
     documents: dict[str, doc.Document] = field(default_factory=dict)
+    deleted: dict[str, int] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
     collections: dict[str, col.Collection] = field(default_factory=dict)
     chunks: dict[str, list[chk.Chunk]] = field(default_factory=dict)
@@ -138,6 +139,21 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         token = str(end) if end < len(found) else ""
         return ing.ListDocumentsResponse(documents=found[begin:end], next_page_token=token, total_size=len(found))
 
+    async def ListDocumentChanges(self, request: Any, context: Any) -> AsyncIterator[ing.ListDocumentChangesResponse]:
+        await self.world.enter("ListDocumentChanges", request)
+        now = datetime.now(UTC)
+        whole = not request.HasField("since")
+        since = request.since.ToMicroseconds()
+        kept = self.world.documents.values()
+        mine = [one for one in kept if one.collection_id == request.collection_id]
+        yield ing.ListDocumentChangesResponse(
+            documents=[one for one in mine if whole or one.update_time.ToMicroseconds() >= since],
+            deleted=[key for key, time in self.world.deleted.items() if not whole and time >= since],
+        )
+        last = ing.ListDocumentChangesResponse()
+        last.until.FromDatetime(now)
+        yield last
+
     async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[ing.DownloadDocumentResponse]:
         document = self._find(request.scope, request.document_id)
         yield ing.DownloadDocumentResponse(document=document)
@@ -145,7 +161,8 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
 
     async def DeleteDocument(self, request: Any, context: Any) -> ing.DeleteDocumentResponse:
         await self.world.enter("DeleteDocument", request)
-        self.world.documents.pop(request.document_id, None)
+        if self.world.documents.pop(request.document_id, None) is not None:
+            self.world.deleted[request.document_id] = int(datetime.now(UTC).timestamp() * 1_000_000)
         self.world.blobs.pop(request.document_id, None)
         return ing.DeleteDocumentResponse()
 

@@ -1,6 +1,10 @@
 """Follows documents that the server is working on, and says so as they change."""
 
-from footnote.edge.v1.documents_pb2 import WatchDocumentRequest, WatchDocumentsRequest
+from footnote.edge.v1.documents_pb2 import (
+    WATCH_END_REASON_LIFETIME,
+    WATCH_END_REASON_UNSPECIFIED,
+    WatchDocumentsRequest,
+)
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Document, Progress
 from footnote_kit.printable import printable_line
@@ -10,15 +14,15 @@ from footnote_cli.render.progress import step
 from footnote_cli.render.tables import STATE_STYLES, enum_word
 from footnote_cli.render.text import plural
 from footnote_cli.session import Session
+from footnote_cli.updates import updates
 
-_TIMEOUT = 3600.0
+_TIMEOUT = 7200.0
 
 
 async def follow_document(session: Session, document_id: str, *, show: bool = False) -> Document:
     """Return a document once it is INDEXED or ERROR; with `show`, print each change until then."""
-    request = WatchDocumentRequest(document_id=document_id)
     document = Document()
-    async for update in session.stream(session.stub.WatchDocument, request, timeout=_TIMEOUT):
+    async for update in updates(session, document_id):
         document = update.document
         if show:
             _print(session, document, update.progress)
@@ -28,8 +32,26 @@ async def follow_document(session: Session, document_id: str, *, show: bool = Fa
 async def follow_collection(session: Session, collection: str, until_idle: bool) -> None:
     """Print each change of a collection's documents, until nothing is being done or the caller ends it."""
     request = WatchDocumentsRequest(collection=collection, until_idle=until_idle)
-    async for update in session.stream(session.stub.WatchDocuments, request, timeout=_TIMEOUT):
-        _print(session, update.document, update.progress)
+    while True:
+        reason = WATCH_END_REASON_UNSPECIFIED
+        async for update in session.stream(session.stub.WatchDocuments, request, timeout=_TIMEOUT):
+            request.resume_token = update.resume_token
+            kind = update.WhichOneof("event")
+            if kind == "changed":
+                _print(session, update.changed.document, update.changed.progress)
+            elif kind == "deleted":
+                _print_deleted(session, update.deleted.document_id)
+            elif kind == "ended":
+                reason = update.ended.reason
+        if reason != WATCH_END_REASON_LIFETIME:
+            return
+
+
+def _print_deleted(session: Session, document_id: str) -> None:
+    if session.as_json:
+        print_json({"deleted": {"document_id": document_id}}, line=True)
+    else:
+        session.out.print(printable_line(f"{document_id}  deleted"), style="dim", soft_wrap=True)
 
 
 def _print(session: Session, document: Document, progress: Progress) -> None:

@@ -11,7 +11,6 @@ from footnote.edge.v1.documents_pb2 import (
     UploadDocumentRequest,
     UploadDocumentResponse,
     UploadMetadata,
-    WatchDocumentRequest,
 )
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Document, Progress
@@ -19,13 +18,13 @@ from footnote.types.v1.document_pb2 import Document, Progress
 from footnote_cli.errors import CommandError
 from footnote_cli.session import Session
 from footnote_cli.transfers import read_parts
+from footnote_cli.updates import updates
 
 T = TypeVar("T")
 
 # Documents uploaded and not yet finished, beyond those being uploaded: the server works on them in its own order.
 MAX_FOLLOWED = 64
 _UPLOAD_TIMEOUT = 600.0
-_WATCH_TIMEOUT = 3600.0
 _RECONNECT_ATTEMPTS = 8
 _RECONNECT_CAP = 8.0
 _TRANSIENT = frozenset({"UNAVAILABLE"})
@@ -142,9 +141,8 @@ class Ingestor:
             self._observer.uploading(path, sent, total)
 
     async def _follow(self, path: Path, document_id: str) -> Document:
-        request = WatchDocumentRequest(document_id=document_id)
         document = Document()
-        async for update in self._session.stream(self._session.stub.WatchDocument, request, timeout=_WATCH_TIMEOUT):
+        async for update in updates(self._session, document_id):
             document = update.document
             self._observer.progress(path, document, update.progress)
         return document

@@ -52,8 +52,17 @@ class Page:
 
     def token(self, position: Sequence[str | int]) -> str:
         """Return the token of the page after the element at `position`."""
-        text = json.dumps([self._print, *position], separators=(",", ":"), ensure_ascii=True)
-        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+        return _written(self._print, position)
+
+
+def position_token(scope: Scope, request: Any, position: Sequence[str | int]) -> str:
+    """Return a token that goes on at `position` of what a request asks for, for its caller alone."""
+    return _written(_print(scope, request), position)
+
+
+def position_of(scope: Scope, request: Any, token: str, *, places: int = 1, field: str = "page_token") -> Position:
+    """Return the position in a token; raises InvalidArgument for one that was not given out for this request."""
+    return _read(token, _print(scope, request), places, field)
 
 
 def fitting(elements: Sequence[M], most_bytes: int = PAGE_BYTES) -> int:
@@ -70,15 +79,19 @@ def _print(scope: Scope, request: Any) -> str:
     """Return what a token is bound to: who asks, and everything asked but the page itself."""
     plain = type(request)()
     plain.CopyFrom(request)
-    plain.ClearField("page_size")
-    plain.ClearField("page_token")
-    if "scope" in plain.DESCRIPTOR.fields_by_name:
-        plain.ClearField("scope")
+    for name in ("page_size", "page_token", "resume_token", "scope"):
+        if name in plain.DESCRIPTOR.fields_by_name:
+            plain.ClearField(name)
     who = f"{scope.tenant_id}\0{scope.user_id}\0{plain.DESCRIPTOR.full_name}\0".encode()
     return hashlib.sha256(who + plain.SerializeToString(deterministic=True)).hexdigest()[:20]
 
 
-def _read(token: str, print_: str, places: int) -> Position:
+def _written(print_: str, position: Sequence[str | int]) -> str:
+    text = json.dumps([print_, *position], separators=(",", ":"), ensure_ascii=True)
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _read(token: str, print_: str, places: int, field: str = "page_token") -> Position:
     try:
         if len(token) > MOST_TOKEN:
             raise ValueError
@@ -89,7 +102,7 @@ def _read(token: str, print_: str, places: int) -> Position:
     except (binascii.Error, ValueError, TypeError, RecursionError):
         right, given, position = False, "", []
     if not right:
-        raise InvalidArgument.field("page_token", "is not one that was given out")
+        raise InvalidArgument.field(field, "is not one that was given out")
     if given != print_:
-        raise InvalidArgument.field("page_token", "belongs to another list: send it with the request it came from")
+        raise InvalidArgument.field(field, "belongs to another list: send it with the request it came from")
     return tuple(position)

@@ -17,6 +17,7 @@ from footnote_edge.allowances import Allowances
 from footnote_edge.ask import Asker
 from footnote_edge.backlog import Backlog
 from footnote_edge.catalog import Catalog
+from footnote_edge.changes import Feed
 from footnote_edge.chores import Chores
 from footnote_edge.conversations import Conversations
 from footnote_edge.database import Database
@@ -77,7 +78,14 @@ async def build(runtime: Runtime) -> App:
         stages=stages,
         catalog=catalog,
         documents=documents,
-        watch=Watch(documents, permissions, bus, settings.watch_poll_seconds),
+        watch=Watch(
+            documents,
+            Feed(stages, settings.call_timeout_seconds),
+            permissions,
+            bus,
+            settings.watch_poll_seconds,
+            settings.watch_lifetime_seconds,
+        ),
         jobs=jobs,
         asker=Asker(stages, catalog, conversations, jobs, limiting, settings, Egress.load()),
         limiting=limiting,

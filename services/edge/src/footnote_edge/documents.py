@@ -9,6 +9,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_ERROR,
     DOCUMENT_STATE_INDEXED,
+    DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UPLOADED,
     Document,
     DocumentState,
@@ -30,6 +31,8 @@ PART_BYTES = 256 * 1024
 LIST_PAGE = 500
 REINDEX_SECONDS = 20.0
 """How long a caller waits for a collection's documents to be begun."""
+
+AT_WORK = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
 
 _log = get_logger(__name__)
 
@@ -139,13 +142,13 @@ class Documents:
             page_token=request.page_token,
         )
 
-    async def in_states(self, scope: Scope, collection_id: str, *states: DocumentState.ValueType) -> list[Document]:
-        """Return all documents of a collection in these states, of any state when none is named; raises NotFound."""
+    async def at_work(self, scope: Scope, collection_id: str) -> list[Document]:
+        """Return the documents of a collection that are being processed or wait for it; raises NotFound."""
         await self._permissions.collection(scope, Collection(id=collection_id), Access.READ, exact=False)
         documents: list[Document] = []
         token = ""
         while True:
-            page = await self._list(scope, [collection_id], list(states), page_size=LIST_PAGE, page_token=token)
+            page = await self._list(scope, [collection_id], list(AT_WORK), page_size=LIST_PAGE, page_token=token)
             documents.extend(page.documents)
             token = page.next_page_token
             if not token:

@@ -25,6 +25,11 @@ class Watcher:
         self.moved_at = time.monotonic()
         self._event.set()
 
+    async def pause(self, least: float, more: float) -> set[str]:
+        """Wait `least` seconds, then for news, `more` seconds at most; return the documents that moved."""
+        await asyncio.sleep(least)
+        return await self.wait(more)
+
     async def wait(self, timeout: float) -> set[str]:
         """Return the documents that moved, after at most `timeout` seconds; possibly none."""
         try:

@@ -49,6 +49,9 @@ class Settings(BaseSettings):
     watch_poll_seconds: float = Field(
         default=1.0, gt=0, description="How often a watch looks for changes that other replicas made."
     )
+    watch_lifetime_seconds: float = Field(
+        default=3600.0, gt=0, description="How long a watch lasts before its caller has to begin it again."
+    )
     max_question_characters: int = Field(default=8000, ge=1, description="Longest question.")
     grpc_connections: int = Field(default=512, ge=1, description="gRPC connections at a time.")
     grpc_connections_per_peer: int = Field(

@@ -25,7 +25,8 @@ CHARACTERS: dict[str, int] = {
         ("id", "collection", "collections", "document_id", "document_ids", "conversation_id", "message_id", "trace_id",
          "tenant_id", "owner_id", "user_id", "group", "name", "etag", "provider", "model", "source_type", "tags"), ID
     ),
-    "filename": 1024, "filename_contains": ID, "locale": 64, "language": 64, "page_token": 4096, "title": 1000,
+    "filename": 1024, "filename_contains": ID, "locale": 64, "language": 64, "title": 1000,
+    **dict.fromkeys(("page_token", "resume_token"), 4096),
     # Texts.
     "query": 8000, "question": 100_000, "text": 100_000, "description": 20_000, "comment": 20_000,
     "system_prompt": 20_000, "stop": 1000, "where": 16_384,

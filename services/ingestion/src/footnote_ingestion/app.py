@@ -14,9 +14,11 @@ from footnote_kit.sqlite import LogKeeper, file_of
 
 from footnote_ingestion import spool
 from footnote_ingestion.adapters.blobs import Blobs
+from footnote_ingestion.adapters.changes import ChangeTable
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.catalog import Catalog
+from footnote_ingestion.changes import Changes
 from footnote_ingestion.extraction import Extraction
 from footnote_ingestion.permissions import Permissions
 from footnote_ingestion.servicer import IngestionServicer
@@ -52,9 +54,10 @@ async def build(runtime: Runtime) -> App:
     # A check before storing recognises no text, so that its workers never start a program.
     inspectors = pool(_INSPECTORS, settings.inspect_seconds, replace(workers, programs=()))
     readers = pool(settings.workers, settings.parse_seconds, workers)
-    sweeper = Sweeper(documents, files, settings.sweep_seconds)
     collections = Authorizer(asking(IndexingServiceStub(runtime.channel("indexing"))))
     permissions = Permissions(documents, collections)
+    changes = Changes(ChangeTable(database), permissions, settings.deletions_hours * 3600)
+    sweeper = Sweeper(documents, changes, files, settings.sweep_seconds)
     catalog = Catalog(
         documents, permissions, files, inspectors, scratch, settings.max_file_bytes, settings.max_documents, limits
     )
@@ -75,7 +78,11 @@ async def build(runtime: Runtime) -> App:
     return App(
         name="ingestion",
         servicers=[
-            (add_IngestionServiceServicer_to_server, IngestionServicer(catalog, extraction, isolation), _SERVICE)
+            (
+                add_IngestionServiceServicer_to_server,
+                IngestionServicer(catalog, changes, extraction, isolation),
+                _SERVICE,
+            )
         ],
         ready=ready,
         start=[warm, sweeper.start, logs.start],

@@ -75,6 +75,21 @@ class Documents(Protocol):
         """Take files off the list."""
 
 
+class ChangeLog(Protocol):
+    """Documents in the order of their changes; see `adapters.changes.ChangeTable` for what each does."""
+
+    async def changed(self, tenant_id: str, collection_id: str, after: tuple[int, str], limit: int) -> list[Stored]:
+        """Return documents that changed after a time and id."""
+
+    async def gone(
+        self, tenant_id: str, collection_id: str, after: tuple[int, str], limit: int
+    ) -> list[tuple[int, str]]:
+        """Return times and ids of documents deleted after a time and id."""
+
+    async def forget_gone(self, before_micros: int) -> None:
+        """Forget deletions before a time."""
+
+
 class Files(Protocol):
     """The store of files; see `adapters.blobs.Blobs`."""
 

@@ -14,6 +14,7 @@ from footnote_kit.access import is_system
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 
 from footnote_ingestion.catalog import Catalog, NewFile
+from footnote_ingestion.changes import Changes
 from footnote_ingestion.extraction import Extraction
 from footnote_ingestion.lifecycle import Move
 from footnote_ingestion.model import ListQuery
@@ -30,8 +31,9 @@ _MAX_METADATA_BYTES = 64 * 1024
 class IngestionServicer(IngestionServiceServicer):
     """Translates; decides nothing."""
 
-    def __init__(self, catalog: Catalog, extraction: Extraction, isolation: Isolation) -> None:
+    def __init__(self, catalog: Catalog, changes: Changes, extraction: Extraction, isolation: Isolation) -> None:
         self._catalog = catalog
+        self._changes = changes
         self._extraction = extraction
         self._isolation = isolation
 
@@ -84,6 +86,19 @@ class IngestionServicer(IngestionServiceServicer):
         )
         documents, token, total = await self._catalog.list(request.scope, query, request.collection_ids)
         return pb.ListDocumentsResponse(documents=documents, next_page_token=token, total_size=total)
+
+    async def ListDocumentChanges(
+        self, request: pb.ListDocumentChangesRequest, context: Any
+    ) -> AsyncIterator[pb.ListDocumentChangesResponse]:
+        """Give what has changed in a collection."""
+        since = request.since.ToMicroseconds() if request.HasField("since") else None
+        found = self._changes.since(request.scope, _id("collection_id", request.collection_id), since)
+        async with aclosing(found) as batches:
+            async for batch in batches:
+                answer = pb.ListDocumentChangesResponse(documents=batch.documents, deleted=batch.deleted)
+                if batch.until is not None:
+                    answer.until.FromMicroseconds(batch.until)
+                yield answer
 
     async def DownloadDocument(
         self, request: pb.DownloadDocumentRequest, context: Any

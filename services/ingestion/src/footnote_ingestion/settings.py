@@ -64,6 +64,8 @@ class Settings(BaseSettings):
     """Keep what was read beside the file, so that a retry or reindex need not read it again."""
     sweep_seconds: float = Field(default=60.0, gt=0)
     """How often left-over files and expired documents are looked for."""
+    deletions_hours: float = Field(default=24.0, gt=0)
+    """How long a watch that was broken off can learn what was deleted meanwhile."""
 
     def worker_processes(self, scratch: Path) -> Workers:
         """Return how worker processes are made; raises `FailedPrecondition` for a user id that cannot be taken."""

@@ -8,6 +8,7 @@ from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
+from footnote_ingestion.changes import Changes
 from footnote_ingestion.ports import Documents, Files
 
 _log = get_logger("footnote.ingestion.sweeper")
@@ -16,8 +17,9 @@ _log = get_logger("footnote.ingestion.sweeper")
 class Sweeper:
     """Sweeps every `seconds`."""
 
-    def __init__(self, documents: Documents, files: Files, seconds: float) -> None:
+    def __init__(self, documents: Documents, changes: Changes, files: Files, seconds: float) -> None:
         self._documents = documents
+        self._changes = changes
         self._files = files
         self._seconds = seconds
         self._task: asyncio.Task[None] | None = None
@@ -35,6 +37,7 @@ class Sweeper:
     async def sweep(self) -> int:
         """Sweep once; returns how many files were deleted."""
         await self._documents.delete_expired()
+        await self._changes.forget()
         keys = list(await self._documents.doomed())
         for key in keys:
             await self._files.delete(key)

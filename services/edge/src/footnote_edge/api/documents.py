@@ -34,20 +34,21 @@ class DocumentsApi:
     async def WatchDocument(
         self, request: pb.WatchDocumentRequest, context: Any
     ) -> AsyncIterator[pb.WatchDocumentResponse]:
-        """Stream a document's state and progress until it is INDEXED or ERROR."""
+        """Stream a document's state and progress until it is INDEXED, ERROR or deleted."""
         async with aclosing(self.parts.watch.document(caller(), request.document_id)) as moves:
-            async for document, progress in moves:
-                yield pb.WatchDocumentResponse(document=document, progress=progress)
+            async for move in moves:
+                yield move
 
     async def WatchDocuments(
         self, request: pb.WatchDocumentsRequest, context: Any
     ) -> AsyncIterator[pb.WatchDocumentsResponse]:
-        """Stream the state and progress of a collection's documents as they change."""
+        """Stream what happens to a collection's documents."""
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection)
-        async with aclosing(self.parts.watch.collection(scope, collection.id, request.until_idle)) as moves:
-            async for document, progress in moves:
-                yield pb.WatchDocumentsResponse(document=document, progress=progress)
+        events = self.parts.watch.collection(scope, collection.id, request.until_idle, request.resume_token)
+        async with aclosing(events) as told:
+            async for event in told:
+                yield event
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Any) -> pb.ListDocumentsResponse:
         """List documents, newest first."""

@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from footnote_ingestion.adapters.changes import alive, note_gone
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.records import from_row, state_name, to_row
 from footnote_ingestion.adapters.schema import documents, doomed_blobs
@@ -58,6 +59,7 @@ class DocumentTable:
             await self._check_quota(
                 connection, document.tenant_id, document.collection_id, quota, 1, document.size_bytes
             )
+            document.update_time.FromMicroseconds(now_micros())
             await connection.execute(insert(documents).values(**to_row(stored)))
             await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(stored.blob_keys())))
         return None
@@ -135,6 +137,7 @@ class DocumentTable:
             except NotFound:
                 return []
             await connection.execute(delete(documents).where(documents.c.id == document_id))
+            await note_gone(connection, [stored])
             await self._doom(connection, stored.blob_keys(), now_micros())
         return stored.blob_keys()
 
@@ -146,12 +149,13 @@ class DocumentTable:
             ids = [stored.document.id for stored in found]
             if ids:
                 await connection.execute(delete(documents).where(documents.c.id.in_(ids)))
+                await note_gone(connection, found)
                 await self._doom(connection, [key for stored in found for key in stored.blob_keys()], now_micros())
         return len(found)
 
     async def list(self, query: ListQuery) -> tuple[list[Stored], str, int]:
         """Return a page of documents, newest first; the token of the next page; how many there are on all pages."""
-        where = [_alive()]
+        where = [alive()]
         if query.tenant_id:
             where.append(documents.c.tenant_id == query.tenant_id)
         if query.collection_ids is not None:
@@ -209,7 +213,7 @@ class DocumentTable:
     ) -> Stored:
         query = select(documents).where(documents.c.id == document_id, documents.c.tenant_id == tenant_id)
         if not expired_too:
-            query = query.where(_alive())
+            query = query.where(alive())
         if for_update:
             query = query.with_for_update()
         row = (await connection.execute(query)).mappings().one_or_none()
@@ -231,7 +235,7 @@ class DocumentTable:
             documents.c.tenant_id == tenant_id,
             documents.c.collection_id == collection_id,
             documents.c.checksum == checksum,
-            _alive(),
+            alive(),
         )
         row = (await connection.execute(query.order_by(documents.c.create_time).limit(1))).mappings().one_or_none()
         return from_row(row) if row is not None else None
@@ -247,7 +251,7 @@ class DocumentTable:
         self, connection: AsyncConnection, tenant_id: str, collection_id: str, quota: Quota | None = None
     ) -> Used:
         """Return what is kept; with a quota, only what it limits is counted."""
-        of_tenant = (documents.c.tenant_id == tenant_id, _alive())
+        of_tenant = (documents.c.tenant_id == tenant_id, alive())
         in_collection = total = size = 0
         if collection_id:
             query = select(func.count()).where(documents.c.collection_id == collection_id, *of_tenant)
@@ -262,10 +266,6 @@ class DocumentTable:
         if rows:
             await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_([row["key"] for row in rows])))
             await connection.execute(insert(doomed_blobs), rows)
-
-
-def _alive() -> ColumnElement[bool]:
-    return or_(documents.c.expire_time.is_(None), documents.c.expire_time > now_micros())
 
 
 def _to_token(create_time: int, document_id: str) -> str:

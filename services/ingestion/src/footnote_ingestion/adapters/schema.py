@@ -53,6 +53,7 @@ documents = Table(
     Index("documents_by_time", "tenant_id", "create_time", "id"),
     Index("documents_by_collection", "tenant_id", "collection_id", "create_time", "id"),
     Index("documents_by_checksum", "tenant_id", "collection_id", "checksum"),
+    Index("documents_by_change", "collection_id", "update_time", "id"),
     Index("documents_by_state", "state", "create_time", "id"),
     Index("documents_by_expiry", "expire_time"),
 )
@@ -65,4 +66,16 @@ doomed_blobs = Table(
     Column("key", Text, primary_key=True),
     Column("due_time", BigInteger, nullable=False),
     Index("doomed_blobs_by_time", "due_time"),
+)
+
+# Documents that are no more, for those who were away when they went; ids only, and not for long.
+deleted_documents = Table(
+    "deleted_documents",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("collection_id", Text, nullable=False),
+    Column("delete_time", BigInteger, nullable=False),
+    Index("deleted_documents_by_time", "collection_id", "delete_time", "id"),
+    Index("deleted_documents_by_age", "delete_time"),
 )
