@@ -23,7 +23,7 @@ from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound
 from footnote_kit.testing import Served, serve_app
 from support.stage_doubles import World, serve_doubles
 
-LIFETIME = 3.0
+LIFETIME = 4.0
 
 
 @pytest.fixture
@@ -193,6 +193,28 @@ async def test_the_watch_of_a_document_ends_with_its_time(edge: EdgeStub, world:
     world.documents[document].state = doc.DOCUMENT_STATE_PROCESSING
     events = [event async for event in edge.WatchDocument(WatchDocumentRequest(document_id=document), timeout=20)]
     assert [event.document.state for event in events] == [doc.DOCUMENT_STATE_PROCESSING]
+
+
+async def test_pages_are_told_while_a_file_is_read_with_the_time_left(edge: EdgeStub, world: World) -> None:
+    world.gates["ParseDocument"] = gate = asyncio.Event()
+
+    async def parts() -> AsyncIterator[UploadDocumentRequest]:
+        yield UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="a.txt"))
+        yield UploadDocumentRequest(data=b"four pages\ntwo\nthree\nfour")
+
+    made = await edge.UploadDocument(parts())
+    await world.until(lambda: bool(world.requests("ParseDocument")))
+    call = edge.WatchDocument(WatchDocumentRequest(document_id=made.document.id), timeout=30)
+    await call.read()
+    gate.set()
+    told = [event.progress async for event in call]
+    pages = [(one.pages_parsed, one.pages_total) for one in told if one.pages_total]
+    assert len(set(pages)) > 2
+    assert pages == sorted(pages)
+    assert {total for _, total in pages} == {4}
+    left = [one.remaining.ToMilliseconds() for one in told if one.phase == doc.PROGRESS_PHASE_PARSING and one.remaining]
+    assert any(0 < one < 5000 for one in left)
+    assert not any(one.HasField("remaining") for one in told if one.phase == doc.PROGRESS_PHASE_QUEUED)
 
 
 async def test_over_http_each_event_has_its_name(edge: EdgeStub, world: World, served: Served) -> None:

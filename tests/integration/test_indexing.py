@@ -216,6 +216,17 @@ async def test_deleting_a_document_removes_its_chunks(client: Client, store: Vec
     assert (await client.get("delete")).document_count == 1
 
 
+async def test_chunks_are_counted_although_the_sweeper_was_faster(client: Client, store: VectorStore) -> None:
+    collection = await client.create("swept")
+    gone = await client.index(collection.id, "swept-1", article())
+    kept = await client.index(collection.id, "swept-2", article(seed="Kept"))
+    await store.delete("chunks_l2_384", f'collection_key == "{collection.id}:1"')
+    request = pb.DeleteDocumentChunksRequest(scope=client.scope, collection_id=collection.id, document_id="swept-1")
+    assert (await client.stub.DeleteDocumentChunks(request)).chunks_deleted == gone.chunks_stored > 0
+    deletion = pb.DeleteCollectionRequest(scope=client.scope, collection="swept")
+    assert (await client.stub.DeleteCollection(deletion)).chunks_deleted == kept.chunks_stored
+
+
 @on_every_database
 async def test_deleting_a_collection_removes_everything(client: Client, store: VectorStore) -> None:
     collection = await client.create("doomed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 import obstore
+import pptx
+import pypdfium2 as pdfium
 import pytest
 import pytest_asyncio
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
@@ -335,3 +338,39 @@ async def test_changes_of_a_forgotten_time_are_refused(client: Client) -> None:
     with pytest.raises(FailedPrecondition) as caught:
         await changes(client, Timestamp(seconds=1))
     assert caught.value.reason == "WATCH_EXPIRED"
+
+
+async def test_parsing_says_how_many_pages_are_read_of_how_many(client: Client) -> None:
+    document = pdfium.PdfDocument.new()
+    for _ in range(40):
+        document.new_page(200, 200)
+    buffer = io.BytesIO()
+    document.save(buffer)
+    uploaded = (await client.upload(buffer.getvalue(), "blank.pdf")).document
+    told = []
+    request = pb.ParseDocumentRequest(scope=client.scope, document_id=uploaded.id)
+
+    async def read() -> None:
+        async for part in client.stub.ParseDocument(request):
+            told.append((part.pages.read, part.pages.total))
+
+    with pytest.raises(FootnoteError, match="blank"):
+        await read()
+    assert told
+    assert told == sorted(told)
+    assert {total for _, total in told} == {40}
+
+
+async def test_progress_of_pages_is_not_kept_with_the_blocks(client: Client) -> None:
+    deck = pptx.Presentation()
+    for number in range(3):
+        slide = deck.slides.add_slide(deck.slide_layouts[5])
+        slide.shapes.title.text = f"Slide {number}"
+    buffer = io.BytesIO()
+    deck.save(buffer)
+    uploaded = (await client.upload(buffer.getvalue(), "deck.pptx")).document
+    request = pb.ParseDocumentRequest(scope=client.scope, document_id=uploaded.id)
+    first = [part async for part in client.stub.ParseDocument(request)]
+    again = [part async for part in client.stub.ParseDocument(request)]
+    assert any(part.HasField("pages") for part in first)
+    assert [part for part in first if not part.HasField("pages")] == again

@@ -176,7 +176,11 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
                 reason="FILE_PASSWORD_PROTECTED",
                 metadata={"failure_reason": "PASSWORD_PROTECTED", "hint": "Remove the password."},
             )
-        for line in text.splitlines():
+        lines = text.splitlines()
+        for number in range(1, len(lines) + 1 if "pages" in text else 1):
+            yield ing.ParseDocumentResponse(pages=ing.PagesRead(read=number, total=len(lines)))
+            await asyncio.sleep(0.3)
+        for line in lines:
             yield ing.ParseDocumentResponse(blocks=[doc.Block(kind=doc.BLOCK_KIND_PARAGRAPH, text=line)])
         yield ing.ParseDocumentResponse(metadata=doc.ParsedMetadata(title=document.filename, char_count=len(text)))
 

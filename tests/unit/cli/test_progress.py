@@ -1,3 +1,4 @@
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from rich.console import Console
 
 PROCESSING = Document(state="DOCUMENT_STATE_PROCESSING")
 PARSING = Progress(phase="PROGRESS_PHASE_PARSING", pages_parsed=3, pages_total=6)
+LATER = Progress(phase="PROGRESS_PHASE_PARSING", pages_parsed=3, pages_total=6, remaining=timedelta(seconds=65))
 STORING = Progress(phase="PROGRESS_PHASE_INDEXING", chunks_total=10, chunks_embedded=10, chunks_stored=5)
 
 
@@ -19,6 +21,7 @@ STORING = Progress(phase="PROGRESS_PHASE_INDEXING", chunks_total=10, chunks_embe
         (PROCESSING, Progress(phase="PROGRESS_PHASE_QUEUED"), 20, "in the queue"),
         (PROCESSING, Progress(phase="PROGRESS_PHASE_PARSING"), 20, "reading"),
         (PROCESSING, PARSING, 30, "reading page 3 of 6"),
+        (PROCESSING, LATER, 30, "reading page 3 of 6, 1 min 5 s left"),
         (PROCESSING, Progress(phase="PROGRESS_PHASE_INDEXING"), 40, "cutting"),
         (PROCESSING, STORING, 85, "storing 5 of 10 chunks"),
         (Document(waiting_reason="indexing unavailable"), PARSING, 30, "waiting: indexing unavailable"),

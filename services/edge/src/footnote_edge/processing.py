@@ -28,7 +28,7 @@ from footnote_kit.logs import get_logger
 
 from footnote_edge.failures import failure_of
 from footnote_edge.metering import Meter, Spent
-from footnote_edge.progress import ProgressBus
+from footnote_edge.progress import Pages, ProgressBus
 from footnote_edge.settings import Settings
 from footnote_edge.shares import Shares
 from footnote_edge.stages import Stages
@@ -140,6 +140,7 @@ class Processor:
         # Blocks flow from one stage to the other under HTTP/2 flow control; only one batch is here at a time.
         progress = Progress(phase=PROGRESS_PHASE_PARSING, bytes_total=document.size_bytes)
         self._bus.publish(document.id, document.collection_id, progress)
+        pages = Pages(progress)
         parse = self._stages.ingestion.ParseDocument(
             ingestion.ParseDocumentRequest(scope=scope, document_id=document.id), timeout=self._job_timeout
         )
@@ -151,6 +152,9 @@ class Processor:
             yield indexing.IndexDocumentRequest(scope=scope, header=header)
             try:
                 async for part in parse:
+                    if part.HasField("pages"):
+                        pages.read(part.pages.read, part.pages.total)
+                        self._bus.publish(document.id, document.collection_id, progress)
                     if part.blocks:
                         await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
                         progress.blocks_parsed += len(part.blocks)
@@ -234,10 +238,9 @@ class Processor:
 
 def _merge(progress: Progress, update: Progress) -> None:
     # Indexing knows chunks, parsing knows blocks and bytes; either leaves out what it does not know.
+    progress.ClearField("remaining")
+    progress.MergeFrom(update)
     progress.phase = PROGRESS_PHASE_INDEXING
-    for field, value in update.ListFields():
-        if field.name != "phase":
-            setattr(progress, field.name, value)
 
 
 def _no_text() -> Failure:

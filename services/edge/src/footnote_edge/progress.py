@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from footnote.types.v1.document_pb2 import Progress
+from footnote.types.v1.document_pb2 import PROGRESS_PHASE_PARSING, Progress
 
 
 class Watcher:
@@ -40,6 +40,26 @@ class Watcher:
         self._event.clear()
         moved, self._moved = self._moved, set()
         return moved
+
+
+class Pages:
+    """Notes how far a file is read, and how long the rest of it will take."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._began = 0.0
+        self._first = 0
+
+    def read(self, read: int, total: int) -> None:
+        """Note that so many pages are read, of so many."""
+        now = time.monotonic()
+        if not self._began or read < self._progress.pages_parsed:
+            self._began, self._first = now, read
+        self._progress.pages_parsed, self._progress.pages_total = read, total
+        self._progress.ClearField("remaining")
+        if read > self._first and self._progress.phase == PROGRESS_PHASE_PARSING:
+            left = (now - self._began) / (read - self._first) * (total - read)
+            self._progress.remaining.FromMicroseconds(int(left * 1_000_000))
 
 
 class ProgressBus:

@@ -217,17 +217,19 @@ class Collections:
         await self._write(scope, before, changed)
         return (await self.with_counts(scope, [await self.find(scope, changed.id)]))[0]
 
-    async def delete(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, Sequence[Generation]]:
-        """Remove a collection from sight; return its id and the generations whose rows are to be purged."""
+    async def delete(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, Sequence[Generation], int]:
+        """Remove a collection from sight; return its id, the generations to be purged, and how many chunks it had."""
         found = await self.find(scope, name_or_id, Access.MANAGE)
         collection_id = found.collection.id
+        totals = await self._ledger.totals([(collection_id, found.generation.number)], expired=True)
         async with self._database.write() as connection:
             gone = await connection.execute(sa.delete(collections).where(collections.c.id == collection_id))
             if gone.rowcount != 1:
                 raise collection_missing(name_or_id)
             await write_grants(connection, collection_id, [])
             await self._ledger.drop(connection, collection_id)
-            return collection_id, await self._generations.mark(connection, collection_id, DELETED)
+            generations = await self._generations.mark(connection, collection_id, DELETED)
+            return collection_id, generations, totals[collection_id].chunks
 
     async def with_counts(self, scope: scope_pb2.Scope, found: Sequence[Found]) -> list[collection_pb2.Collection]:
         """Return collections as the caller may see them, with the documents and chunks that are searchable now."""

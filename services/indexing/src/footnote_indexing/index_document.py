@@ -189,7 +189,8 @@ class DocumentIndexing:
             chunks_stored=stored,
         )
         if self._complete and stored:
-            progress.eta_seconds = (monotonic() - self._started) / stored * (self._total - stored)
+            left = (monotonic() - self._started) / stored * (self._total - stored)
+            progress.remaining.FromMicroseconds(int(left * 1_000_000))
         return progress
 
     def _sentence_vectors(self, loop: asyncio.AbstractEventLoop) -> SentenceVectors:

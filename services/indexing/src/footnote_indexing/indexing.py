@@ -17,7 +17,7 @@ from footnote_indexing.database import Database
 from footnote_indexing.drafts import embedded_text
 from footnote_indexing.generations import Generation, Generations
 from footnote_indexing.index_document import DocumentIndexing, Part, Result
-from footnote_indexing.ledger import Ledger, RevisionKey
+from footnote_indexing.ledger import CURRENT, Ledger, RevisionKey
 from footnote_indexing.permitted import Permitted, bounds_of
 from footnote_indexing.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
@@ -125,16 +125,21 @@ class Indexing:
         if not document_id:
             raise InvalidArgument.field("document_id", "is required")
         found = await self._collections.find(scope, collection_id, Access.WRITE)
-        keys = await self._ledger.retire_document(found.collection.id, document_id, revision)
+        entries = await self._ledger.retire_document(found.collection.id, document_id, revision)
         generations = {g.number: g for g in await self._generations.all_of(found.collection.id)}
-        removed = 0
-        for key in keys:
+        # What searches saw until now, as the ledger knows it: the sweeper may purge the rows before we do.
+        removed = sum(
+            entry.chunks_stored
+            for entry in entries
+            if entry.state == CURRENT and entry.key.generation == found.generation.number
+        )
+        for key in (entry.key for entry in entries):
             generation = generations.get(key.generation)
             if generation is None:
                 continue
             try:
                 await self._forget_vectors(generation, revision_expr(key))
-                removed += await self._writer.purge(generation.space, key)
+                await self._writer.purge(generation.space, key)
             except Unavailable as error:
                 # Searches do not see it any more; the sweeper removes it when the store is back.
                 _log.warning("purge_postponed", document_id=document_id, error=error.message)
@@ -143,12 +148,11 @@ class Indexing:
 
     async def delete_collection(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, int]:
         """Remove a collection and its chunks; return its id and how many chunks there were."""
-        collection_id, generations = await self._collections.delete(scope, name_or_id)
-        removed = 0
+        collection_id, generations, removed = await self._collections.delete(scope, name_or_id)
         for generation in generations:
             try:
                 await self._forget_vectors(generation, f"collection_key == {quote(generation.collection_key)}")
-                removed += await self.purge_generation(generation)
+                await self.purge_generation(generation)
             except Unavailable as error:
                 _log.warning("purge_postponed", collection_id=collection_id, error=error.message)
         return collection_id, removed

@@ -253,8 +253,8 @@ class Ledger:
         async with self._database.write() as connection:
             await connection.execute(sa.update(revisions).where(_is(key)).values(chunks_expected=chunks))
 
-    async def retire_document(self, collection_id: str, document_id: str, revision: int) -> list[RevisionKey]:
-        """Hide a document's revisions, all of them for revision 0, for good; return them for purging.
+    async def retire_document(self, collection_id: str, document_id: str, revision: int) -> list[Entry]:
+        """Hide a document's revisions, all of them for revision 0, for good; return them as they were, for purging.
 
         The entries stay until the sweeper has purged once more: a writer may still be at work on one.
         """
@@ -271,7 +271,7 @@ class Ledger:
                     .where(_is(entry.key))
                     .values(state=RETIRED, purge_at=purge_at, updated_at=now_ms())
                 )
-            return [_entry(row).key for row in rows]
+            return [_entry(row) for row in rows]
 
     async def drop(self, connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
         """Forget all of a collection, or of one generation, whose rows are purged together, inside a transaction.
@@ -331,11 +331,12 @@ class Ledger:
                 result[collection_id].append(language)
         return result
 
-    async def totals(self, pairs: Sequence[tuple[str, int]]) -> dict[str, Totals]:
-        """Return what searches see just now, by collection id."""
+    async def totals(self, pairs: Sequence[tuple[str, int]], *, expired: bool = False) -> dict[str, Totals]:
+        """Return what searches see just now, by collection id; with `expired`, what has expired but is there too."""
         result = {collection_id: Totals(0, 0, 0) for collection_id, _ in pairs}
         if not pairs:
             return result
+        unexpired = revisions.c.expire_at > now_ms()
         query = (
             sa.select(
                 revisions.c.collection_id,
@@ -346,7 +347,7 @@ class Ledger:
             .where(
                 sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
                 revisions.c.state == CURRENT,
-                sa.or_(revisions.c.expire_at.is_(None), revisions.c.expire_at > now_ms()),
+                sa.or_(sa.true() if expired else sa.false(), revisions.c.expire_at.is_(None), unexpired),
             )
             .group_by(revisions.c.collection_id)
         )

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
 
 from footnote.types.v1.document_pb2 import Block, ParsedMetadata
@@ -33,6 +34,14 @@ from footnote_ingestion.worker import wire
 _log = get_logger("footnote.ingestion")
 
 
+@dataclass(frozen=True, slots=True)
+class PagesRead:
+    """How many pages, slides or sheets are read, of how many."""
+
+    read: int
+    total: int
+
+
 class FrameFile:
     """A file of frames with one writer and one reader that may follow at a distance."""
 
@@ -41,6 +50,7 @@ class FrameFile:
         self._written = 0
         self._ended = False
         self._error: Exception | None = None
+        self._pages = b""
         self._grown = asyncio.Condition()
 
     async def append(self, kind: bytes, payload: bytes) -> None:
@@ -48,6 +58,12 @@ class FrameFile:
         await asyncio.to_thread(self._append, wire.HEADER.pack(kind, len(payload)) + payload)
         async with self._grown:
             self._written += wire.HEADER.size + len(payload)
+            self._grown.notify_all()
+
+    async def note(self, payload: bytes) -> None:
+        """Let the reader know how far the reading has come, unless it is behind; nothing of it is kept."""
+        async with self._grown:
+            self._pages = payload
             self._grown.notify_all()
 
     async def end(self, error: Exception | None = None) -> None:
@@ -61,8 +77,12 @@ class FrameFile:
         offset = 0
         while True:
             async with self._grown:
-                while self._written <= offset and not self._ended:
+                while self._written <= offset and not self._ended and not self._pages:
                     await self._grown.wait()
+                pages, self._pages = self._pages, b""
+            if pages:
+                yield wire.PAGES, pages
+                continue
             if offset >= self._written:
                 if self._error is not None:
                     raise self._error
@@ -111,8 +131,10 @@ class Extraction:
         self._limits = limits
         self._keep = keep
 
-    async def parse(self, scope: Scope, document_id: str) -> AsyncGenerator[list[Block] | ParsedMetadata, None]:
-        """Batches of blocks in reading order, at last the metadata; raises the typed error of an unreadable file."""
+    async def parse(
+        self, scope: Scope, document_id: str
+    ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
+        """Blocks in reading order with how far it has come, at last the metadata; raises what makes it unreadable."""
         stored = await self._permissions.document(scope, document_id, Access.READ)
         attributes: dict[str, str | int] = {names.DOCUMENT_ID: document_id, names.BYTES: stored.document.size_bytes}
         with span("ingestion.parse", attributes):
@@ -121,6 +143,8 @@ class Extraction:
                     async for kind, payload in frames:
                         if kind == wire.BLOCKS:
                             yield list(wire.unpack_blocks(payload))
+                        elif kind == wire.PAGES:
+                            yield PagesRead(*wire.PAGES_READ.unpack(payload))
                         else:
                             yield ParsedMetadata.FromString(payload)
             except ParseError as error:
@@ -156,7 +180,10 @@ class Extraction:
                 job = wire.Job("parse", str(source), document.document_type, document.filename, self._limits)
                 async with aclosing(self._readers.run(job, document.tenant_id)) as frames:
                     async for kind, payload in frames:
-                        await spooled.append(kind, payload)
+                        if kind == wire.PAGES:
+                            await spooled.note(payload)
+                        else:
+                            await spooled.append(kind, payload)
         except Exception as error:
             await spooled.end(error)
             return

@@ -15,7 +15,7 @@ from footnote_kit.errors import InvalidArgument, PermissionDenied
 
 from footnote_ingestion.catalog import Catalog, NewFile
 from footnote_ingestion.changes import Changes
-from footnote_ingestion.extraction import Extraction
+from footnote_ingestion.extraction import Extraction, PagesRead
 from footnote_ingestion.lifecycle import Move
 from footnote_ingestion.model import ListQuery
 from footnote_ingestion.quota import Quota
@@ -140,6 +140,8 @@ class IngestionServicer(IngestionServiceServicer):
             async for batch in batches:
                 if isinstance(batch, ParsedMetadata):
                     yield pb.ParseDocumentResponse(metadata=batch)
+                elif isinstance(batch, PagesRead):
+                    yield pb.ParseDocumentResponse(pages=pb.PagesRead(read=batch.read, total=batch.total))
                 else:
                     yield pb.ParseDocumentResponse(blocks=batch)
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from footnote_cli.errors import sentence
 from footnote_cli.ingestion import Observer, Outcome
-from footnote_cli.render.text import plural, shorten, size
+from footnote_cli.render.text import elapsed, plural, shorten, size
 
 # Shares of a document's bar. Uploading is quick; indexing is where the chunks are embedded and stored.
 _UPLOADED, _PARSED, _WHOLE = 20.0, 40.0, 100.0
@@ -38,12 +38,19 @@ def step(document: Document, progress: Progress) -> str:
     if document.waiting_reason:
         return f"waiting: {document.waiting_reason}"
     if progress.phase == document_pb2.PROGRESS_PHASE_PARSING:
-        return f"reading page {progress.pages_parsed} of {progress.pages_total}" if progress.pages_total else "reading"
+        pages = f" page {progress.pages_parsed} of {progress.pages_total}" if progress.pages_total else ""
+        return f"reading{pages}{_left(progress)}"
     if progress.phase == document_pb2.PROGRESS_PHASE_INDEXING:
         if not progress.chunks_total:
             return "cutting"
-        return f"storing {progress.chunks_stored} of {plural(progress.chunks_total, 'chunk')}"
+        return f"storing {progress.chunks_stored} of {plural(progress.chunks_total, 'chunk')}{_left(progress)}"
     return "in the queue"
+
+
+def _left(progress: Progress) -> str:
+    """Return how long it will go on, where that is known and worth saying."""
+    seconds = progress.remaining.seconds
+    return f", {elapsed(seconds)} left" if seconds else ""
 
 
 def outcome_line(outcome: Outcome, name: str) -> Text:

@@ -110,8 +110,16 @@ class BlockWriter:
     The text of the document is every block's text followed by one line feed; spans index it in code points.
     """
 
-    def __init__(self, emit: Callable[[Block], None], limits: Limits, sample_chars: int = 200_000) -> None:
+    def __init__(
+        self,
+        emit: Callable[[Block], None],
+        limits: Limits,
+        pages: Callable[[int, int], None] = lambda read, total: None,
+        sample_chars: int = 200_000,
+    ) -> None:
         self._emit = emit
+        self.pages = pages
+        """To be called with how many pages, slides or sheets are read, and how many there are."""
         self._limits = limits
         self._offset = 0
         self._headings: list[tuple[int, str]] = []

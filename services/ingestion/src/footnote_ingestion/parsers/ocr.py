@@ -44,6 +44,7 @@ def recognise(path: Path, out: BlockWriter, languages: str) -> None:
                 if text := inline(paragraph):
                     out.add(PARAGRAPH, text, PageLocator(page=number))
             page.close()
+            out.pages(number, len(document))
     finally:
         document.close()
 

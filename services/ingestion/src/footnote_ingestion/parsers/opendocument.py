@@ -58,6 +58,7 @@ class OpenDocumentParser:
         for number, slide in enumerate(slides, 1):
             out.reset_headings()
             _Walker(out, SlideLocator(slide=number)).children(slide)
+            out.pages(number, len(slides))
         if not slides:
             _Walker(out, None).children(body)
         properties.page_count = len(slides)

@@ -55,7 +55,7 @@ class PdfParser:
             _check_pages(count, limits)
             properties = _properties(document)
             properties.page_count = count
-            pages, unreadable, pictures = _read(document)
+            pages, unreadable, pictures = _read(document, out)
             outline = _outline(document)
         finally:
             document.close()
@@ -101,7 +101,7 @@ def _no_text(count: int, pictures: bool) -> ParseError:
     return ParseError(NO_TEXT, f"The PDF's {count} pages are blank." if count != 1 else "The PDF's only page is blank.")
 
 
-def _read(document: pdfium.PdfDocument) -> tuple[list[Page], int, bool]:
+def _read(document: pdfium.PdfDocument, out: BlockWriter) -> tuple[list[Page], int, bool]:
     """Return the pages with their lines, how many could not be read, whether pages without text have pictures."""
     reader = LineReader()
     pages: list[Page] = []
@@ -125,6 +125,7 @@ def _read(document: pdfium.PdfDocument) -> tuple[list[Page], int, bool]:
                 page.close()
         except pdfium.PdfiumError:
             unreadable += 1
+        out.pages(index + 1, len(document))
         pages.append(Page(index + 1, _label(document, index), height, _stamps_last(lines)))
     return pages, unreadable, pictures
 
@@ -217,7 +218,7 @@ def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError)
         info = reader.metadata
         count = len(reader.pages)
         _check_pages(count, limits)
-        pages = [Page(number, "", 0.0, lines) for number, lines in enumerate(_pypdf_lines(reader), 1)]
+        pages = [Page(number, "", 0.0, lines) for number, lines in enumerate(_pypdf_lines(reader, out), 1)]
     except _PYPDF_ERRORS:
         raise first from None
     if not any(page.lines for page in pages):
@@ -230,10 +231,11 @@ def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError)
     return properties
 
 
-def _pypdf_lines(reader: pypdf.PdfReader) -> Iterator[list[Line]]:
+def _pypdf_lines(reader: pypdf.PdfReader, out: BlockWriter) -> Iterator[list[Line]]:
     for number, page in enumerate(reader.pages, 1):
         try:
             text = page.extract_text()
         except _PYPDF_ERRORS:
             text = ""
+        out.pages(number, len(reader.pages))
         yield [Line(line.strip(), number, 0, 0, 0, 0, 0, False, False) for line in text.splitlines() if line.strip()]

@@ -40,6 +40,7 @@ class PptxParser:
                 _slide(slide, number, out)
             except (PythonPptxError, KeyError, AttributeError, ValueError):
                 unreadable += 1
+            out.pages(number, len(presentation.slides))
         if unreadable:
             properties.warnings.append(f"{unreadable} of {properties.page_count} slides could not be read in full")
         if unreadable and not out.block_count:

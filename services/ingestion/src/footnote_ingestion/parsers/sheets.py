@@ -39,7 +39,8 @@ class WorkbookParser:
         with _open(path) as book:
             names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
             properties.page_count = len(names)
-            for name in names:
+            for position, name in enumerate(names, 1):
+                out.pages(position - 1, len(names))
                 sheet = book.get_sheet_by_name(name)
                 if sheet.start is None:
                     continue

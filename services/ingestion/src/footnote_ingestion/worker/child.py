@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
@@ -31,6 +32,8 @@ from footnote_ingestion.sniff import sniff
 from footnote_ingestion.worker import sandbox, wire
 from footnote_ingestion.worker.isolation import Measures, Plan
 
+_SAY_SECONDS = 0.2
+
 
 class _Frames:
     """Writes frames; batches blocks."""
@@ -39,6 +42,7 @@ class _Frames:
         self._stream = stream
         self._batch: list[bytes] = []
         self._size = 0
+        self._said = 0.0
 
     def send(self, kind: bytes, payload: bytes = b"") -> None:
         self._stream.write(wire.HEADER.pack(kind, len(payload)))
@@ -59,6 +63,13 @@ class _Frames:
             self.send(wire.BLOCKS, wire.pack_blocks(self._batch))
         self.forget()
 
+    def pages(self, read: int, total: int) -> None:
+        """Say how far a file is read, a few times a second at most."""
+        now = time.monotonic()
+        if now - self._said >= _SAY_SECONDS:
+            self._said = now
+            self.send(wire.PAGES, wire.PAGES_READ.pack(read, total))
+
     def forget(self) -> None:
         self._batch, self._size = [], 0
 
@@ -74,7 +85,7 @@ def run(job: wire.Job, frames: _Frames) -> None:
             frames.send(wire.DONE, json.dumps(asdict(found)).encode())
             return
         parser = parser_for(job.document_type)
-        out = BlockWriter(frames.block, job.limits)
+        out = BlockWriter(frames.block, job.limits, frames.pages)
         properties = parser.parse(path, out, job.limits)
         if not out.block_count:
             raise ParseError(NO_TEXT, "The file holds no text.")

@@ -17,10 +17,12 @@ from footnote_ingestion.parsers.base import Limits
 
 READY = b"R"  # the child has imported what it needs and shut itself in; JSON: its measures
 BLOCKS = b"B"  # a batch of blocks
+PAGES = b"P"  # how far a reading has come: two u32, read and total; not kept
 METADATA = b"M"  # a serialised ParsedMetadata; the last frame of a parsed document
 DONE = b"D"  # an inspected file is fine; JSON: mime_type, document_type
 FAILED = b"F"  # JSON: reason, message, hint
 HEADER = struct.Struct(">cI")
+PAGES_READ = struct.Struct(">II")
 _LENGTH = struct.Struct(">I")
 
 BATCH_BLOCKS = 100
