@@ -1,5 +1,6 @@
 """From a file to a footnoted answer, through the real launcher, in both modes."""
 
+import json
 import re
 
 import grpc
@@ -8,7 +9,7 @@ import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest
-from footnote.edge.v1.documents_pb2 import QueryChunksRequest
+from footnote.edge.v1.documents_pb2 import EditableDocument, QueryChunksRequest, UpdateDocumentRequest
 from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
@@ -88,6 +89,19 @@ async def test_a_deleted_collection_is_gone_from_search(edge: EdgeClient) -> Non
     assert (deleted.documents_deleted, deleted.chunks_deleted) == (1, 1)
     found = await edge.stub.Search(SearchRequest(query="zebra sleeps standing"))
     assert not [one for one in found.chunks if one.chunk.document_id == document.id]
+
+
+async def test_a_search_sees_new_tags_at_once(edge: EdgeClient) -> None:
+    document = await edge.put(b"The okapi hides in the rain forest.", tags=["old"])
+
+    async def found(tag: str) -> list[str]:
+        request = SearchRequest(query="okapi rain forest", where=json.dumps({"tags": tag}))
+        return [one.chunk.document_id for one in (await edge.stub.Search(request)).chunks]
+
+    assert await found("old") == [document.id]
+    change = UpdateDocumentRequest(document_id=document.id, document=EditableDocument(tags=["new"]))
+    assert (await edge.stub.UpdateDocument(change)).document.index_time == document.index_time
+    assert (await found("old"), await found("new")) == ([], [document.id])
 
 
 async def test_health_says_that_every_part_is_well(edge: EdgeClient) -> None:

@@ -22,11 +22,13 @@ from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMe
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
     DownloadDocumentRequest,
+    EditableDocument,
     GetDocumentRequest,
     ListDocumentsRequest,
     ReindexDocumentsRequest,
     ReplaceDocumentRequest,
     ReplaceMetadata,
+    UpdateDocumentRequest,
     UploadDocumentRequest,
     UploadMetadata,
     WatchDocumentRequest,
@@ -124,6 +126,12 @@ DONE: dict[str, tuple[int, Callable[[Caller, dict[str, str]], Any]]] = {
     ),
     "CreateConversation": (
         READ, lambda w, i: w.call("CreateConversation", CreateConversationRequest(collections=[i["c"]])),
+    ),
+    "UpdateDocument": (
+        WRITE,
+        lambda w, i: w.call(
+            "UpdateDocument", UpdateDocumentRequest(document_id=i["d"], document=EditableDocument(tags=["x"]))
+        ),
     ),
     "DeleteDocument": (WRITE, lambda w, i: w.call("DeleteDocument", DeleteDocumentRequest(document_id=i["d"]))),
     "DeleteCollection": (

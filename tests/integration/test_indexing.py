@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, provider_pb2, scope_pb2
@@ -214,6 +215,32 @@ async def test_deleting_a_document_removes_its_chunks(client: Client, store: Vec
         pb.DeleteDocumentChunksRequest(scope=client.scope, collection_id=collection.id, document_id="delete-3")
     )
     assert (await client.get("delete")).document_count == 1
+
+
+async def test_chunks_take_over_what_their_document_says_and_keep_their_vectors(
+    client: Client, store: VectorStore
+) -> None:
+    collection = await client.create("labels")
+    indexed = await client.index(collection.id, "labels-1", article())
+    await client.index(collection.id, "labels-2", article(seed="Other"))
+    mine = f'collection_key == "{collection.id}:1" and document_id == "labels-1"'
+    before = await store.read("chunks_l2_384", mine, 1000)
+    vectors = await store.vectors("chunks_l2_384", [hit.id for hit in before])
+    later = timestamp_pb2.Timestamp(seconds=4_000_000_000)
+    document = document_pb2.Document(id="labels-1", collection_id=collection.id, tags=["new"], expire_time=later)
+    document.metadata.update({"shelf": 4})
+    request = pb.UpdateDocumentChunksRequest(scope=client.scope, document=document)
+    assert (await client.stub.UpdateDocumentChunks(request)).chunks_updated == indexed.chunks_stored
+    after = await store.read("chunks_l2_384", mine, 1000)
+    assert [(hit.id, hit.text, hit.lexical_text) for hit in after] == [
+        (hit.id, hit.text, hit.lexical_text) for hit in before
+    ]
+    for hit in after:
+        assert (list(hit.chunk.tags), hit.chunk.metadata["shelf"], hit.expires_at) == (["new"], 4, 4_000_000_000_000)
+    again = await store.vectors("chunks_l2_384", [hit.id for hit in after])
+    assert all(np.allclose(again[key], vectors[key], atol=1e-6) for key in vectors)
+    others = await store.read("chunks_l2_384", f'collection_key == "{collection.id}:1"', 1000)
+    assert {tuple(hit.chunk.tags) for hit in others if hit.document_id == "labels-2"} == {()}
 
 
 async def test_chunks_are_counted_although_the_sweeper_was_faster(client: Client, store: VectorStore) -> None:

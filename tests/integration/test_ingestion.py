@@ -16,7 +16,7 @@ import pypdfium2 as pdfium
 import pytest
 import pytest_asyncio
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
-from footnote.types.v1.document_pb2 import DocumentState, Failure, FailureReason
+from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, FailureReason
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM, Scope
 from footnote_ingestion.app import build
 from footnote_ingestion.settings import Settings
@@ -374,3 +374,32 @@ async def test_progress_of_pages_is_not_kept_with_the_blocks(client: Client) -> 
     again = [part async for part in client.stub.ParseDocument(request)]
     assert any(part.HasField("pages") for part in first)
     assert [part for part in first if not part.HasField("pages")] == again
+
+
+async def edit(client: Client, document_id: str, *paths: str, etag: str = "", **values: Any) -> Any:
+    request = pb.UpdateDocumentRequest(scope=client.scope, document_id=document_id, etag=etag)
+    request.document.MergeFrom(Document(**values))
+    request.update_mask.paths.extend(paths)
+    return (await client.stub.UpdateDocument(request)).document
+
+
+async def test_what_the_uploader_said_can_be_changed(client: Client) -> None:
+    document = (await client.upload(b"to be edited", tags=["a"], metadata={"x": 1})).document
+    changed = await edit(client, document.id, "tags", tags=["b", " c ", "b"], metadata={"y": 2})
+    assert list(changed.tags) == ["b", "c"]
+    assert dict(changed.metadata) == {"x": 1}
+    assert changed.etag != document.etag
+    assert (await edit(client, document.id, "tags", tags=["b", "c"])).etag == changed.etag
+    assert not (await edit(client, document.id, "metadata")).HasField("metadata")
+    assert await client.get(document.id) == (await client.list(collection_ids=["c"])).documents[0]
+    with pytest.raises(Aborted):
+        await edit(client, document.id, "tags", etag=document.etag)
+    past = Timestamp(seconds=1)
+    for paths, values in (
+        ([], {}),
+        (["state"], {}),
+        (["expire_time"], {"expire_time": past}),
+        (["tags"], {"tags": [""]}),
+    ):
+        with pytest.raises(InvalidArgument):
+            await edit(client, document.id, *paths, **values)

@@ -154,6 +154,20 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         last.until.FromDatetime(now)
         yield last
 
+    async def UpdateDocument(self, request: Any, context: Any) -> ing.UpdateDocumentResponse:
+        await self.world.enter("UpdateDocument", request)
+        document = self._find(request.scope, request.document_id)
+        if request.etag and request.etag != document.etag:
+            raise Aborted("The document has changed since it was read; read it again")
+        for name in request.update_mask.paths:
+            document.ClearField(name)
+            if name == "tags":
+                document.tags.extend(request.document.tags)
+            elif request.document.HasField(name):
+                getattr(document, name).CopyFrom(getattr(request.document, name))
+        self._touch(document)
+        return ing.UpdateDocumentResponse(document=document)
+
     async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[ing.DownloadDocumentResponse]:
         document = self._find(request.scope, request.document_id)
         yield ing.DownloadDocumentResponse(document=document)
@@ -296,6 +310,15 @@ class Indexing(idx_grpc.IndexingServiceServicer):
                 )
                 return
         raise InvalidArgument("The stream of blocks broke off")
+
+    async def UpdateDocumentChunks(self, request: Any, context: Any) -> idx.UpdateDocumentChunksResponse:
+        await self.world.enter("UpdateDocumentChunks", request)
+        self._find(request.scope, request.document.collection_id, Access.WRITE)
+        chunks = self.world.chunks.get(request.document.id, [])
+        for chunk in chunks:
+            del chunk.tags[:]
+            chunk.tags.extend(request.document.tags)
+        return idx.UpdateDocumentChunksResponse(chunks_updated=len(chunks))
 
     async def DeleteDocumentChunks(self, request: Any, context: Any) -> idx.DeleteDocumentChunksResponse:
         await self.world.enter("DeleteDocumentChunks", request)

@@ -98,6 +98,13 @@ FILLERS: dict[str, Filler] = {
     "CheckProvider.kind": plain("PROVIDER_KIND_EMBEDDING"),
     "ValidateProvider.id": plain("builtin"),
     "CheckProvider.id": plain("builtin"),
+    "UpdateDocument.document": INTO,
+    "EditableDocument.tags": plain(["by the matrix"]),
+    "HTTP UpdateDocument.tags": plain(["by the matrix"]),
+    **dict.fromkeys(
+        ("EditableDocument.metadata", "HTTP UpdateDocument.metadata", "UpdateDocument.update_mask",
+         "HTTP UpdateDocument.update_mask", "allow_missing", "expire_time"), SKIP
+    ),
     # Collections, made and changed.
     "CreateCollection.collection": INTO,
     "UpdateCollection.resource": INTO,

@@ -54,6 +54,7 @@ RULES: dict[str, Rule] = {
     "ListDocuments": LISTS,
     "GetDocument": CONTENT,
     "DownloadDocument": CONTENT,
+    "UpdateDocument": SPEND,
     "DeleteDocument": SPEND,
     "ReplaceDocument": SPEND,
     "ReindexDocuments": SPEND,

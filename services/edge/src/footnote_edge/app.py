@@ -22,6 +22,7 @@ from footnote_edge.chores import Chores
 from footnote_edge.conversations import Conversations
 from footnote_edge.database import Database
 from footnote_edge.documents import Documents
+from footnote_edge.editing import Editing
 from footnote_edge.feedback import FeedbackBook
 from footnote_edge.first_key import first_key
 from footnote_edge.guard import Door, guard
@@ -78,6 +79,7 @@ async def build(runtime: Runtime) -> App:
         stages=stages,
         catalog=catalog,
         documents=documents,
+        editing=Editing(stages, documents, settings.call_timeout_seconds),
         watch=Watch(
             documents,
             Feed(stages, settings.call_timeout_seconds),

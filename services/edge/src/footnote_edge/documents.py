@@ -16,7 +16,7 @@ from footnote.types.v1.document_pb2 import (
 )
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access, document_missing, sees_all
-from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
 
 from footnote_edge.catalog import Catalog, expiry
@@ -166,12 +166,19 @@ class Documents:
         finally:
             call.cancel()
 
-    async def delete(self, scope: Scope, document_id: str) -> int:
+    async def delete(self, scope: Scope, document_id: str, etag: str = "", *, allow_missing: bool = False) -> int:
         """Delete a document: its chunks first, so that nothing searchable is ever left without its document.
 
         A job at work on it finds it gone and removes what it wrote. Returns the number of chunks removed.
         """
-        document = await self.get(scope, document_id, Access.WRITE)
+        try:
+            document = await self.get(scope, document_id, Access.WRITE)
+        except NotFound:
+            if allow_missing:
+                return 0
+            raise
+        if etag and etag != document.etag:
+            raise Aborted("The document has changed since it was read; read it again", metadata={"etag": document.etag})
         request = indexing.DeleteDocumentChunksRequest(
             scope=scope, collection_id=document.collection_id, document_id=document_id
         )

@@ -20,7 +20,7 @@ PUBLIC = frozenset({"GetHealth"})
 
 _WRITER = frozenset(
     {
-        *("UploadDocument", "ReplaceDocument", "DeleteDocument", "ReindexDocuments", "AddVectors"),
+        *("UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments", "AddVectors"),
         # Of their own private collections; the rest is for the handler, which knows which collection it is.
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),
     }

@@ -6,6 +6,7 @@ from footnote_edge.ask import Asker
 from footnote_edge.catalog import Catalog
 from footnote_edge.conversations import Conversations
 from footnote_edge.documents import Documents
+from footnote_edge.editing import Editing
 from footnote_edge.feedback import FeedbackBook
 from footnote_edge.health import Health
 from footnote_edge.jobs import Jobs
@@ -25,6 +26,7 @@ class Parts:
     stages: Stages
     catalog: Catalog
     documents: Documents
+    editing: Editing
     watch: Watch
     jobs: Jobs
     asker: Asker

@@ -27,6 +27,7 @@ from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Inte
 from footnote_kit.logs import get_logger
 
 from footnote_edge.failures import failure_of
+from footnote_edge.labels import align, same_labels
 from footnote_edge.metering import Meter, Spent
 from footnote_edge.progress import Pages, ProgressBus
 from footnote_edge.settings import Settings
@@ -113,10 +114,15 @@ class Processor:
         try:
             if move is None:
                 raise NotFound("deleted meanwhile", reason="DOCUMENT_NOT_FOUND")
-            await until_available(
+            moved = await until_available(
                 lambda: self._stages.ingestion.UpdateDocumentState(move, timeout=self._call_timeout), self._ceiling
             )
             outcome = "INDEXED" if move.state == DOCUMENT_STATE_INDEXED else "ERROR"
+            if outcome == "INDEXED" and not same_labels(moved.document, document):
+                # Its tags were changed while it was indexed: the chunks have the old ones.
+                await until_available(
+                    lambda: align(self._stages, scope, moved.document, self._call_timeout), self._ceiling
+                )
         except (Aborted, FailedPrecondition):
             # A newer revision took over, or this end was recorded just before a crash.
             outcome = "SUPERSEDED"

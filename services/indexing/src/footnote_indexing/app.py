@@ -23,6 +23,7 @@ from footnote_indexing.permitted import Permitted
 from footnote_indexing.ports import EmbeddingCache
 from footnote_indexing.providers import Providers
 from footnote_indexing.recovery import Recovery
+from footnote_indexing.relabelling import Relabelling
 from footnote_indexing.servicer import IndexingServicer
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter
@@ -65,6 +66,7 @@ async def build(runtime: Runtime) -> App:
         Providers(store, collections, ledger, permitted),
         vectorizers,
         inventory,
+        Relabelling(collections, generations, ledger, writer, store),
     )
 
     logs = LogKeeper(file_of(settings.database_url) or folder / "indexing.db", folder / "embeddings.db")

@@ -18,6 +18,7 @@ from footnote_indexing.indexing import Indexing
 from footnote_indexing.inventory import Inventory
 from footnote_indexing.messages import Messages
 from footnote_indexing.providers import Providers
+from footnote_indexing.relabelling import Relabelling
 from footnote_indexing.vectorizers import Vectorizers
 from footnote_indexing.vectors import VectorText, VectorTexts
 
@@ -36,6 +37,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         providers: Providers,
         vectorizers: Vectorizers,
         inventory: Inventory,
+        relabelling: Relabelling,
     ) -> None:
         self._indexing = indexing
         self._collections = collections
@@ -44,6 +46,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self._providers = providers
         self._vectorizers = vectorizers
         self._inventory = inventory
+        self._relabelling = relabelling
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
         """Create a collection."""
@@ -131,6 +134,13 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             request.scope, request.collection_id, request.document_id, request.revision
         )
         return pb.DeleteDocumentChunksResponse(chunks_deleted=removed)
+
+    async def UpdateDocumentChunks(
+        self, request: pb.UpdateDocumentChunksRequest, context: Any
+    ) -> pb.UpdateDocumentChunksResponse:
+        """Bring a document's chunks up to date."""
+        changed = await self._relabelling.relabel(request.scope, request.document)
+        return pb.UpdateDocumentChunksResponse(chunks_updated=changed)
 
     async def AddVectors(self, request: pb.AddVectorsRequest, context: Any) -> pb.AddVectorsResponse:
         """Add texts with vectors."""

@@ -203,6 +203,34 @@ class Catalog:
             _log.info("document_ended", document_id=document_id, revision=document.revision, state=state)
         return document
 
+    async def update(
+        self, scope: Scope, document_id: str, wanted: Document, fields: frozenset[str], etag: str
+    ) -> Document:
+        """Change what the uploader said about a document: of tags, metadata and expire_time those in `fields`."""
+        await self._permissions.to_change(scope, document_id)
+
+        def how(before: Stored) -> Stored:
+            lifecycle.check_seen(before.document, etag, 0)
+            document = Document()
+            document.CopyFrom(before.document)
+            for name in fields:
+                document.ClearField(name)  # type: ignore[arg-type]
+            document.MergeFrom(
+                Document(
+                    tags=wanted.tags if "tags" in fields else (),
+                    metadata=wanted.metadata if "metadata" in fields and wanted.metadata.fields else None,
+                    expire_time=wanted.expire_time
+                    if "expire_time" in fields and wanted.HasField("expire_time")
+                    else None,
+                )
+            )
+            if document == before.document:
+                return before
+            return Stored(document, before.blob_key, before.parsed_key, before.version)
+
+        stored = await self._documents.change(scope.tenant_id, document_id, how)
+        return stored.document
+
     async def _inspect(self, tenant: str, path: Path, filename: str) -> FileType:
         """Return the type of the file, found in a worker process; raises the typed error of one that cannot be read."""
         job = Job("inspect", str(path), "", filename, self._limits)

@@ -9,19 +9,21 @@ from typing import Any, TypeVar
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceServicer
-from footnote.types.v1.document_pb2 import DocumentState, ParsedMetadata
+from footnote.types.v1.document_pb2 import Document, DocumentState, ParsedMetadata
 from footnote_kit.access import is_system
 from footnote_kit.errors import InvalidArgument, PermissionDenied
+from google.protobuf.struct_pb2 import Struct
 
 from footnote_ingestion.catalog import Catalog, NewFile
 from footnote_ingestion.changes import Changes
 from footnote_ingestion.extraction import Extraction, PagesRead
 from footnote_ingestion.lifecycle import Move
-from footnote_ingestion.model import ListQuery
+from footnote_ingestion.model import ListQuery, now_micros
 from footnote_ingestion.quota import Quota
 from footnote_ingestion.worker.isolation import Isolation
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_EDITABLE = frozenset({"tags", "metadata", "expire_time"})
 _MAX_ID = 200
 _MAX_NAME = 255
 _MAX_TAGS = 100
@@ -47,7 +49,7 @@ class IngestionServicer(IngestionServiceServicer):
             collection_id=_id("metadata.collection_id", given.collection_id),
             filename=_filename(given.filename, required=True),
             tags=_tags(given.tags),
-            metadata=given.metadata,
+            metadata=_metadata("metadata.metadata", given.metadata),
             source_type=_short("metadata.source_type", given.source_type),
             expire_time=given.expire_time if given.HasField("expire_time") else None,
             allow_duplicate=given.allow_duplicate,
@@ -58,8 +60,6 @@ class IngestionServicer(IngestionServiceServicer):
                 own=given.max_documents > 0,
             ),
         )
-        if given.metadata.ByteSize() > _MAX_METADATA_BYTES:
-            raise InvalidArgument.field("metadata.metadata", f"is larger than {_MAX_METADATA_BYTES} bytes")
         document, duplicate = await self._catalog.upload(first.scope, new, _parts(request_iterator))
         return pb.UploadDocumentResponse(document=document, duplicate=duplicate)
 
@@ -166,6 +166,22 @@ class IngestionServicer(IngestionServiceServicer):
         document = await self._catalog.move(request.scope, _id("document_id", request.document_id), move)
         return pb.UpdateDocumentStateResponse(document=document)
 
+    async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Any) -> pb.UpdateDocumentResponse:
+        """Change tags, metadata or time of expiry."""
+        fields = frozenset(request.update_mask.paths)
+        if not fields or not fields <= _EDITABLE:
+            raise InvalidArgument.field("update_mask", f"must name some of: {', '.join(sorted(_EDITABLE))}")
+        wanted = Document(tags=_tags(request.document.tags, "document.tags"))
+        wanted.metadata.CopyFrom(_metadata("document.metadata", request.document.metadata))
+        if request.document.HasField("expire_time"):
+            wanted.expire_time.CopyFrom(request.document.expire_time)
+            if "expire_time" in fields and wanted.expire_time.ToMicroseconds() <= now_micros():
+                raise InvalidArgument.field("document.expire_time", "must be in the future")
+        document = await self._catalog.update(
+            request.scope, _id("document_id", request.document_id), wanted, fields, request.etag
+        )
+        return pb.UpdateDocumentResponse(document=document)
+
     async def GetIsolation(self, request: pb.GetIsolationRequest, context: Any) -> pb.GetIsolationResponse:
         """Say how far worker processes are shut in."""
         return pb.GetIsolationResponse(summary=self._isolation.text())
@@ -215,10 +231,16 @@ def _filename(value: str, *, required: bool) -> str:
     return name
 
 
-def _tags(tags: Sequence[str]) -> tuple[str, ...]:
+def _tags(tags: Sequence[str], name: str = "metadata.tags") -> tuple[str, ...]:
     if len(tags) > _MAX_TAGS:
-        raise InvalidArgument.field("metadata.tags", f"must be at most {_MAX_TAGS}")
-    return tuple(dict.fromkeys(_id("metadata.tags", tag.strip()) for tag in tags))
+        raise InvalidArgument.field(name, f"must be at most {_MAX_TAGS}")
+    return tuple(dict.fromkeys(_id(name, tag.strip()) for tag in tags))
+
+
+def _metadata(name: str, value: Struct) -> Struct:
+    if value.ByteSize() > _MAX_METADATA_BYTES:
+        raise InvalidArgument.field(name, f"is larger than {_MAX_METADATA_BYTES} bytes")
+    return value
 
 
 def _not_negative(name: str, value: int) -> int:

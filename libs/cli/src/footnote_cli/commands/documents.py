@@ -1,7 +1,8 @@
-"""`footnote documents`: list, get, delete, download, replace, reindex, watch."""
+"""`footnote documents`: list, get, update, delete, download, replace, reindex, watch."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
     DeleteDocumentResponse,
     DownloadDocumentRequest,
+    EditableDocument,
     GetDocumentRequest,
     ListDocumentsRequest,
     ReindexDocumentsRequest,
@@ -17,10 +19,13 @@ from footnote.edge.v1.documents_pb2 import (
     ReplaceDocumentRequest,
     ReplaceDocumentResponse,
     ReplaceMetadata,
+    UpdateDocumentRequest,
+    UpdateDocumentResponse,
 )
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Document
 from footnote_kit.printable import printable_line
+from google.protobuf.field_mask_pb2 import FieldMask
 
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, is_screen, print_json, write_bytes
@@ -31,7 +36,7 @@ from footnote_cli.render import tables
 from footnote_cli.render.text import moment, plural, size
 from footnote_cli.session import Session
 from footnote_cli.transfers import Download, read_parts
-from footnote_cli.values import confirm
+from footnote_cli.values import confirm, parse_duration, parse_metadata
 
 app = typer.Typer(no_args_is_help=True, help="See, replace, index again, download and delete documents.")
 _TRANSFER_TIMEOUT = 600.0
@@ -82,17 +87,51 @@ async def get(session: Session, document_id: IdArgument) -> None:
 
 
 @app.command()
+@connected("footnote documents update")
+async def update(
+    session: Session,
+    document_id: IdArgument,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="The new tags; repeatable.")] = None,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Take all tags away.")] = False,
+    meta: Annotated[
+        list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="The new metadata; repeatable.")
+    ] = None,
+    no_meta: Annotated[bool, typer.Option("--no-meta", help="Take all metadata away.")] = False,
+    ttl: Annotated[str, typer.Option(metavar="TIME", help="Searchable from now on for: 90s, 30m, 24h, 7d.")] = "",
+    keep: Annotated[bool, typer.Option("--keep", help="No longer expire by itself.")] = False,
+) -> None:
+    """Change a document's tags, metadata or expiry; searches see it at once."""
+    if (tag and no_tags) or (meta and no_meta) or (ttl and keep):
+        raise usage_error("One thing cannot be set and taken away.", "Give one of the two options.")
+    changes = EditableDocument(tags=tag or ())
+    paths = ["tags"] if tag or no_tags else []
+    if meta or no_meta:
+        changes.metadata.CopyFrom(parse_metadata(meta or ()))
+        paths.append("metadata")
+    if ttl or keep:
+        if ttl:
+            changes.expire_time.FromDatetime(datetime.now(UTC) + parse_duration(ttl).ToTimedelta())
+        paths.append("expire_time")
+    if not paths:
+        raise usage_error("It is not said what to change.", "Give --tag, --meta or --ttl.")
+    request = UpdateDocumentRequest(document_id=document_id, document=changes, update_mask=FieldMask(paths=paths))
+    response: UpdateDocumentResponse = await session.call(session.stub.UpdateDocument, request)
+    await _show(session, response.document)
+
+
+@app.command()
 @connected("footnote documents delete")
 async def delete(
     session: Session,
     document_ids: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of the documents.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    allow_missing: Annotated[bool, typer.Option("--allow-missing", help="Also if they are gone already.")] = False,
 ) -> None:
     """Delete documents with everything indexed from them."""
     await confirm(f"Delete {plural(len(document_ids), 'document')}?", yes)
     results = []
     for document_id in document_ids:
-        request = DeleteDocumentRequest(document_id=document_id)
+        request = DeleteDocumentRequest(document_id=document_id, allow_missing=allow_missing)
         response: DeleteDocumentResponse = await session.call(session.stub.DeleteDocument, request)
         results.append({"document_id": document_id, "chunks_deleted": response.chunks_deleted})
         if not session.as_json:

@@ -70,10 +70,16 @@ class DocumentsApi:
                 document = part.document if part.HasField("document") else None
                 yield pb.DownloadDocumentResponse(document=document, data=part.data)
 
+    async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Any) -> pb.UpdateDocumentResponse:
+        """Change a document's tags, metadata or time of expiry."""
+        return pb.UpdateDocumentResponse(document=await self.parts.editing.update(caller(), request))
+
     async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Any) -> pb.DeleteDocumentResponse:
         """Delete a document with its chunks and its file."""
         return pb.DeleteDocumentResponse(
-            chunks_deleted=await self.parts.documents.delete(caller(), request.document_id)
+            chunks_deleted=await self.parts.documents.delete(
+                caller(), request.document_id, request.etag, allow_missing=request.allow_missing
+            )
         )
 
     async def ReindexDocuments(self, request: pb.ReindexDocumentsRequest, context: Any) -> pb.ReindexDocumentsResponse:

@@ -1,0 +1,166 @@
+"""UpdateDocument and DeleteDocument at the public API: masks, etags, what is refused, what happens at once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from footnote.edge.v1.documents_pb2 import (
+    DeleteDocumentRequest,
+    EditableDocument,
+    UpdateDocumentRequest,
+    UploadDocumentRequest,
+    UploadMetadata,
+)
+from footnote.types.v1.document_pb2 import Document
+from footnote_edge.app import build
+from footnote_kit.edge import EdgeStub
+from footnote_kit.errors import Aborted, InvalidArgument, NotFound, Unavailable
+from footnote_kit.testing import Served, serve_app
+from google.protobuf.field_mask_pb2 import FieldMask
+from support.stage_doubles import World, serve_doubles
+
+
+@pytest.fixture
+async def world() -> World:
+    return World()
+
+
+@pytest.fixture
+async def served(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as running:
+        yield running
+
+
+@pytest.fixture
+def edge(served: Served) -> EdgeStub:
+    return EdgeStub(served.channel)
+
+
+async def uploaded(edge: EdgeStub, world: World, *, wait: bool = True, **more: Any) -> Document:
+    async def parts() -> AsyncIterator[UploadDocumentRequest]:
+        yield UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="a.txt", **more))
+        yield UploadDocumentRequest(data=b"one\ntwo")
+
+    made = (await edge.UploadDocument(parts())).document
+    if wait:
+        await world.until(lambda: world.documents[made.id].indexed_revision == 1)
+    return world.documents[made.id]
+
+
+async def update(edge: EdgeStub, document_id: str, *paths: str, **values: Any) -> Document:
+    mask = FieldMask(paths=paths) if paths else None
+    request = UpdateDocumentRequest(document_id=document_id, document=EditableDocument(**values), update_mask=mask)
+    return (await edge.UpdateDocument(request)).document
+
+
+async def test_what_the_mask_names_changes_and_nothing_else(edge: EdgeStub, world: World) -> None:
+    document = await uploaded(edge, world, tags=["old"])
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    changed = await update(edge, document.id, "tags", tags=["new"], expire_time=soon)
+    assert list(changed.tags) == ["new"]
+    assert not changed.HasField("expire_time")
+    changed = await update(edge, document.id, metadata={"shelf": 4})
+    assert (list(changed.tags), changed.metadata["shelf"]) == (["new"], 4)
+    changed = await update(edge, document.id, "expire_time", expire_time=soon)
+    assert changed.HasField("expire_time")
+    changed = await update(edge, document.id, "tags", "expire_time")
+    assert not changed.tags
+    assert not changed.HasField("expire_time")
+    assert changed.metadata["shelf"] == 4
+
+
+async def test_chunks_are_told_and_nothing_is_indexed_again(edge: EdgeStub, world: World) -> None:
+    document = await uploaded(edge, world)
+    indexed = len(world.requests("IndexDocument"))
+    await update(edge, document.id, tags=["new"])
+    assert [list(chunk.tags) for chunk in world.chunks[document.id]] == [["new"], ["new"]]
+    assert len(world.requests("IndexDocument")) == indexed
+
+
+async def test_a_change_while_it_is_indexed_reaches_its_chunks(edge: EdgeStub, world: World) -> None:
+    world.gates["IndexDocument"] = gate = asyncio.Event()
+    document = await uploaded(edge, world, wait=False)
+    await world.until(lambda: bool(world.requests("IndexDocument")))
+    await update(edge, document.id, tags=["new"])
+    gate.set()
+    await world.until(lambda: any(chunk.tags for chunk in world.chunks.get(document.id, ())))
+    assert [list(chunk.tags) for chunk in world.chunks[document.id]] == [["new"], ["new"]]
+
+
+@pytest.mark.parametrize(
+    ("paths", "values", "field"),
+    [
+        (["*"], {"tags": ["x"]}, "update_mask"),
+        (["filename"], {"tags": ["x"]}, "update_mask"),
+        (["etag"], {"etag": "x"}, "update_mask"),
+        (["metadata.shelf"], {"metadata": {"shelf": 1}}, "update_mask"),
+        ([], {}, "document"),
+        ([], {"etag": "1"}, "document"),
+    ],
+)
+async def test_what_cannot_be_changed_is_refused_by_name(
+    edge: EdgeStub, world: World, paths: list[str], values: dict[str, Any], field: str
+) -> None:
+    document = await uploaded(edge, world)
+    with pytest.raises(InvalidArgument, match=field):
+        await update(edge, document.id, *paths, **values)
+    assert not world.requests("UpdateDocument")
+
+
+async def test_another_etag_changes_and_deletes_nothing(edge: EdgeStub, world: World) -> None:
+    document = await uploaded(edge, world)
+    with pytest.raises(Aborted):
+        await update(edge, document.id, tags=["x"], etag="another")
+    with pytest.raises(Aborted):
+        await edge.DeleteDocument(DeleteDocumentRequest(document_id=document.id, etag="another"))
+    assert world.chunks[document.id]
+    assert not document.tags
+    seen = world.documents[document.id].etag
+    changed = await update(edge, document.id, tags=["x"], etag=seen)
+    gone = await edge.DeleteDocument(DeleteDocumentRequest(document_id=document.id, etag=changed.etag))
+    assert gone.chunks_deleted == 2
+
+
+async def test_repeating_what_failed_half_way_makes_it_whole(edge: EdgeStub, world: World) -> None:
+    document = await uploaded(edge, world)
+    world.failures["UpdateDocumentChunks"] = Unavailable("the store is down")
+    with pytest.raises(Unavailable):
+        await update(edge, document.id, tags=["x"])
+    world.failures.clear()
+    await update(edge, document.id, tags=["x"])
+    assert [list(chunk.tags) for chunk in world.chunks[document.id]] == [["x"], ["x"]]
+
+
+async def test_deleting_what_is_missing_succeeds_only_where_it_may(edge: EdgeStub, world: World) -> None:
+    document = await uploaded(edge, world)
+    for expected in (2, 0):
+        gone = await edge.DeleteDocument(DeleteDocumentRequest(document_id=document.id, allow_missing=True))
+        assert gone.chunks_deleted == expected
+    with pytest.raises(NotFound):
+        await edge.DeleteDocument(DeleteDocumentRequest(document_id=document.id))
+    with pytest.raises(NotFound):
+        await update(edge, document.id, tags=["x"])
+
+
+async def test_over_http_the_body_is_the_document_and_the_mask_is_in_the_query(
+    edge: EdgeStub, world: World, served: Served
+) -> None:
+    document = await uploaded(edge, world, tags=["old"])
+    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client:
+        path = f"/v1/documents/{document.id}"
+        changed = await client.patch(path, json={"metadata": {"shelf": 4}})
+        assert changed.json()["document"]["metadata"] == {"shelf": 4}
+        assert changed.json()["document"]["tags"] == ["old"]
+        cleared = await client.patch(path, params={"update_mask": "tags"}, json={})
+        assert cleared.json()["document"]["tags"] == []
+        refused = await client.patch(path, json={"filename": "b.txt"})
+        assert refused.status_code == 400
+        conflict = await client.delete(path, params={"etag": "another"})
+        assert conflict.status_code == 409
+        assert (await client.delete(path)).status_code == 200
+        assert (await client.delete(path)).status_code == 404
+        assert (await client.delete(path, params={"allow_missing": "true"})).json() == {"chunks_deleted": 0}
