@@ -85,7 +85,8 @@ def java(folder: Path, env: Mapping[str, str]) -> str:
     maven = tool("mvn")
     tool("javac")
     shutil.copytree(HERE / "java", folder)
-    return run(maven, "-q", "-B", "-Dstyle.color=never", "compile", "exec:java", f"-Dprotos={PROTOS}", folder=folder, env=env)
+    order = ("-q", "-B", "-Dstyle.color=never", "compile", "exec:java", f"-Dprotos={PROTOS}")
+    return run(maven, *order, folder=folder, env=env)
 
 
 def python(folder: Path, env: Mapping[str, str]) -> str:
