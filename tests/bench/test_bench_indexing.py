@@ -20,8 +20,8 @@ import psutil
 import pytest
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_indexing.app import build
-from footnote_indexing.collection_settings import complete
 from footnote_indexing.drafts import Drafter
+from footnote_kit.collection_settings import resolve
 from footnote_kit.testing import serve_app
 from footnote_providers import registry
 from footnote_providers.base import Health, Vectors
@@ -168,7 +168,7 @@ class BareEngine:
         made = []
         for blocks in documents(chunks, first):
             document = document_pb2.Document(id=f"bare-{first}-{blocks[0].text}", revision=1, tenant_id="t")
-            drafter = Drafter(document, complete(collection_pb2.CollectionSettings(**settings("zero"))), no_vectors)
+            drafter = Drafter(document, resolve(collection_pb2.CollectionSettings(**settings("zero"))), no_vectors)
             drafts = drafter.feed(blocks) + drafter.finish(document_pb2.ParsedMetadata(language="en"))
             made += [encode_chunk(Row(draft.chunk, "bare:1", vector, draft.lexical_text), 384) for draft in drafts]
         batches = deque(made[start : start + 100] for start in range(0, len(made), 100))

@@ -25,6 +25,7 @@ from footnote.types.v1.collection_pb2 import (
     GenerationSettings,
     PromptSettings,
     RerankSettings,
+    StringList,
 )
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote.types.v1.provider_pb2 import (
@@ -306,11 +307,11 @@ async def test_embedding_elsewhere_and_keeping_texts_exclude_each_other(world: W
     [
         ({"prompt": PromptSettings(system_prompt="Be kind. " * 1_000)}, "prompt.system_prompt .* 8000"),
         ({"prompt": PromptSettings(token_budget=100_000)}, "prompt.token_budget must be from 100 to 32000"),
-        ({"generation": GenerationSettings(max_tokens=100_000)}, "generation.max_tokens must be from 0 .* 16384"),
-        ({"generation": GenerationSettings(stop=["x"] * 17)}, "generation.stop"),
-        ({"generation": GenerationSettings(temperature=3)}, "generation.temperature must be from 0 to 2"),
+        ({"generation": GenerationSettings(max_tokens=100_000)}, "generation.max_tokens must be from 1 to 16384"),
+        ({"generation": GenerationSettings(stop=StringList(values=["x"] * 17))}, "generation.stop"),
+        ({"generation": GenerationSettings(temperature=3)}, "generation.temperature must be between 0 and 2"),
         ({"generation": GenerationSettings(model="m" * 400)}, "generation.model"),
-        ({"rerank": RerankSettings(top=5000)}, "rerank.top must be from 0 to 1000"),
+        ({"rerank": RerankSettings(top=5000)}, "rerank.top must be between 0 and 1000"),
     ],
 )
 async def test_what_is_asked_of_a_model_has_bounds(world: World, more: dict[str, Any], words: str) -> None:

@@ -190,7 +190,8 @@ async def test_settings_of_the_request_come_before_the_collections(edge: EdgeStu
     assert (sent.provider, sent.model, sent.max_tokens) == ("p", "m", 9)
     assert world.requests("BuildPrompt")[0].prompt == settings.prompt
     await ask(edge, collections=["tuned"], generation=col.GenerationSettings(provider="other"))
-    assert world.requests("Generate")[-1].settings == col.GenerationSettings(provider="other")
+    # Model and settings are the other provider's own; what is nobody's own is inherited.
+    assert world.requests("Generate")[-1].settings == col.GenerationSettings(provider="other", max_tokens=5)
 
 
 async def test_health_names_every_part_and_what_is_wrong(edge: EdgeStub, world: World) -> None:

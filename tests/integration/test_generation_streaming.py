@@ -85,7 +85,7 @@ async def collect(stub: GenerationServiceStub, wanted: pb.GenerateRequest | None
 
 async def test_answers_with_usage_model_and_settings_passed_on(model: ModelServer, stub: GenerationServiceStub) -> None:
     model.script([Say(["Employees receive 25 days", " of paid leave [2]."]), Finish(usage=(321, 12))])
-    answer = await collect(stub, request(model="tiny", max_tokens=77, stop=["END"], seed=5))
+    answer = await collect(stub, request(model="tiny", max_tokens=77, stop={"values": ["END"]}, seed=5))
     assert answer.text == "Employees receive 25 days of paid leave [2]."
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.usage.estimated) == (321, 12, False)
     assert answer.citations[0].support == types.VERDICT_SUPPORTED

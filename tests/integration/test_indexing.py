@@ -307,13 +307,14 @@ def scope(tenant: str, user: str, admin: bool = False) -> scope_pb2.Scope:
     )
 
 
-async def test_collections_are_created_with_defaults_and_validated(client: Client) -> None:
+async def test_collections_are_created_as_given_and_validated(client: Client) -> None:
     made = await client.create("defaults")
     settings = made.settings
-    assert (settings.chunking.size, settings.chunking.overlap_percent) == (1000, 20)
+    assert not settings.HasField("chunking"), "what is not given stays open for the deployment"
+    counting = (await client.get("defaults")).effective_settings
+    assert (counting.chunking.size, counting.chunking.overlap_percent) == (1000, 20)
     assert (settings.embedding.provider, settings.embedding.model) == ("builtin", "hashing-v1")
     assert settings.embedding.dimensions == 384
-    assert (settings.retrieval.limit, settings.prompt.token_budget, settings.generation.max_tokens) == (5, 3000, 1024)
     assert made.visibility == collection_pb2.VISIBILITY_SHARED
     assert made.etag
     with pytest.raises(AlreadyExists, match="Collection 'defaults' already exists"):
@@ -366,7 +367,10 @@ async def test_updates_touch_what_the_mask_names(client: Client) -> None:
     with pytest.raises(InvalidArgument, match="between 100 and 8000"):
         await update(client, collection_pb2.Collection(id=made.id, settings={"chunking": {"size": 5}}))
     cleared = await update(client, collection_pb2.Collection(id=made.id), "metadata", "settings.chunking.size")
-    assert (len(cleared.metadata), cleared.settings.chunking.size) == (0, 1000)
+    assert len(cleared.metadata) == 0
+    assert not cleared.settings.chunking.HasField("size"), "what is cleared is inherited again"
+    assert (await client.get(made.id)).effective_settings.chunking.size == 1000
+    assert cleared.settings.retrieval.limit == 9
 
 
 @on_every_database

@@ -11,7 +11,7 @@ from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
 from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import Passage, TextWindow
 from footnote_indexing.chunking.model import HARD_LIMIT, Cut
-from footnote_indexing.collection_settings import complete
+from footnote_kit.collection_settings import resolve
 from footnote_providers.builtin import embed
 from footnote_text import tokens
 
@@ -40,7 +40,7 @@ class Made:
 def settings(**values: object) -> collection_pb2.ChunkingSettings:
     """Chunking settings with defaults filled in."""
     chunking = collection_pb2.ChunkingSettings(**values)
-    return complete(collection_pb2.CollectionSettings(chunking=chunking)).chunking
+    return resolve(collection_pb2.ChunkingSettings(), chunking)
 
 
 def cut(

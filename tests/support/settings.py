@@ -1,5 +1,6 @@
 from importlib import import_module
 
+from footnote_kit import deployment_settings
 from footnote_kit.settings import STAGES, KitSettings
 from pydantic import AliasChoices
 from pydantic_settings import BaseSettings
@@ -25,4 +26,4 @@ def known_variables() -> set[str]:
     policy = import_module("footnote_providers.egress.policy")
     for settings in (providers.DefaultSettings, providers.OnnxSettings, policy.PolicySettings):
         known |= variables(settings)
-    return known
+    return known | variables(deployment_settings.variables())

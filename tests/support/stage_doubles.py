@@ -26,6 +26,7 @@ from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1 import provider_pb2 as prov
 from footnote_kit.access import Access, access_of, check, collection_missing, may_read
 from footnote_kit.app import App
+from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, FootnoteError, InvalidArgument, NotFound
 from footnote_kit.testing import serve_app
 
@@ -245,6 +246,8 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         names = [_holder(one) for one in self._of(request.scope)]
         if _holder(collection) in names:
             raise AlreadyExists(f"Collection '{request.collection.name}' exists")
+        if request.validate_only:
+            return idx.CreateCollectionResponse(collection=collection)
         self.world.collections[collection.id] = collection
         return idx.CreateCollectionResponse(collection=collection)
 
@@ -265,6 +268,9 @@ class Indexing(idx_grpc.IndexingServiceServicer):
 
     async def UpdateCollection(self, request: Any, context: Any) -> idx.UpdateCollectionResponse:
         collection = self._find(request.scope, request.collection, Access.MANAGE)
+        if request.validate_only:
+            before, collection = collection, col.Collection()
+            collection.CopyFrom(before)
         if "grants" in request.update_mask.paths:
             collection.ClearField("grants")
         collection.MergeFrom(request.resource)
@@ -396,6 +402,10 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
         ]
         return ret.RetrieveResponse(chunks=found, strategy=col.SEARCH_STRATEGY_HYBRID, total_candidates=len(found))
 
+    async def ResolveSettings(self, request: Any, context: Any) -> ret.ResolveSettingsResponse:
+        await self.world.enter("ResolveRetrieval", request)
+        return ret.ResolveSettingsResponse(retrieval=resolve(col.RetrievalSettings(), request.retrieval))
+
     def _sees(self, scope: Any, chunk: chk.Chunk) -> bool:
         collection = self.world.collections.get(chunk.collection_id)
         return chunk.tenant_id == scope.tenant_id and (collection is None or may_read(scope, collection))
@@ -446,6 +456,12 @@ class Augmentation(aug_grpc.AugmentationServiceServicer):
         )
         return aug.BuildPromptResponse(prompt=prompt, sources=sources)
 
+    async def ResolveSettings(self, request: Any, context: Any) -> aug.ResolveSettingsResponse:
+        await self.world.enter("ResolvePrompt", request)
+        return aug.ResolveSettingsResponse(
+            prompt=resolve(col.PromptSettings(), request.prompt), rerank=resolve(col.RerankSettings(), request.rerank)
+        )
+
     async def ValidateProvider(self, request: Any, context: Any) -> aug.ValidateProviderResponse:
         return aug.ValidateProviderResponse(valid=True)
 
@@ -481,6 +497,10 @@ class Generation(gen_grpc.GenerationServiceServicer):
         reason = ans.FINISH_REASON_ANSWERED_WITHOUT_SOURCES if request.without_sources else ans.FINISH_REASON_ANSWERED
         answer = ans.Answer(text=text, finish_reason=reason, citations=citations, provider="double", model="echo")
         yield gen.GenerateResponse(completed=gen.GenerateCompleted(answer=answer))
+
+    async def ResolveSettings(self, request: Any, context: Any) -> gen.ResolveSettingsResponse:
+        await self.world.enter("ResolveGeneration", request)
+        return gen.ResolveSettingsResponse(generation=resolve(col.GenerationSettings(), request.generation))
 
     async def GenerateTitle(self, request: Any, context: Any) -> gen.GenerateTitleResponse:
         await self.world.enter("GenerateTitle", request)

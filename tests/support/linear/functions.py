@@ -18,10 +18,10 @@ from footnote_generation.adapters.extractive import compose, provider, question,
 from footnote_generation.words import analyse
 from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
-from footnote_indexing.collection_settings import complete
 from footnote_ingestion import sniff
 from footnote_ingestion.parsers import html, parser_for, text
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_kit.collection_settings import resolve
 from footnote_providers.builtin import embed
 from footnote_retrieval import affinity, files
 from footnote_text import abbreviations, tokens
@@ -178,7 +178,7 @@ def _streamed(content: str) -> object:
 def _chunked(content: str, strategy: Any) -> object:
     kind = document_pb2.BLOCK_KIND_TABLE_ROW if strategy == collection_pb2.CHUNKING_STRATEGY_TABLE else 0
     block = document_pb2.Block(kind=kind or document_pb2.BLOCK_KIND_PARAGRAPH, text=content)
-    settings = complete(collection_pb2.CollectionSettings()).chunking
+    settings = resolve(collection_pb2.ChunkingSettings())
     window = TextWindow()
     chunker = make_chunker(strategy, settings, lambda texts: embed(texts, 64))
     cuts = chunker.feed(window.place([block]))

@@ -15,19 +15,19 @@ def collection(**settings: object) -> Collection:
 
 
 def test_only_what_is_named_is_copied_and_unset_means_cleared() -> None:
-    target = collection(chunking={"size": 500, "overlap_percent": 0}, generation={"stop": ["a"]})
-    source = collection(chunking={"size": 700}, generation={"stop": ["b", "c"]})
+    target = collection(chunking={"size": 500, "overlap_percent": 0}, generation={"stop": {"values": ["a"]}})
+    source = collection(chunking={"size": 700}, generation={"stop": {"values": ["b", "c"]}})
     masks.apply(source, target, ["settings.chunking.size", "settings.generation.stop"], ALLOWED)
     assert target.settings.chunking.size == 700
     assert target.settings.chunking.HasField("overlap_percent")
-    assert list(target.settings.generation.stop) == ["b", "c"]
+    assert list(target.settings.generation.stop.values) == ["b", "c"]
     masks.apply(source, target, ["settings.chunking.overlap_percent", "settings.ttl"], ALLOWED)
     assert not target.settings.chunking.HasField("overlap_percent")
     assert not target.settings.HasField("ttl")
 
 
 def test_without_a_mask_what_is_set_is_meant() -> None:
-    source = collection(chunking={"overlap_percent": 0}, ttl={"seconds": 5}, generation={"stop": ["x"]})
+    source = collection(chunking={"overlap_percent": 0}, ttl={"seconds": 5}, generation={"stop": {"values": ["x"]}})
     source.metadata["a"] = 1
     assert sorted(masks.set_paths(source, ALLOWED, opened=("settings",))) == [
         "description", "metadata", "settings.chunking.overlap_percent", "settings.generation.stop", "settings.ttl",

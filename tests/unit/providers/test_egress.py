@@ -8,7 +8,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.collection_pb2 import EmbeddingSettings, GenerationSettings, PromptSettings, RerankSettings
+from footnote.types.v1.collection_pb2 import (
+    EmbeddingSettings,
+    GenerationSettings,
+    PromptSettings,
+    RerankSettings,
+    StringList,
+)
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, ProviderChoice, TextBounds
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role, Scope
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
@@ -149,8 +155,12 @@ def test_limits_of_several_rules_are_the_least() -> None:
         ("generation", GenerationSettings(max_tokens=-1), "max_tokens must be from 0"),
         ("generation", GenerationSettings(temperature=2.1), "temperature must be from 0 to 2"),
         ("generation", GenerationSettings(temperature=float("nan")), "temperature must be from 0 to 2"),
-        ("generation", GenerationSettings(stop=["x"] * 17), "stop must be at most 16 texts"),
-        ("generation", GenerationSettings(stop=["x" * 201]), "stop must be texts of at most 200 characters"),
+        ("generation", GenerationSettings(stop=StringList(values=["x"] * 17)), "stop must be at most 16 texts"),
+        (
+            "generation",
+            GenerationSettings(stop=StringList(values=["x" * 201])),
+            "stop must be texts of at most 200 characters",
+        ),
         ("generation", GenerationSettings(model="m" * 301), "model must have at most 300 characters"),
         ("generation", GenerationSettings(provider="p" * 101), "provider must have at most 100 characters"),
         ("rerank", RerankSettings(top=1001), "top must be from 0 to 1000"),

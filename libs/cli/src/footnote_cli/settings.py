@@ -5,7 +5,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from footnote.types.v1.collection_pb2 import CollectionSettings
+from footnote.types.v1.collection_pb2 import CollectionSettings, StringList
+from footnote_kit.collection_settings import is_group
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.json_format import ParseDict, ParseError
@@ -52,6 +53,8 @@ def show_settings(settings: Message, prefix: str = "") -> dict[str, str]:
             shown[name] = _words(field.enum_type)[value]
         elif field.cpp_type == FieldDescriptor.CPPTYPE_STRING and not field.is_repeated:
             shown[name] = value
+        elif isinstance(value, StringList):
+            shown[name] = json.dumps(list(value.values), ensure_ascii=False)
         elif field.message_type is not None:
             shown[name] = json.dumps(dict(value.items()), ensure_ascii=False, default=str)
         else:
@@ -59,10 +62,23 @@ def show_settings(settings: Message, prefix: str = "") -> dict[str, str]:
     return shown
 
 
+def show_counting(given: CollectionSettings, counting: CollectionSettings) -> dict[str, str]:
+    """Return what counts, and of what the collection does not say itself that it is inherited."""
+    own = show_settings(given)
+    inherited = {name: f"{value} (inherited)" for name, value in show_settings(counting).items() if name not in own}
+    order = {name: place for place, name in enumerate(_paths(CollectionSettings.DESCRIPTOR))}
+    return dict(sorted({**own, **inherited}.items(), key=lambda item: order[item[0]]))
+
+
 def _group(field: FieldDescriptor | None) -> Descriptor | None:
     """Return the message of a field that holds settings of its own; None for one that holds a value."""
-    message = field.message_type if field is not None else None
-    return message if message is not None and message.file == CollectionSettings.DESCRIPTOR.file else None
+    return field.message_type if field is not None and is_group(field) else None
+
+
+def check_path(path: str) -> str:
+    """Return a setting's path as masks have it; raises CommandError for one that is none."""
+    _find(path.strip())
+    return path.strip()
 
 
 def _find(path: str) -> FieldDescriptor:
@@ -126,9 +142,17 @@ def _value(field: FieldDescriptor, path: str, text: str) -> Any:
     if field.cpp_type in _NUMBERS and not field.is_repeated:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise usage_error(f"{path} cannot be '{text}'.", "Write a number.")
-    elif not isinstance(value, (dict, list)):
-        raise usage_error(f"{path} cannot be '{text}'.", 'Write it as JSON, for example ["END"] or {"key": 1}.')
+    elif _is_list(field):
+        if not isinstance(value, list):
+            raise usage_error(f"{path} cannot be '{text}'.", 'Write it as JSON, for example ["END"] or [].')
+        return {"values": value}
+    elif not isinstance(value, dict):
+        raise usage_error(f"{path} cannot be '{text}'.", 'Write it as JSON, for example {"key": 1}.')
     return value
+
+
+def _is_list(field: FieldDescriptor) -> bool:
+    return field.message_type is not None and field.message_type.full_name == StringList.DESCRIPTOR.full_name
 
 
 def _duration(value: Duration) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from footnote.types.v1.provider_pb2 import Provider, ProviderHealth, ProviderKind
 from google.protobuf import json_format
 
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FailedPrecondition, FootnoteError
 from footnote_kit.redact import redact_all
 
 _DEPLOYMENTS = re.compile(
@@ -79,6 +79,13 @@ def callers_own(settings: Mapping[str, Any]) -> list[str]:
         for name in settings
         if _DEPLOYMENTS.search(name)
     ]
+
+
+def unconfigured(kind: str, provider: str, needs: str, message: str) -> FailedPrecondition:
+    """Return the error for a provider that the deployment has not given what it `needs`: a variable, or in words."""
+    return FailedPrecondition(
+        message, reason="PROVIDER_UNCONFIGURED", metadata={"kind": kind, "provider": provider, "needs": needs}
+    )
 
 
 async def health(

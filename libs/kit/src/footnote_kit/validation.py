@@ -20,6 +20,8 @@ MOST_SHOWN = 20
 Check = Callable[[Any, str], Iterator[tuple[str, str]]]
 
 _WELL_KNOWN = "google.protobuf."
+_LIST = "footnote.types.v1.StringList"
+"""A list as a value; bounds of such a field are those of the list in it."""
 
 
 def check(message: Message) -> None:
@@ -55,6 +57,9 @@ def _checks(descriptor: Descriptor) -> dict[int, tuple[Check, ...]]:
 
 def _of_field(field: FieldDescriptor) -> Iterator[Check]:
     bounds = field.GetOptions().Extensions[bounds_pb2.bounds]
+    if field.message_type is not None and field.message_type.full_name == _LIST:
+        yield _listed(bounds)
+        return
     if bounds.HasField("max_items"):
         yield _size(bounds.max_items, "elements")
     if field.enum_type is not None:
@@ -80,6 +85,17 @@ def _each(field: FieldDescriptor, one: Check) -> Check:
             yield from one(value, f"{path}[{index}]")
 
     return every
+
+
+def _listed(bounds: bounds_pb2.Bounds) -> Check:
+    def listed(value: Any, path: str) -> Iterator[tuple[str, str]]:
+        if bounds.HasField("max_items"):
+            yield from _size(bounds.max_items, "elements")(value.values, path)
+        if bounds.HasField("max_length"):
+            for index, text in enumerate(value.values):
+                yield from _size(bounds.max_length, "characters")(text, f"{path}.values[{index}]")
+
+    return listed
 
 
 def _nested(field: FieldDescriptor) -> Check:

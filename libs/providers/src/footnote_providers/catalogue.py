@@ -4,6 +4,7 @@ from functools import cache
 from os import environ
 
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.provider_calls import unconfigured
 from pydantic import BaseModel
 from pydantic_settings import SettingsConfigDict
 
@@ -69,9 +70,8 @@ def _remote(provider: str, display_name: str, base_url: str, default_model: str)
             and deployment.base_url == base_url
             and not deployment.api_key.get_secret_value()
         ):
-            raise InvalidArgument(
-                f"{provider} needs a key: set FOOTNOTE_{provider.upper()}_API_KEY", reason="PROVIDER_INVALID"
-            )
+            needs = f"FOOTNOTE_{provider.upper()}_API_KEY"
+            raise unconfigured("embedding", provider, needs, f"{provider} needs a key: set {needs}")
         endpoint = openai_compatible.Endpoint(
             provider=provider,
             base_url=deployment.base_url,

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied
+from footnote_kit.provider_calls import unconfigured
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
@@ -20,11 +21,14 @@ def find_folder(model: str, settings: OnnxSettings, *, own: bool = False, checks
     folder. A name of a hub ("org/name") is fetched only where that is switched on and `checksum`, or the settings, pin
     the SHA-256 of its model.onnx. It reads and perhaps downloads: never call it on an event loop.
 
-    Raises InvalidArgument(PROVIDER_INVALID) for what is not there, PermissionDenied(PROVIDER_NOT_ALLOWED) for what may
+    Raises FailedPrecondition(PROVIDER_UNCONFIGURED) where neither caller nor deployment names a model or its folder,
+    InvalidArgument(PROVIDER_INVALID) for what is not there, PermissionDenied(PROVIDER_NOT_ALLOWED) for what may
     not be used. What is outside the folder of models is answered alike whether it is there or not.
     """
     if not model:
-        raise invalid(f"The onnx provider needs a model: {_SETTING_UP}")
+        raise unconfigured(
+            "embedding", "onnx", "FOOTNOTE_ONNX_MODEL", f"The onnx provider needs a model: {_SETTING_UP}"
+        )
     if own:
         folder = Path(model).expanduser()
         if folder.is_dir() or not _is_hub_name(model):
@@ -37,7 +41,12 @@ def find_folder(model: str, settings: OnnxSettings, *, own: bool = False, checks
         if folder.is_dir() or not _is_hub_name(model):
             return folder
     elif not _is_hub_name(model):
-        raise invalid(f"onnx model {model!r} is outside the folder of models, which is not set: {_SETTING_UP}")
+        raise unconfigured(
+            "embedding",
+            "onnx",
+            "FOOTNOTE_ONNX_MODELS_DIR",
+            f"onnx model {model!r} is outside the folder of models, which is not set: {_SETTING_UP}",
+        )
     return _fetched(model, settings, checksum or settings.pinned(model))
 
 

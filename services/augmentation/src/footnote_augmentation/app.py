@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import add_AugmentationServiceServicer_to_server
 from footnote_kit.app import App, Runtime
+from footnote_kit.deployment_settings import deployment
 from footnote_providers.egress.egress import Egress
 
 from footnote_augmentation.registry import Rerankers
@@ -20,7 +21,7 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (
                 add_AugmentationServiceServicer_to_server,
-                Servicer(settings, rerankers, Egress.load()),
+                Servicer(settings, rerankers, Egress.load(), deployment("prompt", "rerank")),
                 "footnote.augmentation.v1.AugmentationService",
             )
         ],

@@ -11,9 +11,10 @@ import grpc
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation, StageTiming
-from footnote.types.v1.collection_pb2 import RerankSettings
+from footnote.types.v1.collection_pb2 import CollectionSettings, PromptSettings, RerankSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, TextBounds
 from footnote_kit import provider_calls, telemetry
+from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress import limits
@@ -21,7 +22,7 @@ from footnote_providers.egress.egress import Egress, bounds_of
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_augmentation import history, plan
+from footnote_augmentation import plan
 from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_augmentation.permitted import Permitted
 from footnote_augmentation.registry import Rerankers
@@ -32,13 +33,17 @@ from footnote_augmentation.templates import locales
 _log = get_logger(__name__)
 _CONTEXT: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _MAX_QUESTION = 20_000
+_NO_RERANKER = ("", "none")
 
 
 class Servicer(AugmentationServiceServicer):
     """AugmentationService over the functions of this package."""
 
-    def __init__(self, settings: Settings, rerankers: Rerankers, egress: Egress) -> None:
+    def __init__(
+        self, settings: Settings, rerankers: Rerankers, egress: Egress, deployment: CollectionSettings | None = None
+    ) -> None:
         self._egress = egress
+        self._deployment = deployment or CollectionSettings()
         self._permitted = Permitted(egress, rerankers, settings)
         self._settings = settings
         self._rerankers = rerankers
@@ -46,28 +51,31 @@ class Servicer(AugmentationServiceServicer):
 
     async def BuildPrompt(self, request: pb.BuildPromptRequest, context: _CONTEXT) -> pb.BuildPromptResponse:
         """Rerank, select, budget, assemble."""
+        prompt, rerank = self._resolve(request.prompt, request.rerank)
         self._check(request)
+        self._check_settings(prompt, rerank)
         started = perf_counter()
         timings: list[StageTiming] = []
         degradations: list[Degradation] = []
         candidates = list(request.chunks)
         dropped = []
-        provider = request.rerank.provider or self._settings.reranker
-        if provider and provider != "none" and candidates and not request.without_sources:
-            self._permitted.check(request.scope, provider, request.rerank, _bounds(request))
+        provider = rerank.provider
+        if provider not in _NO_RERANKER and candidates and not request.without_sources:
+            self._permitted.check(request.scope, provider, rerank, _bounds(request))
             with telemetry.span("rerank", {"footnote.chunks": len(candidates), "footnote.strategy": provider}):
                 candidates, degradation = await self._rerank.apply(
-                    provider, request.rerank.model, _plain(request.rerank.settings), request.question, candidates
+                    provider, rerank.model, _plain(rerank.settings), request.question, candidates
                 )
             timings.append(_timing("rerank", 0.0, perf_counter() - started))
             if degradation is not None:
                 degradations.append(degradation)
                 _log.warning("reranker_failed", provider=provider, detail=degradation.detail)
-            elif request.rerank.top:
-                candidates, dropped = candidates[: request.rerank.top], candidates[request.rerank.top :]
+            elif rerank.top:
+                candidates, dropped = candidates[: rerank.top], candidates[rerank.top :]
         begun = perf_counter()
         with telemetry.span("assemble", {"footnote.chunks": len(candidates)}) as span:
-            assembled = await asyncio.to_thread(build, self._assembly(request, candidates, dropped))
+            left_out = [(item, f"below the best {rerank.top} after reranking") for item in dropped]
+            assembled = await asyncio.to_thread(build, self._assembly(request, prompt, candidates, left_out))
             span.set_attribute("footnote.sources", len(assembled.sources))
         timings.append(_timing("assemble", begun - started, perf_counter() - begun))
         timings.insert(0, _timing("", 0.0, perf_counter() - started))
@@ -78,7 +86,22 @@ class Servicer(AugmentationServiceServicer):
             token_plan=assembled.plan,
             degradations=degradations,
             timings=timings,
+            prompt_settings=prompt,
+            rerank_settings=rerank,
         )
+
+    async def ResolveSettings(
+        self, request: pb.ResolveSettingsRequest, context: _CONTEXT
+    ) -> pb.ResolveSettingsResponse:
+        """Fill in settings; what BuildPrompt would refuse is refused here, a model that must be there is looked for."""
+        prompt, rerank = self._resolve(request.prompt, request.rerank)
+        self._check_settings(prompt, rerank)
+        if rerank.provider not in _NO_RERANKER:
+            bounds = bounds_of(request.HasField("bounds"), request.bounds)
+            self._permitted.check(request.scope, rerank.provider, rerank, bounds, chosen=False)
+            async with self._rerankers.lease(rerank.provider, rerank.model, _plain(rerank.settings)):
+                pass
+        return pb.ResolveSettingsResponse(prompt=prompt, rerank=rerank)
 
     async def PlanQuery(self, request: pb.PlanQueryRequest, context: _CONTEXT) -> pb.PlanQueryResponse:
         """Decide whether to search, and with what."""
@@ -139,14 +162,19 @@ class Servicer(AugmentationServiceServicer):
             raise InvalidArgument.field("question", f"must be at most {_MAX_QUESTION} characters")
         if len(request.chunks) > self._settings.max_candidates:
             raise InvalidArgument.field("chunks", f"must be at most {self._settings.max_candidates}")
-        limits.check_prompt(request.prompt, self._egress.deployment_limits)
-        limits.check_rerank(request.rerank)
-        locale = request.prompt.locale
-        if locale and locale.lower()[:2] not in locales():
+
+    def _resolve(self, prompt: PromptSettings, rerank: RerankSettings) -> tuple[PromptSettings, RerankSettings]:
+        return resolve(self._deployment.prompt, prompt), resolve(self._deployment.rerank, rerank)
+
+    def _check_settings(self, prompt: PromptSettings, rerank: RerankSettings) -> None:
+        limits.check_prompt(prompt, self._egress.deployment_limits)
+        limits.check_rerank(rerank)
+        if prompt.locale and prompt.locale.lower()[:2] not in locales():
             raise InvalidArgument.field("prompt.locale", f"must be one of {', '.join(locales())}")
 
-    def _assembly(self, request: pb.BuildPromptRequest, candidates: list[Any], dropped: list[Any]) -> Assembly:
-        prompt = request.prompt
+    def _assembly(
+        self, request: pb.BuildPromptRequest, prompt: PromptSettings, candidates: list[Any], dropped: list[Any]
+    ) -> Assembly:
         return Assembly(
             question=request.question,
             candidates=candidates,
@@ -155,16 +183,14 @@ class Servicer(AugmentationServiceServicer):
             system_prompt=prompt.system_prompt,
             locale=prompt.locale,
             token_budget=min(
-                prompt.token_budget or self._settings.token_budget,
+                prompt.token_budget,
                 self._egress.limits(request.scope, _bounds(request).collections).token_budget,
             ),
-            history_messages=prompt.history_messages if prompt.HasField("history_messages") else history.MAX_MESSAGES,
-            history_characters=(
-                prompt.history_characters if prompt.HasField("history_characters") else history.MAX_CHARACTERS
-            ),
+            history_messages=prompt.history_messages,
+            history_characters=prompt.history_characters,
             named_document_ids=list(request.named_document_ids),
             without_sources=request.without_sources,
-            dropped=[(item, f"below the best {request.rerank.top} after reranking") for item in dropped],
+            dropped=dropped,
         )
 
     def _report(self, assembled: Assembled) -> None:

@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class Settings(BaseSettings):
-    """Variables FOOTNOTE_AUGMENTATION_*: defaults for what a request leaves open, and limits."""
+    """Variables FOOTNOTE_AUGMENTATION_*: addresses and limits; `footnote_kit.collection_settings` has the others."""
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_AUGMENTATION_")
 
@@ -18,5 +18,4 @@ class Settings(BaseSettings):
     rerank_timeout: float = Field(
         default=5.0, gt=0, description="Seconds a reranker may take before its work is left out."
     )
-    token_budget: int = Field(default=3000, ge=100, le=100_000, description="Tokens for the sources.")
     max_candidates: int = Field(default=200, ge=1, description="Candidates accepted in one request.")

@@ -1,8 +1,11 @@
 """What binds the texts of a question: which collections it is about, and whether these keep their texts here."""
 
+from __future__ import annotations
+
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.types.v1.collection_pb2 import Collection
@@ -15,8 +18,10 @@ from footnote.types.v1.provider_pb2 import (
 )
 from footnote.types.v1.scope_pb2 import Scope
 
-from footnote_edge.catalog import Catalog
 from footnote_edge.stages import Stages
+
+if TYPE_CHECKING:
+    from footnote_edge.catalog import Catalog
 
 UNKNOWN = TextBounds(local_only=True, because="the collections' settings, which cannot be read just now")
 """While indexing does not answer and the collections were not asked about before: nothing leaves by mistake."""
@@ -35,24 +40,23 @@ class Bounds:
         self._kept: OrderedDict[tuple[bytes, tuple[str, ...]], TextBounds] = OrderedDict()
 
     async def find(self, scope: Scope, names: Sequence[str]) -> tuple[list[Collection], TextBounds]:
-        """Return the collections named, none where all visible ones are meant, and what binds texts about them.
+        """Return the collections named, every visible one where none is, and what binds texts about them.
 
         Raises NotFound for a collection that the caller may not see.
         """
         if names:
             found = await asyncio.gather(*(self._catalog.get(scope, name) for name in names))
-            named = list(found)
         else:
             request = indexing.ResolveCollectionsRequest(scope=scope)
             resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
-            found, named = [one.collection for one in resolved.collections], []
+            found = [one.collection for one in resolved.collections]
         bounds = bounds_of(found)
         key = _key(scope, names)
         self._kept[key] = bounds
         self._kept.move_to_end(key)
         if len(self._kept) > _MOST_KEPT:
             self._kept.popitem(last=False)
-        return named, bounds
+        return list(found), bounds
 
     def last_known(self, scope: Scope, names: Sequence[str]) -> TextBounds:
         """Return what bound these collections when they were last asked about; the strictest when they never were."""

@@ -16,6 +16,7 @@ from footnote_edge.allowances import Allowances
 from footnote_edge.database import Database
 from footnote_edge.permissions import Permissions
 from footnote_edge.stages import Stages
+from footnote_edge.stages_settings import StagesSettings, asks_stages
 from footnote_edge.tables import KnownCollectionRow
 
 DEFAULT = "default"
@@ -29,6 +30,7 @@ class Catalog:
     def __init__(
         self, stages: Stages, permissions: Permissions, allowances: Allowances, database: Database, timeout: float
     ) -> None:
+        self._settings = StagesSettings(stages, timeout)
         self._indexing = stages.indexing
         self._permissions = permissions
         self._allowances = allowances
@@ -47,6 +49,12 @@ class Catalog:
         found: Collection = response.collection
         if needs > Access.READ:
             await self._permissions.collection(scope, found, needs)
+        return found
+
+    async def described(self, scope: Scope, name: str) -> Collection:
+        """Return a collection with what counts of all its settings, as far as the stages answer."""
+        found = await self.get(scope, name)
+        await self._settings.fill_in(scope, found)
         return found
 
     async def check_all(self, scope: Scope, names: Sequence[str]) -> None:
@@ -91,6 +99,12 @@ class Catalog:
         check_create(scope, collection)
         allowed = (await self._allowances.of(scope.tenant_id)).collections
         request = indexing.CreateCollectionRequest(scope=scope, collection=collection, max_tenant_collections=allowed)
+        if asks_stages(collection.settings):
+            # Indexing first: a setting out of range, or a name that is taken, is known without the other stages.
+            request.validate_only = True
+            checked = await self._indexing.CreateCollection(request, timeout=self._timeout)
+            await self._settings.check(scope, checked.collection)
+            request.validate_only = False
         response = await self._indexing.CreateCollection(request, timeout=self._timeout)
         created: Collection = response.collection
         self._permissions.changed(scope)
@@ -98,13 +112,17 @@ class Catalog:
 
     async def update(self, scope: Scope, request: edge.UpdateCollectionRequest) -> Collection:
         """Change what the mask names of a collection that the caller may manage."""
-        found = await self.get(scope, request.collection, Access.MANAGE)
+        before = await self.get(scope, request.collection, Access.MANAGE)
         change = indexing.UpdateCollectionRequest(
             scope=scope,
-            collection=found.id,
+            collection=before.id,
             resource=request.resource,
             update_mask=request.update_mask if request.HasField("update_mask") else None,
         )
+        change.validate_only = True
+        checked = await self._indexing.UpdateCollection(change, timeout=self._timeout)
+        await self._settings.check(scope, checked.collection, before)
+        change.validate_only = False
         try:
             response = await self._indexing.UpdateCollection(change, timeout=self._timeout)
         finally:
@@ -158,7 +176,12 @@ class Catalog:
         return None if payload is None else Collection.FromString(payload)
 
     async def _remember(self, scope: Scope, name: str, collection: Collection) -> None:
-        kept = Collection(id=collection.id, name=collection.name, settings=collection.settings)
+        kept = Collection(
+            id=collection.id,
+            name=collection.name,
+            settings=collection.settings,
+            effective_settings=collection.effective_settings,
+        )
         known = await self._known(scope, name)
         if known == kept:
             return
@@ -176,8 +199,9 @@ class Catalog:
 
 def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:
     """Return when an upload stops being searchable: after its own time, else after the collection's; None for never."""
-    if ttl_seconds is None and collection.settings.HasField("ttl"):
-        ttl_seconds = collection.settings.ttl.ToTimedelta().total_seconds()
+    counting = collection.effective_settings if collection.HasField("effective_settings") else collection.settings
+    if ttl_seconds is None and counting.HasField("ttl"):
+        ttl_seconds = counting.ttl.ToTimedelta().total_seconds()
     if ttl_seconds is None:
         return None
     if ttl_seconds <= 0:

@@ -7,6 +7,7 @@ from importlib import import_module
 
 from footnote.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
 from footnote_kit.app import App, Runtime
+from footnote_kit.deployment_settings import deployment
 from footnote_providers.egress.egress import Egress
 
 from footnote_generation.registry import Providers, second_opinion
@@ -29,7 +30,7 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (
                 add_GenerationServiceServicer_to_server,
-                Servicer(settings, providers, opinion),
+                Servicer(settings, providers, opinion, deployment("generation").generation),
                 "footnote.generation.v1.GenerationService",
             )
         ],

@@ -40,7 +40,7 @@ class Permitted:
 
     def longest_answer(self, scope: Scope, settings: GenerationSettings, bounds: TextBounds) -> int:
         """Return the tokens that an answer may take: what is set, within the operator's limits for this caller."""
-        return min(settings.max_tokens or 1024, self._egress.limits(scope, bounds.collections).max_tokens)
+        return min(settings.max_tokens, self._egress.limits(scope, bounds.collections).max_tokens)
 
     def why_no_opinion(self, scope: Scope, bounds: TextBounds) -> str:
         """Return why the second opinion may not be given these texts, "" when it may or there is none."""

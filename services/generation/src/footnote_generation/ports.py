@@ -70,6 +70,10 @@ class ModelProvider(Protocol):
         """
         ...
 
+    def require(self) -> None:
+        """Raise FailedPrecondition(PROVIDER_UNCONFIGURED) for want of what the deployment must give it."""
+        ...
+
     async def health(self) -> Mapping[str, Any]:
         """Call the provider and return what it says of itself; raises FootnoteError when it does not answer."""
         ...

@@ -22,8 +22,10 @@ from footnote.types.v1.answer_pb2 import (
     FinishReason,
     Verdict,
 )
+from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, TextBounds
 from footnote_kit import names, provider_calls, telemetry
+from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress import limits
@@ -49,8 +51,18 @@ _HEALTH_SECONDS = 10.0
 class Servicer(GenerationServiceServicer):
     """GenerationService over the functions of this package."""
 
-    def __init__(self, settings: Settings, providers: Providers, opinion: SecondOpinion | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        providers: Providers,
+        opinion: SecondOpinion | None = None,
+        deployment: GenerationSettings | None = None,
+    ) -> None:
         self._providers = providers
+        self._deployment = GenerationSettings()
+        if deployment is not None:
+            self._deployment.CopyFrom(deployment)
+        self._deployment.provider = providers.default
         self._patience = Patience(
             first_token=settings.first_token_timeout,
             between_tokens=settings.token_timeout,
@@ -61,10 +73,12 @@ class Servicer(GenerationServiceServicer):
 
     async def Generate(self, request: pb.GenerateRequest, context: _CONTEXT) -> AsyncIterator[pb.GenerateResponse]:
         """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
-        provider, model = self._check(request)
+        settings = resolve(self._deployment, request.settings)
+        provider, model = self._check(request, settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        wanted = _model_request(request, model, self._permitted.longest_answer(request.scope, request.settings, bounds))
+        longest = self._permitted.longest_answer(request.scope, settings, bounds)
+        wanted = _model_request(request, settings, model, longest)
         attributes: dict[str, AttributeValue] = {
             names.GEN_AI_OPERATION: "chat",
             names.GEN_AI_PROVIDER: provider.id,
@@ -76,7 +90,7 @@ class Servicer(GenerationServiceServicer):
             run = self._generator.run(
                 provider,
                 wanted,
-                request.settings.strict,
+                settings.strict,
                 context.time_remaining(),
                 without_opinion=self._permitted.why_no_opinion(request.scope, bounds),
             )
@@ -91,14 +105,25 @@ class Servicer(GenerationServiceServicer):
                     else:
                         self._report(event, model or provider.default_model, span)
                         telemetry.record_content(names.GEN_AI_OUTPUT_MESSAGES, _message("assistant", event.answer.text))
-                        yield pb.GenerateResponse(completed=_completed(event))
+                        yield pb.GenerateResponse(completed=_completed(event, settings))
+
+    async def ResolveSettings(
+        self, request: pb.ResolveSettingsRequest, context: _CONTEXT
+    ) -> pb.ResolveSettingsResponse:
+        """Fill in settings; what Generate would refuse is refused here."""
+        settings = resolve(self._deployment, request.generation)
+        provider, model = self._check_settings(settings)
+        bounds = bounds_of(request.HasField("bounds"), request.bounds)
+        self._providers.egress.check(self._providers.use(provider, model), request.scope, bounds)
+        return pb.ResolveSettingsResponse(generation=settings)
 
     async def GenerateTitle(self, request: pb.GenerateTitleRequest, context: _CONTEXT) -> pb.GenerateTitleResponse:
         """Make a title."""
         if not request.first_message.strip():
             raise InvalidArgument.field("first_message", "must not be empty")
-        provider = self._providers.get(request.settings.provider)
-        model = self._providers.model(request.settings.model, provider)
+        settings = resolve(self._deployment, request.settings)
+        provider = self._providers.get(settings.provider)
+        model = settings.model
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
         patience = Patience(first_token=5.0, between_tokens=5.0, attempts=1)
@@ -138,9 +163,8 @@ class Servicer(GenerationServiceServicer):
             health=await provider_calls.health(PROVIDER_KIND_MODEL, request.id, ask, _HEALTH_SECONDS)
         )
 
-    def _check(self, request: pb.GenerateRequest) -> tuple[ModelProvider, str]:
+    def _check(self, request: pb.GenerateRequest, settings: GenerationSettings) -> tuple[ModelProvider, str]:
         """Refuse what cannot be answered; return the provider and the model's name, "" for its default."""
-        settings = request.settings
         if not request.question.strip():
             raise InvalidArgument.field("question", "must not be empty")
         if len(request.sources) > _MAX_SOURCES:
@@ -148,14 +172,20 @@ class Servicer(GenerationServiceServicer):
         numbers = [source.number for source in request.sources]
         if len(set(numbers)) != len(numbers) or any(number < 1 for number in numbers):
             raise InvalidArgument.field("sources", "must have numbers from 1, each once")
+        provider, model = self._check_settings(settings)
+        if provider.id != "builtin" and not request.prompt.messages:
+            raise InvalidArgument.field("prompt.messages", "must not be empty")
+        return provider, model
+
+    def _check_settings(self, settings: GenerationSettings) -> tuple[ModelProvider, str]:
+        """Refuse settings by which nothing can be answered; return the provider and the model's name."""
         limits.check_generation(settings, self._providers.egress.deployment_limits, "settings")
         provider = self._providers.get(settings.provider)
         problems = self._providers.problems(provider.id, json_format.MessageToDict(settings.settings))
         if problems:
             raise InvalidArgument(" ".join(problems), reason="PROVIDER_INVALID")
-        if provider.id != "builtin" and not request.prompt.messages:
-            raise InvalidArgument.field("prompt.messages", "must not be empty")
-        return provider, self._providers.model(settings.model, provider)
+        provider.require()
+        return provider, settings.model
 
     def _report(self, completed: Completed, asked: str, span: Span) -> None:
         """Put an answer's figures on its span, into the metrics and into the log; never its text."""
@@ -198,25 +228,24 @@ class Servicer(GenerationServiceServicer):
             counter.add(answer.reliability.invalid_citations, {"verdict": "unknown_source"})
 
 
-def _model_request(request: pb.GenerateRequest, model: str, longest: int) -> ModelRequest:
-    settings = request.settings
+def _model_request(request: pb.GenerateRequest, settings: GenerationSettings, model: str, longest: int) -> ModelRequest:
     return ModelRequest(
         messages=list(request.prompt.messages),
         question=request.question,
         sources=() if request.without_sources else list(request.sources),
         locale=request.locale or request.prompt.locale or "en",
         model=model,
-        temperature=settings.temperature if settings.HasField("temperature") else 0.1,
+        temperature=settings.temperature,
         max_tokens=longest,
-        stop=list(settings.stop),
+        stop=list(settings.stop.values),
         seed=settings.seed if settings.HasField("seed") else None,
         without_sources=request.without_sources,
         documents_unavailable=request.documents_unavailable,
     )
 
 
-def _completed(event: Completed) -> pb.GenerateCompleted:
-    completed = pb.GenerateCompleted(answer=event.answer)
+def _completed(event: Completed, settings: GenerationSettings) -> pb.GenerateCompleted:
+    completed = pb.GenerateCompleted(answer=event.answer, settings=settings)
     if event.first_token is not None:
         completed.time_to_first_token.FromTimedelta(timedelta(seconds=event.first_token))
     if event.verifier_failure:

@@ -2,6 +2,7 @@
 
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote_kit.app import App, Runtime
+from footnote_kit.deployment_settings import deployment
 from footnote_kit.errors import Unavailable
 from footnote_kit.sqlite import LogKeeper, file_of
 from footnote_providers import registry
@@ -51,7 +52,8 @@ async def build(runtime: Runtime) -> App:
     inventory = Inventory(database)
     vectorizers = Vectorizers(cache, DefaultSettings())
     permitted = Permitted(Egress.load(), vectorizers)
-    collections = Collections(database, ledger, generations, vectorizers, permitted)
+    deployed = deployment("", "chunking", "embedding")
+    collections = Collections(database, ledger, generations, vectorizers, permitted, deployed)
     switching = Switching(database, generations, settings.rollback_window)
     cutters = Cutters(settings.cutting_processes)
     indexing = Indexing(

@@ -13,12 +13,13 @@ import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2, scope_pb2
 from footnote.types.v1.collection_pb2 import Collection, Grant
 from footnote_kit.access import Access, access_of, check, check_create, collection_missing, may_manage
+from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import Aborted, AlreadyExists, InvalidArgument, ResourceExhausted
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing import masks
-from footnote_indexing.collection_settings import check_name, complete
+from footnote_indexing.collection_settings import check_name, check_settings
 from footnote_indexing.database import Database, now_ms
 from footnote_indexing.generations import BUILDING, CURRENT, DELETED, Generation, Generations
 from footnote_indexing.ledger import Ledger
@@ -37,6 +38,8 @@ class Found:
 
     collection: collection_pb2.Collection
     generation: Generation
+    counting: collection_pb2.CollectionSettings
+    """Its settings, the deployment's and what is built in where it gives none."""
 
 
 class Collections:
@@ -49,7 +52,9 @@ class Collections:
         generations_: Generations,
         vectorizers: Vectorizers,
         permitted: Permitted,
+        deployment: collection_pb2.CollectionSettings | None = None,
     ) -> None:
+        self._deployment = deployment or collection_pb2.CollectionSettings()
         self._permitted = permitted
         self._database = database
         self._ledger = ledger
@@ -57,9 +62,9 @@ class Collections:
         self._vectorizers = vectorizers
 
     async def create(
-        self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection, most: int = 0
+        self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection, most: int = 0, *, only_check: bool = False
     ) -> collection_pb2.Collection:
-        """Make a collection of the caller's.
+        """Make a collection of the caller's, or `only_check` whether it could be.
 
         Raises AlreadyExists, InvalidArgument for what is wrong with its settings or grants, PermissionDenied, and
         ResourceExhausted when the tenant has `most` already, 0 for no limit.
@@ -70,15 +75,18 @@ class Collections:
             description=wanted.description,
             visibility=wanted.visibility or collection_pb2.VISIBILITY_SHARED,
             metadata=wanted.metadata,
-            settings=complete(wanted.settings),
+            settings=wanted.settings,
             grants=wanted.grants,
         )
+        check_settings(collection.settings, self._deployment)
         _check_texts(collection)
         check_grants(collection)
         check_create(scope, collection)
         self._permitted.check_settings(scope, collection)
         chosen = await self._vectorizers.resolve(collection.settings.embedding)
         collection.settings.embedding.CopyFrom(chosen)
+        if only_check:
+            return collection
         collection_id = uuid4().hex
         now = now_ms()
         data = collection.SerializeToString(deterministic=True)
@@ -162,7 +170,7 @@ class Collections:
             return [await self.find(scope, name) for name in names]
         async with self._database.read() as connection:
             query = _joined().where(visible(scope)).order_by(collections.c.name, collections.c.id)
-            return [_read(row) for row in await connection.execute(query)]
+            return [self._read(row) for row in await connection.execute(query)]
 
     async def page(
         self, scope: scope_pb2.Scope, page_size: int, page_token: str
@@ -180,7 +188,7 @@ class Collections:
             rows = list(await connection.execute(query))
             counted = sa.select(sa.func.count()).select_from(collections).where(visible(scope))
             total = int((await connection.execute(counted)).scalar_one())
-        found = [_read(row) for row in rows[:size]]
+        found = [self._read(row) for row in rows[:size]]
         token = _encode(found[-1].collection) if len(rows) > size else ""
         return await self.with_counts(scope, found), token, total
 
@@ -191,8 +199,13 @@ class Collections:
         wanted: collection_pb2.Collection,
         paths: Sequence[str],
         needs: Access = Access.MANAGE,
+        *,
+        only_check: bool = False,
     ) -> collection_pb2.Collection:
-        """Change what the paths name, or every field that is set; Aborted when an etag given is not current."""
+        """Change what the paths name, or every field that is set; Aborted when an etag given is not current.
+
+        With `only_check` nothing is changed, and what it would be is returned.
+        """
         before = await self.find(scope, name_or_id, needs)
         if wanted.id not in ("", before.collection.id):
             raise InvalidArgument.field("resource.id", "is not that of the collection, and an id never changes")
@@ -205,7 +218,7 @@ class Collections:
         masks.apply(wanted, changed, paths, _CHANGEABLE)
         check_name(changed.name)
         changed.visibility = changed.visibility or collection_pb2.VISIBILITY_SHARED
-        changed.settings.CopyFrom(complete(changed.settings))
+        check_settings(changed.settings, self._deployment)
         _check_texts(changed)
         check_grants(changed)
         if changed.visibility != before.collection.visibility:
@@ -214,6 +227,8 @@ class Collections:
         if changed.settings.embedding != before.collection.settings.embedding:
             chosen = await self._vectorizers.resolve(_reconsidered(before.collection, changed))
             changed.settings.embedding.CopyFrom(chosen)
+        if only_check:
+            return changed
         await self._write(scope, before, changed)
         return (await self.with_counts(scope, [await self.find(scope, changed.id)]))[0]
 
@@ -245,9 +260,17 @@ class Collections:
             counted.append(collection)
         return counted
 
+    async def with_effective(self, scope: scope_pb2.Scope, found: Found) -> collection_pb2.Collection:
+        """Return a collection as `with_counts` does, with what counts of the settings that this stage reads."""
+        collection = (await self.with_counts(scope, [found]))[0]
+        collection.effective_settings.CopyFrom(found.counting)
+        for group in ("retrieval", "rerank", "prompt", "generation"):
+            collection.effective_settings.ClearField(group)
+        return collection
+
     async def _find_on(self, connection: AsyncConnection, scope: scope_pb2.Scope, name_or_id: str) -> Found:
         named = sa.or_(collections.c.id == name_or_id, collections.c.name == name_or_id)
-        rows = [_read(row) for row in await connection.execute(_joined().where(visible(scope), named))]
+        rows = [self._read(row) for row in await connection.execute(_joined().where(visible(scope), named))]
         if not rows:
             raise collection_missing(name_or_id)
         ranked = [(nearness(scope, item.collection, name_or_id), item) for item in rows]
@@ -256,6 +279,17 @@ class Collections:
         if len(meant) > 1:
             raise ambiguous(name_or_id, [item.collection for item in meant])
         return meant[0]
+
+    def _read(self, row: sa.Row[tuple[object, ...]]) -> Found:
+        collection = collection_pb2.Collection.FromString(row.data)
+        collection.id, collection.tenant_id, collection.owner_id = row.id, row.tenant_id, row.owner_id
+        collection.visibility = row.visibility
+        collection.etag = str(row.version)
+        collection.create_time.FromMilliseconds(row.created_at)
+        collection.update_time.FromMilliseconds(row.updated_at)
+        embedding = collection_pb2.EmbeddingSettings.FromString(row.embedding)
+        generation = Generation(row.id, row.generation, row.tenant_id, CURRENT, row.variant, embedding)
+        return Found(collection, generation, resolve(self._deployment, collection.settings))
 
     async def _write(self, scope: scope_pb2.Scope, before: Found, changed: collection_pb2.Collection) -> None:
         stored = collection_pb2.Collection(
@@ -308,17 +342,6 @@ def _check_texts(collection: collection_pb2.Collection) -> None:
 def _joined() -> sa.Select[tuple[object, ...]]:
     current = sa.and_(generations.c.collection_id == collections.c.id, generations.c.number == collections.c.generation)
     return sa.select(collections, generations.c.variant, generations.c.embedding).join(generations, current)
-
-
-def _read(row: sa.Row[tuple[object, ...]]) -> Found:
-    collection = collection_pb2.Collection.FromString(row.data)
-    collection.id, collection.tenant_id, collection.owner_id = row.id, row.tenant_id, row.owner_id
-    collection.visibility = row.visibility
-    collection.etag = str(row.version)
-    collection.create_time.FromMilliseconds(row.created_at)
-    collection.update_time.FromMilliseconds(row.updated_at)
-    embedding = collection_pb2.EmbeddingSettings.FromString(row.embedding)
-    return Found(collection, Generation(row.id, row.generation, row.tenant_id, CURRENT, row.variant, embedding))
 
 
 def _encode(last: collection_pb2.Collection) -> str:

@@ -1,9 +1,11 @@
 """Applying an update mask to a message."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import cast
 
+from footnote_kit.collection_settings import is_group
 from footnote_kit.errors import InvalidArgument
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 
@@ -33,17 +35,11 @@ def set_paths(source: Message, allowed: Iterable[str], opened: Iterable[str]) ->
 def _leaves(message: Message) -> list[str]:
     paths: list[str] = []
     for field, value in message.ListFields():
-        if _is_ours(field):
+        if is_group(field):
             paths += [f"{field.name}.{inner}" for inner in _leaves(value)]
         else:
             paths.append(field.name)
     return paths
-
-
-def _is_ours(field: Any) -> bool:
-    """Tell whether a field holds one message of ours, to be entered, not a Duration or Struct, to be taken whole."""
-    kind = field.message_type
-    return kind is not None and not field.is_repeated and kind.full_name.startswith("footnote.")
 
 
 def _copy(source: Message, target: Message, parts: list[str], path: str) -> None:
@@ -52,7 +48,7 @@ def _copy(source: Message, target: Message, parts: list[str], path: str) -> None
         raise InvalidArgument.field("update_mask", f"names no field: '{path}'")
     name = field.name
     if len(parts) > 1:
-        if not _is_ours(field):
+        if not is_group(cast(FieldDescriptor, field)):
             raise InvalidArgument.field("update_mask", f"cannot go into '{name}' as in '{path}'")
         _copy(getattr(source, name), getattr(target, name), parts[1:], path)
         return

@@ -85,9 +85,9 @@ class Providers:
             self._permitted.check_embedding(scope, chosen, provider_pb2.TextBounds())
             async with registry.lease(chosen) as provider:
                 health = await provider.health()
-        except (PermissionDenied, FailedPrecondition):
-            raise
         except FootnoteError as error:
+            if isinstance(error, PermissionDenied | FailedPrecondition) and error.reason != "PROVIDER_UNCONFIGURED":
+                raise
             return Checked(False, error.message, monotonic() - started)
         return Checked(health.healthy, health.error, monotonic() - started, health.details)
 

@@ -50,13 +50,15 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
         """Create a collection."""
-        created = await self._collections.create(request.scope, request.collection, request.max_tenant_collections)
+        created = await self._collections.create(
+            request.scope, request.collection, request.max_tenant_collections, only_check=request.validate_only
+        )
         return pb.CreateCollectionResponse(collection=created)
 
     async def GetCollection(self, request: pb.GetCollectionRequest, context: Any) -> pb.GetCollectionResponse:
         """Return one collection."""
         found = await self._collections.find(request.scope, request.collection)
-        return pb.GetCollectionResponse(collection=(await self._collections.with_counts(request.scope, [found]))[0])
+        return pb.GetCollectionResponse(collection=await self._collections.with_effective(request.scope, found))
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Any) -> pb.ListCollectionsResponse:
         """Return a page of collections."""
@@ -65,9 +67,10 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Any) -> pb.UpdateCollectionResponse:
         """Change a collection."""
-        changed = await self._indexing.update(
-            request.scope, request.collection, request.resource, request.update_mask.paths
-        )
+        wanted = (request.scope, request.collection, request.resource, request.update_mask.paths)
+        if request.validate_only:
+            return pb.UpdateCollectionResponse(collection=await self._collections.update(*wanted, only_check=True))
+        changed = await self._indexing.update(*wanted)
         return pb.UpdateCollectionResponse(collection=changed)
 
     async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Any) -> pb.DeleteCollectionResponse:

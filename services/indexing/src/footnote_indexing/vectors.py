@@ -220,7 +220,7 @@ def _rows(
 def _row(
     scope: scope_pb2.Scope, found: Found, key: RevisionKey, id_: str, document: VectorText, vector: Vectors
 ) -> Row:
-    described = dated(document_pb2.Document(), found.collection.settings)
+    described = dated(document_pb2.Document(), found.counting)
     chunk = chunk_pb2.Chunk(
         id=chunk_id(key.document_id, key.revision, 0), tenant_id=scope.tenant_id, owner_id=scope.user_id,
         collection_id=found.collection.id, document_id=key.document_id, revision=key.revision, text=document.text,

@@ -9,6 +9,7 @@ from footnote.retrieval.v1.retrieval_service_pb2 import DESCRIPTOR
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import add_RetrievalServiceServicer_to_server
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.app import App, Runtime
+from footnote_kit.deployment_settings import deployment
 from footnote_kit.errors import FootnoteError
 from footnote_providers.egress.egress import Egress
 from footnote_store.store import VectorStore
@@ -30,7 +31,7 @@ async def build(runtime: Runtime) -> App:
     embedder = ProviderEmbedder(Egress.load())
     collections = IndexingCollections(runtime.channel("indexing"))
     servicer = RetrievalServicer(
-        Searcher(collections, store, embedder, settings),
+        Searcher(collections, store, embedder, settings, deployment=deployment("retrieval").retrieval),
         MetadataQuery(collections, store, settings),
         Memory(store, embedder, settings),
     )

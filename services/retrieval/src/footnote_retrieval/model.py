@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple, Self
 
 from footnote.types.v1.answer_pb2 import Degradation, PipelineStage, StageTiming
 from footnote.types.v1.chunk_pb2 import ScoredChunk, SearchChannel
@@ -16,7 +16,6 @@ from footnote_store.filters import ALL, Expr, RowScope
 from footnote_store.rows import Hit
 
 from footnote_retrieval.ports import Searchable
-from footnote_retrieval.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +48,19 @@ class Effective:
     recency_weight: float
     half_life: float
 
-    @staticmethod
-    def of(request: RetrievalSettings, collections: Sequence[RetrievalSettings], defaults: Settings) -> Effective:
-        """Take each setting from the first that gives it: the request, the collections in order, the deployment."""
-        layers = [request, *collections]
-
-        def first(name: Literal["dense_weight", "recency_weight", "recency_half_life"]) -> RetrievalSettings | None:
-            return next((layer for layer in layers if layer.HasField(name)), None)
-
-        weight, recency, half_life = first("dense_weight"), first("recency_weight"), first("recency_half_life")
-        strategy = next((layer.strategy for layer in layers if layer.strategy), SearchStrategy.SEARCH_STRATEGY_AUTO)
-        fusion = next((layer.fusion for layer in layers if layer.fusion), FusionMethod.FUSION_METHOD_WEIGHTED)
-        days = defaults.recency_half_life_days * 86_400
-        return Effective(
-            strategy=strategy,
-            limit=next((layer.limit for layer in layers if layer.limit), 5),
-            dense_weight=weight.dense_weight if weight else None,
-            rrf=fusion == FusionMethod.FUSION_METHOD_RRF,
-            min_score=next((layer.min_score for layer in layers if layer.min_score), 0.0),
-            neighbors=next((layer.neighbors for layer in layers if layer.neighbors), 0),
-            resolve_parents=any(layer.resolve_parents for layer in layers),
-            recency_weight=recency.recency_weight if recency else defaults.recency_weight,
-            half_life=max(1.0, half_life.recency_half_life.ToSeconds()) if half_life else days,
+    @classmethod
+    def of(cls, settings: RetrievalSettings) -> Self:
+        """Read settings that are resolved."""
+        return cls(
+            strategy=settings.strategy,
+            limit=settings.limit,
+            dense_weight=settings.dense_weight if settings.HasField("dense_weight") else None,
+            rrf=settings.fusion == FusionMethod.FUSION_METHOD_RRF,
+            min_score=settings.min_score,
+            neighbors=settings.neighbors,
+            resolve_parents=settings.resolve_parents,
+            recency_weight=settings.recency_weight,
+            half_life=max(1.0, settings.recency_half_life.ToSeconds()),
         )
 
 
@@ -166,6 +156,7 @@ class SearchResult:
     degradations: list[Degradation] = field(default_factory=list)
     timings: list[StageTiming] = field(default_factory=list)
     total: int = 0
+    settings: RetrievalSettings = field(default_factory=RetrievalSettings)
 
 
 def degradation(reason: str, effect: str, detail: str = "") -> Degradation:

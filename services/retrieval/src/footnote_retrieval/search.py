@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.chunk_pb2 import ChannelScore, ScoredChunk, SearchChannel
-from footnote.types.v1.collection_pb2 import SearchStrategy
+from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
 from footnote_kit import names
+from footnote_kit.collection_settings import resolve, shared
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
@@ -50,12 +51,13 @@ class Searcher:
 
     def __init__(
         self, collections: Collections, store: ChunkStore, embedder: Embedder, settings: Settings,
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] = time.time, deployment: RetrievalSettings | None = None,
     ) -> None:  # fmt: skip
         self._collections = collections
         self._store = store
         self._embedder = embedder
         self._settings = settings
+        self._deployment = deployment or RetrievalSettings()
         self._now = now
         self._channels = Channels(store, embedder, settings)
         self._files = FileIndex(store)
@@ -78,6 +80,10 @@ class Searcher:
         self._report(request, result)
         return result
 
+    def counting(self, given: RetrievalSettings, collections: Sequence[RetrievalSettings] = ()) -> RetrievalSettings:
+        """Return what counts of a request's settings and the collections'."""
+        return resolve(self._deployment, given, *([shared(collections)] if collections else []))
+
     def _stays_here(self, visible: Sequence[Searchable]) -> bool:
         """Tell whether a search may begin by what was known before: what has left cannot be called back."""
         return all(self._embedder.is_local(searchable.collection.settings.embedding) for searchable in visible)
@@ -85,11 +91,12 @@ class Searcher:
     async def _search_in(self, visible: Sequence[Searchable], request: SearchRequest, clock: Clock) -> SearchResult:
         now = self._now()
         groups = _groups(visible, request.scope.tenant_id)
-        settings = Effective.of(request.settings, [s.collection.settings.retrieval for s in visible], self._settings)
+        counting = self.counting(request.settings, [s.collection.settings.retrieval for s in visible])
+        settings = Effective.of(counting)
         languages = _languages(visible)
         size = len(request.query)
         understood = await beside(size, query.understand, request.query, request.language, languages)
-        result = SearchResult(language=understood.language, timings=clock.timings)
+        result = SearchResult(language=understood.language, timings=clock.timings, settings=counting)
         if not groups:
             result.strategy, result.strategy_reason = _HYBRID, "no collection to search"
             return result

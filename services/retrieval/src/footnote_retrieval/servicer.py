@@ -9,7 +9,6 @@ from typing import Any
 import grpc
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceServicer
-from footnote.types.v1.collection_pb2 import RetrievalSettings
 from footnote_kit.errors import InvalidArgument
 from footnote_providers.egress import egress
 from footnote_store.filters import parse_where
@@ -21,7 +20,6 @@ from footnote_retrieval.search import Searcher
 
 Context = grpc.aio.ServicerContext[Any, Any]
 MAX_QUERY = 8000
-MAX_LIMIT = 100
 MAX_OFFSET = 1000
 _MAX_COLLECTIONS = 1000
 _MAX_DOCUMENTS = 1000
@@ -42,7 +40,7 @@ class RetrievalServicer(RetrievalServiceServicer):
                 scope=request.scope,
                 query=_query(request.query),
                 collections=_bounded(request.collections, _MAX_COLLECTIONS, "collections"),
-                settings=_settings(request.settings),
+                settings=request.settings,
                 offset=_offset(request.offset, MAX_OFFSET),
                 where=parse_where(request.where),
                 document_ids=_bounded(request.document_ids, _MAX_DOCUMENTS, "document_ids"),
@@ -59,11 +57,16 @@ class RetrievalServicer(RetrievalServiceServicer):
             degradations=result.degradations,
             timings=result.timings,
             total_candidates=result.total,
+            settings=result.settings,
         )
         for run in result.channels:
             report = response.channels.add(channel=run.channel, candidates=run.candidates, weight=run.weight)
             report.duration.FromTimedelta(timedelta(seconds=run.seconds))
         return response
+
+    async def ResolveSettings(self, request: pb.ResolveSettingsRequest, context: Context) -> pb.ResolveSettingsResponse:
+        """Fill in settings."""
+        return pb.ResolveSettingsResponse(retrieval=self._searcher.counting(request.retrieval))
 
     async def QueryChunks(self, request: pb.QueryChunksRequest, context: Context) -> pb.QueryChunksResponse:
         """Read chunks by metadata."""
@@ -116,17 +119,3 @@ def _bounded(values: Iterable[str], most: int, field: str) -> tuple[str, ...]:
     if any("\n" in value or "\r" in value for value in found):
         raise InvalidArgument.field(field, "must not hold line breaks")
     return tuple(dict.fromkeys(found))
-
-
-def _settings(settings: RetrievalSettings) -> RetrievalSettings:
-    """Check the ranges that the contract gives."""
-    if not 0 <= settings.limit <= MAX_LIMIT:
-        raise InvalidArgument.field("settings.limit", f"must be between 1 and {MAX_LIMIT}")
-    if not 0 <= settings.neighbors <= 5:
-        raise InvalidArgument.field("settings.neighbors", "must be between 0 and 5")
-    for name in ("dense_weight", "min_score", "recency_weight"):
-        if not 0 <= getattr(settings, name) <= 1:
-            raise InvalidArgument.field(f"settings.{name}", "must be between 0 and 1")
-    if settings.HasField("recency_half_life") and settings.recency_half_life.ToSeconds() <= 0:
-        raise InvalidArgument.field("settings.recency_half_life", "must be longer than nothing")
-    return settings

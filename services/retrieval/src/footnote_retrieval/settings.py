@@ -27,8 +27,6 @@ class Settings(BaseSettings):
     breaker_open: float = Field(
         default=5.0, gt=0, description="How long it is left alone before one call tries it again."
     )
-    recency_weight: float = Field(default=0.02, ge=0, le=1, description="Largest share of the score that recency adds.")
-    recency_half_life_days: float = Field(default=30.0, gt=0, description="Age at which the recency boost has halved.")
     file_name_weight: float = Field(
         default=0.3,
         ge=0,

@@ -21,7 +21,7 @@ from footnote_cli.listing import list_collections
 from footnote_cli.render import tables
 from footnote_cli.render.text import plural
 from footnote_cli.session import Session
-from footnote_cli.settings import parse_settings, show_settings
+from footnote_cli.settings import check_path, parse_settings, show_counting
 from footnote_cli.values import confirm, parse_duration, parse_metadata
 
 app = typer.Typer(no_args_is_help=True, help="Make, see, change and delete collections.")
@@ -48,6 +48,12 @@ SetOption = Annotated[
         metavar="KEY=VALUE",
         help="A setting, for example chunking.size=800 or chunking.strategy=paragraph; repeatable. "
         "`footnote collections get` shows them.",
+    ),
+]
+UnsetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unset", metavar="KEY", help="A setting that is left to the deployment again, as retrieval.limit; repeatable."
     ),
 ]
 
@@ -101,6 +107,7 @@ async def update(
     visibility: VisibilityOption = "",
     ttl: TtlOption = "",
     settings: SetOption = None,
+    unset: UnsetOption = None,
 ) -> None:
     """Change a collection; what isn't given stays as it is. One that is opened to all is no longer shared with some."""
     private = _private(private, visibility)
@@ -113,8 +120,11 @@ async def update(
     if ttl:
         request.update_mask.paths.append("settings.ttl")
     request.update_mask.paths.extend(f"settings.{pair.partition('=')[0].strip()}" for pair in settings or ())
+    request.update_mask.paths.extend(f"settings.{check_path(path)}" for path in unset or ())
     if not request.update_mask.paths:
-        raise usage_error("There is nothing to change.", "Give --description, --meta, --visibility, --ttl or --set.")
+        raise usage_error(
+            "There is nothing to change.", "Give --description, --meta, --visibility, --ttl, --set, --unset."
+        )
     response = await session.call(session.stub.UpdateCollection, request)
     _show(session, response.collection)
 
@@ -219,4 +229,4 @@ def _show(session: Session, collection: Collection) -> None:
     session.out.print(tables.collections([collection]))
     if collection.grants:
         session.out.print(tables.grants(collection.grants))
-    session.out.print(tables.fields(show_settings(collection.settings)))
+    session.out.print(tables.fields(show_counting(collection.settings, collection.effective_settings)))

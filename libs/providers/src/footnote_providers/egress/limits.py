@@ -15,19 +15,19 @@ def check_prompt(prompt: PromptSettings, limits: Limits, field: str = "prompt") 
     """Raise InvalidArgument with the range for a prompt setting outside of it."""
     if len(prompt.system_prompt) > limits.system_prompt:
         raise InvalidArgument.field(f"{field}.system_prompt", f"must have at most {limits.system_prompt} characters")
-    if prompt.token_budget and not 100 <= prompt.token_budget <= limits.token_budget:
+    if prompt.HasField("token_budget") and not 100 <= prompt.token_budget <= limits.token_budget:
         raise InvalidArgument.field(f"{field}.token_budget", f"must be from 100 to {limits.token_budget}")
 
 
 def check_generation(generation: GenerationSettings, limits: Limits, field: str = "generation") -> None:
     """Raise InvalidArgument with the range for a model setting outside of it."""
-    if not 0 <= generation.max_tokens <= limits.max_tokens:
-        raise InvalidArgument.field(f"{field}.max_tokens", f"must be from 0 (the default) to {limits.max_tokens}")
+    if generation.HasField("max_tokens") and not 1 <= generation.max_tokens <= limits.max_tokens:
+        raise InvalidArgument.field(f"{field}.max_tokens", f"must be from 1 to {limits.max_tokens}")
     if generation.HasField("temperature") and not 0 <= generation.temperature <= limits.temperature:
         raise InvalidArgument.field(f"{field}.temperature", f"must be from 0 to {limits.temperature:g}")
-    if len(generation.stop) > MOST_STOPS:
+    if len(generation.stop.values) > MOST_STOPS:
         raise InvalidArgument.field(f"{field}.stop", f"must be at most {MOST_STOPS} texts")
-    if any(len(text) > LONGEST_STOP for text in generation.stop):
+    if any(len(text) > LONGEST_STOP for text in generation.stop.values):
         raise InvalidArgument.field(f"{field}.stop", f"must be texts of at most {LONGEST_STOP} characters")
     check_provider(generation.provider, generation.model, generation.settings, field)
 

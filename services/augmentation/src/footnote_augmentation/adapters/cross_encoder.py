@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_kit.errors import FootnoteError
+from footnote_kit.provider_calls import unconfigured
 from footnote_providers.egress.egress import Egress
 from footnote_providers.onnx_files import find_folder, invalid
 from footnote_providers.pair_classifier import PairClassifier
@@ -41,8 +42,11 @@ def creator(own: str) -> CreateReranker:
 
     def create(model: str, settings: Mapping[str, Any]) -> CrossEncoderReranker:
         if not model:
-            raise InvalidArgument(
-                "The onnx reranker needs a model: the folder of a cross-encoder.", reason="PROVIDER_INVALID"
+            raise unconfigured(
+                "reranker",
+                "onnx",
+                "FOOTNOTE_AUGMENTATION_RERANK_MODEL",
+                "The onnx reranker needs a model: the folder of a cross-encoder.",
             )
         deployment = OnnxSettings()
         checksum = "" if deployment.pinned(model) else Egress.load().checksum(model)

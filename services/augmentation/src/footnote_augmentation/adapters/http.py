@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
-from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_kit.errors import Unavailable
+from footnote_kit.provider_calls import unconfigured
 from footnote_kit.redact import register
 from footnote_providers.egress.locality import stays_here
 
@@ -77,9 +78,11 @@ def creator(url: str, api_key: str, timeout: float) -> CreateReranker:
 
     def create(model: str, settings: Mapping[str, Any]) -> HttpReranker:
         if not url:
-            raise InvalidArgument(
+            raise unconfigured(
+                "reranker",
+                "http",
+                "FOOTNOTE_AUGMENTATION_RERANK_URL",
                 "The http reranker needs FOOTNOTE_AUGMENTATION_RERANK_URL, the address of a /rerank endpoint.",
-                reason="PROVIDER_INVALID",
             )
         return HttpReranker(url, model, str(settings.get("form", "cohere")), api_key, timeout)
 

@@ -39,7 +39,7 @@ class CollectionsApi:
 
     async def GetCollection(self, request: GetCollectionRequest, context: Any) -> GetCollectionResponse:
         """Return one collection."""
-        return GetCollectionResponse(collection=await self.parts.catalog.get(caller(), request.collection))
+        return GetCollectionResponse(collection=await self.parts.catalog.described(caller(), request.collection))
 
     async def ListCollections(self, request: ListCollectionsRequest, context: Any) -> ListCollectionsResponse:
         """List the collections that the caller may see."""

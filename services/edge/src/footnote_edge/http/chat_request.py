@@ -99,7 +99,9 @@ def _generation(body: dict[str, Any]) -> GenerationSettings:
     stops = [stop] if isinstance(stop, str) else stop or []
     if not isinstance(stops, list) or not all(isinstance(one, str) for one in stops):
         raise InvalidArgument.field("stop", "must be a string or a list of strings")
-    settings.stop.extend(stops)
+    if stop is not None:
+        settings.stop.SetInParent()
+        settings.stop.values.extend(stops)
     return settings
 
 

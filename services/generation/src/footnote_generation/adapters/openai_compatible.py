@@ -11,7 +11,8 @@ from typing import Any
 import httpx2
 import openai
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM
-from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_kit.errors import Unavailable
+from footnote_kit.provider_calls import unconfigured
 from footnote_kit.redact import redact, register
 from footnote_providers.outbound import http_client
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
@@ -74,7 +75,7 @@ class OpenAICompatible:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Stream an answer; closing the generator closes the HTTP connection."""
-        self._require_key()
+        self.require()
         try:
             response = await self._client.chat.completions.create(**self._body(request))
         except openai.APIStatusError as error:
@@ -94,14 +95,11 @@ class OpenAICompatible:
         finally:
             await response.close()
 
-    def _require_key(self) -> None:
-        """Raise InvalidArgument where the public address would refuse every call for want of a key."""
+    def require(self) -> None:
+        """Raise FailedPrecondition where the public address would refuse every call for want of a key."""
         if self._lacks_key:
-            raise InvalidArgument(
-                f"The model {self.id} needs a key: set {self._preset.key_variable}",
-                reason="PROVIDER_INVALID",
-                metadata={"provider": self.id, "stage": "generation"},
-            )
+            needs = self._preset.key_variable
+            raise unconfigured("model", self.id, needs, f"The model {self.id} needs a key: set {needs}")
 
     async def _events(self, response: openai.AsyncStream[ChatCompletionChunk]) -> AsyncGenerator[ModelEvent, None]:
         stop: Stop | None = None
@@ -155,7 +153,7 @@ class OpenAICompatible:
 
     async def health(self) -> Mapping[str, Any]:
         """List the models; raises Unavailable(PROVIDER_FAILED) when that fails."""
-        self._require_key()
+        self.require()
         try:
             page = await self._client.models.list(timeout=5.0)
         except openai.APIStatusError as error:

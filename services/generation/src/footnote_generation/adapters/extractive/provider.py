@@ -26,6 +26,9 @@ class Extractive:
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
 
+    def require(self) -> None:
+        """Need nothing of the deployment."""
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Write the answer word by word."""
         text = await asyncio.to_thread(self._answer, request)
