@@ -9,7 +9,7 @@ from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.rerank import RerankStep
 from footnote_augmentation.settings import Settings
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import FailedPrecondition, InvalidArgument
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -130,10 +130,19 @@ async def test_a_failing_reranker_is_left_out_and_reported(endpoint: tuple[Reran
 
 @pytest.mark.parametrize(
     ("provider", "settings"),
-    [("nobody", {}), ("lexical", {"weight": 7}), ("mmr", {"colour": 1}), ("onnx", {}), ("http", {})],
+    [("nobody", {}), ("lexical", {"weight": 7}), ("mmr", {"colour": 1})],
 )
 async def test_wrong_settings_are_the_requests_fault(provider: str, settings: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument) as caught:
         async with Rerankers(Settings()).lease(provider, "", settings):
             pass
     assert caught.value.reason == "PROVIDER_INVALID"
+
+
+@pytest.mark.parametrize("provider", ["onnx", "http"])
+async def test_what_the_deployment_has_not_given_is_named(provider: str) -> None:
+    with pytest.raises(FailedPrecondition, match=f"The {provider} reranker needs") as caught:
+        async with Rerankers(Settings()).lease(provider, "", {}):
+            pass
+    assert caught.value.reason == "PROVIDER_UNCONFIGURED"
+    assert caught.value.metadata["needs"].startswith("FOOTNOTE_AUGMENTATION_RERANK_")

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 from footnote.types.v1 import collection_pb2
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import FailedPrecondition, InvalidArgument
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.builtin import BuiltinEmbeddings, Settings
@@ -62,8 +62,6 @@ async def test_a_third_party_joins_by_entry_point_and_replaces_none_of_ours(monk
         ({"provider": "builtin", "model": "gpt"}, "builtin has one model"),
         ({"provider": "builtin", "dimensions": -3}, "dimensions must be between"),
         ({"provider": "builtin", "settings": {"x": 1}}, "x: Extra inputs are not permitted"),
-        ({"provider": "onnx"}, "needs a model: put a folder"),
-        ({"provider": "onnx", "model": "/no/such/folder"}, "is outside the folder of models"),
         (
             {"provider": "onnx", "model": "m", "settings": {"pooling": "max"}},
             "pooling: Input should be 'mean' or 'cls'",
@@ -75,6 +73,24 @@ def test_what_is_wrong_is_said(wrong: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidArgument, match=words) as caught:
         registry.make(registry.check(settings(**wrong)))
     assert caught.value.reason == "PROVIDER_INVALID"
+
+
+@pytest.mark.parametrize(
+    ("wanting", "words", "needs"),
+    [
+        ({"provider": "onnx"}, "needs a model: put a folder", "FOOTNOTE_ONNX_MODEL"),
+        (
+            {"provider": "onnx", "model": "/no/such/folder"},
+            "is outside the folder of models",
+            "FOOTNOTE_ONNX_MODELS_DIR",
+        ),
+    ],
+)
+def test_what_the_deployment_must_give_is_said(wanting: dict[str, object], words: str, needs: str) -> None:
+    with pytest.raises(FailedPrecondition, match=words) as caught:
+        registry.make(registry.check(settings(**wanting)))
+    assert caught.value.reason == "PROVIDER_UNCONFIGURED"
+    assert caught.value.metadata == {"kind": "embedding", "provider": "onnx", "needs": needs}
 
 
 def test_the_deployment_s_default_fills_in_what_a_collection_leaves_open() -> None:
