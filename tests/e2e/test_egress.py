@@ -326,9 +326,9 @@ async def test_what_is_asked_of_a_model_has_bounds(world: World, more: dict[str,
 
 async def test_no_caller_names_a_path_a_hub_or_an_address(world: World) -> None:
     for model in ("/etc", "../..", "/proc/self/environ"):
-        with pytest.raises(InvalidArgument, match="FOOTNOTE_ONNX_MODELS_DIR") as caught:
+        with pytest.raises(FailedPrecondition, match="FOOTNOTE_ONNX_MODELS_DIR") as caught:
             await create(world.admin, "local", embedding=EmbeddingSettings(provider="onnx", model=model))
-        assert caught.value.reason == "PROVIDER_INVALID"
+        assert caught.value.reason == "PROVIDER_UNCONFIGURED"
     for call in (
         create(world.admin, "local", embedding=EmbeddingSettings(provider="onnx", model="org/model")),
         world.admin.ask("When?", collections=["free"], rerank=RerankSettings(provider="onnx", model="org/model")),
