@@ -164,3 +164,32 @@ async def test_over_http_the_body_is_the_document_and_the_mask_is_in_the_query(
         assert (await client.delete(path)).status_code == 200
         assert (await client.delete(path)).status_code == 404
         assert (await client.delete(path, params={"allow_missing": "true"})).json() == {"chunks_deleted": 0}
+
+
+async def test_a_duplicates_tags_reach_the_chunks(edge: EdgeStub, world: World) -> None:
+    document = await uploaded(edge, world, tags=["a"])
+    again = UploadMetadata(
+        collection="default", filename="a.txt", tags=["b"], size_bytes=7, sha256="0" * 64, request_id="r"
+    )
+
+    async def parts() -> AsyncIterator[UploadDocumentRequest]:
+        yield UploadDocumentRequest(metadata=again)
+        yield UploadDocumentRequest(data=b"one\ntwo")
+
+    answer = await edge.UploadDocument(parts())
+    assert (answer.duplicate, answer.merged, answer.document.id) == (True, True, document.id)
+    assert [list(chunk.tags) for chunk in world.chunks[document.id]] == [["a", "b"], ["a", "b"]]
+    sent = world.requests("UploadDocument")[-1].metadata
+    assert (sent.size_bytes, sent.sha256, sent.request_id) == (7, "0" * 64, "r")
+
+
+async def test_over_http_an_upload_takes_what_the_contract_has(edge: EdgeStub, world: World, served: Served) -> None:
+    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client:
+        fields = {"filename": "a.txt", "size_bytes": "3", "sha256": "1" * 64, "request_id": "r-2"}
+        made = await client.post("/v1/documents", params=fields, content=b"one")
+        assert made.status_code == 201
+        assert made.json()["merged"] is False
+        refused = await client.post("/v1/documents", params={**fields, "size_bytes": "three"}, content=b"one")
+        assert refused.status_code == 400
+    sent = world.requests("UploadDocument")[-1].metadata
+    assert (sent.size_bytes, sent.sha256, sent.request_id) == (3, "1" * 64, "r-2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -403,3 +404,52 @@ async def test_what_the_uploader_said_can_be_changed(client: Client) -> None:
     ):
         with pytest.raises(InvalidArgument):
             await edit(client, document.id, *paths, **values)
+
+
+async def test_a_repeated_request_gets_the_first_answer_and_no_other_content(client: Client) -> None:
+    said = {"request_id": "r-1", "tags": ["a"]}
+    first = await client.upload(b"by request", allow_duplicate=True, **said)
+    again = await client.upload(b"by request", allow_duplicate=True, **said)
+    assert (again.document.id, again.duplicate) == (first.document.id, False)
+    assert (await client.list()).total_size == 1
+    for data, more in ((b"other", said), (b"by request", {**said, "tags": ["b"]})):
+        with pytest.raises(InvalidArgument) as caught:
+            await client.upload(data, allow_duplicate=True, **more)
+        assert caught.value.reason == "REQUEST_ID_REUSED"
+    other = Client.__new__(Client)
+    other.stub, other.data_dir = client.stub, client.data_dir
+    other.scope = Scope(tenant_id=client.scope.tenant_id, user_id="another", roles=[ROLE_SYSTEM])
+    assert (await other.upload(b"other", **said)).document.id != first.document.id
+    await client.delete(first.document.id)
+    with pytest.raises(NotFound):
+        await client.upload(b"by request", allow_duplicate=True, **said)
+
+
+async def test_bytes_that_are_not_those_announced_are_refused(client: Client) -> None:
+    data = b"announced"
+    digest = hashlib.sha256(data).hexdigest()
+    for wrong in ({"size_bytes": 8}, {"size_bytes": 0}, {"sha256": "0" * 64}):
+        with pytest.raises(InvalidArgument) as caught:
+            await client.upload(data, **wrong)
+        assert caught.value.reason == "TRANSFER_CORRUPT"
+        assert caught.value.metadata["sha256"] == digest
+    with pytest.raises(InvalidArgument) as caught:
+        await client.upload(data, size_bytes=2**40)
+    assert caught.value.reason == "FILE_TOO_LARGE"
+    for bad in ({"size_bytes": -1}, {"sha256": "xyz"}, {"request_id": "x" * 65}, {"request_id": "\n"}):
+        with pytest.raises(InvalidArgument):
+            await client.upload(data, **bad)
+    assert not await stored(client)
+    assert (await client.upload(data, size_bytes=len(data), sha256=digest.upper())).document.size_bytes == len(data)
+
+
+async def test_what_a_duplicate_says_is_added_or_refused(client: Client) -> None:
+    first = (await client.upload(b"twice", tags=["a"], metadata={"x": 1})).document
+    same = await client.upload(b"twice", tags=["a"], metadata={"x": 1})
+    assert (same.duplicate, same.merged, same.document.etag) == (True, False, first.etag)
+    more = await client.upload(b"twice", tags=["b", "a"], metadata={"y": 2})
+    assert (more.duplicate, more.merged, more.document.id) == (True, True, first.id)
+    assert (list(more.document.tags), dict(more.document.metadata)) == (["a", "b"], {"x": 1, "y": 2})
+    with pytest.raises(InvalidArgument, match=r"metadata\.x"):
+        await client.upload(b"twice", tags=["c"], metadata={"x": 3})
+    assert list((await client.get(first.id)).tags) == ["a", "b"]

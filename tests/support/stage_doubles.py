@@ -88,7 +88,9 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         for known in self.world.documents.values():
             same = (known.checksum, known.collection_id) == (checksum, first.metadata.collection_id)
             if same and not first.metadata.allow_duplicate:
-                return ing.UploadDocumentResponse(document=known, duplicate=True)
+                lacking = [tag for tag in first.metadata.tags if tag not in known.tags]
+                known.tags.extend(lacking)
+                return ing.UploadDocumentResponse(document=known, duplicate=True, merged=bool(lacking))
         document = doc.Document(
             id=uuid4().hex,
             collection_id=first.metadata.collection_id,

@@ -103,7 +103,8 @@ FILLERS: dict[str, Filler] = {
     "HTTP UpdateDocument.tags": plain(["by the matrix"]),
     **dict.fromkeys(
         ("EditableDocument.metadata", "HTTP UpdateDocument.metadata", "UpdateDocument.update_mask",
-         "HTTP UpdateDocument.update_mask", "allow_missing", "expire_time"), SKIP
+         "HTTP UpdateDocument.update_mask", "allow_missing", "expire_time",
+         "size_bytes", "sha256", "request_id"), SKIP
     ),
     # Collections, made and changed.
     "CreateCollection.collection": INTO,

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from uuid import uuid4
 
 from footnote.edge.v1.documents_pb2 import (
     UploadDocumentRequest,
@@ -107,7 +108,9 @@ class Ingestor:
 
     async def _ingest(self, path: Path) -> Outcome:
         async with self._uploads:
-            response = await self._retried(path, lambda: self._upload(path))
+            # The same for every attempt: one whose answer was lost is told what it came to.
+            request_id = uuid4().hex
+            response = await self._retried(path, lambda: self._upload(path, request_id))
         document = response.document
         if self._wait and document.state not in (
             document_pb2.DOCUMENT_STATE_INDEXED,
@@ -120,20 +123,21 @@ class Ingestor:
             return Outcome(path, document, response.duplicate, failure.message or "It failed.", failure.hint, reason)
         return Outcome(path, document, response.duplicate)
 
-    async def _upload(self, path: Path) -> UploadDocumentResponse:
-        parts = self._parts(path)
+    async def _upload(self, path: Path, request_id: str) -> UploadDocumentResponse:
+        parts = self._parts(path, request_id)
         response: UploadDocumentResponse = await self._session.call(
             self._session.stub.UploadDocument, parts, timeout=_UPLOAD_TIMEOUT
         )
         return response
 
-    async def _parts(self, path: Path) -> AsyncIterator[UploadDocumentRequest]:
+    async def _parts(self, path: Path, request_id: str) -> AsyncIterator[UploadDocumentRequest]:
         """Yield the metadata, then the file's bytes in parts."""
         metadata = UploadMetadata()
         metadata.CopyFrom(self._metadata)
         metadata.filename = path.name
+        metadata.request_id = request_id
+        total = metadata.size_bytes = (await asyncio.to_thread(path.stat)).st_size
         yield UploadDocumentRequest(metadata=metadata)
-        total = (await asyncio.to_thread(path.stat)).st_size
         sent = 0
         async for data in read_parts(path, follow_symlinks=self._follow_symlinks):
             yield UploadDocumentRequest(data=data)

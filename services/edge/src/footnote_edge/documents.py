@@ -22,6 +22,7 @@ from footnote_kit.logs import get_logger
 from footnote_edge.catalog import Catalog, expiry
 from footnote_edge.chores import Chores
 from footnote_edge.jobs import Jobs
+from footnote_edge.labels import align
 from footnote_edge.limiting import Limiting
 from footnote_edge.permissions import Permissions
 from footnote_edge.settings import Settings
@@ -50,6 +51,7 @@ class Documents:
         limiting: Limiting,
         settings: Settings,
     ) -> None:
+        self._stages = stages
         self._ingestion = stages.ingestion
         self._indexing = stages.indexing
         self._catalog = catalog
@@ -62,8 +64,8 @@ class Documents:
 
     async def upload(
         self, scope: Scope, metadata: edge.UploadMetadata, parts: AsyncIterator[bytes]
-    ) -> tuple[Document, bool]:
-        """Store a file and take on its job; return the document and whether the collection had its bytes already."""
+    ) -> edge.UploadDocumentResponse:
+        """Store a file and take on its job, or find the document that has its bytes; raises InvalidArgument."""
         if not metadata.filename:
             raise InvalidArgument.field("metadata.filename", "must be given")
         await self._limiting.admit(scope.tenant_id)
@@ -80,6 +82,9 @@ class Documents:
             max_documents=collection.settings.max_documents,
             max_tenant_documents=allowed.documents,
             max_tenant_bytes=allowed.bytes,
+            size_bytes=metadata.size_bytes if metadata.HasField("size_bytes") else None,
+            sha256=metadata.sha256,
+            request_id=metadata.request_id,
         )
         expires = expiry(collection, ttl)
         if expires is not None:
@@ -94,7 +99,13 @@ class Documents:
         if not response.duplicate or response.document.state == DOCUMENT_STATE_UPLOADED:
             # The second case heals an upload whose first answer was lost before its job was taken on.
             await self._jobs.process(response.document)
-        return response.document, response.duplicate
+        labelled = bool(metadata.tags) or bool(metadata.metadata.fields)
+        if response.merged or (response.duplicate and labelled):
+            # Also where nothing was added: the first answer, and with it the chunks' change, may have been lost.
+            response.document.CopyFrom(await align(self._stages, scope, response.document, self._timeout))
+        return edge.UploadDocumentResponse(
+            document=response.document, duplicate=response.duplicate, merged=response.merged
+        )
 
     async def replace(
         self, scope: Scope, metadata: edge.ReplaceMetadata, parts: AsyncIterator[bytes]

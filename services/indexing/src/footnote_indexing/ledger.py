@@ -273,7 +273,7 @@ class Ledger:
                 )
             return [_entry(row) for row in rows]
 
-    async def expires(self, collection_id: str, document_id: str, expire_at: int | None) -> list[RevisionKey]:
+    async def expires(self, collection_id: str, document_id: str, expire_at: int | None) -> list[Entry]:
         """Record when what is searched of a document expires (Unix milliseconds), in all generations; return it."""
         chosen = [
             revisions.c.collection_id == collection_id,
@@ -283,7 +283,7 @@ class Ledger:
         async with self._database.write() as connection:
             await connection.execute(sa.update(revisions).where(*chosen).values(expire_at=expire_at))
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
-            return [_entry(row).key for row in rows]
+            return [_entry(row) for row in rows]
 
     async def drop(self, connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
         """Forget all of a collection, or of one generation, whose rows are purged together, inside a transaction.

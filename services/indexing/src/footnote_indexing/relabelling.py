@@ -14,7 +14,7 @@ from footnote_store.store import VectorStore
 from footnote_indexing.collections import Collections
 from footnote_indexing.generations import Generation, Generations
 from footnote_indexing.index_document import dated
-from footnote_indexing.ledger import Ledger, RevisionKey
+from footnote_indexing.ledger import Entry, Ledger, RevisionKey
 from footnote_indexing.store_writer import StoreWriter, revision_expr
 
 _PAGE = 500
@@ -39,7 +39,7 @@ class Relabelling:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def relabel(self, scope: Scope, document: Document) -> int:
-        """Bring the chunks up to date; return how many there are in the generation that is searched.
+        """Bring the chunks up to date; return how many were changed in the generation that is searched.
 
         Raises NotFound for a collection that is not the caller's to write, Unavailable while the store is away.
         """
@@ -52,13 +52,23 @@ class Relabelling:
         changed = 0
         # The engine makes two rows of one id when it is written twice at the same moment.
         async with self._turns.setdefault(document.id, asyncio.Lock()):
-            for key in await self._ledger.expires(found.collection.id, document.id, expire_at):
-                generation = generations.get(key.generation)
-                if generation is None:
+            for entry in await self._ledger.expires(found.collection.id, document.id, expire_at):
+                generation = generations.get(entry.key.generation)
+                if generation is None or await self._is_done(generation, entry, document):
                     continue
-                rows = await self._rewrite(generation, key, document)
-                changed += rows if key.generation == found.generation.number else 0
+                rows = await self._rewrite(generation, entry.key, document)
+                changed += rows if entry.key.generation == found.generation.number else 0
         return changed
+
+    async def _is_done(self, generation: Generation, entry: Entry, document: Document) -> bool:
+        """Tell whether the last row, which is the last to be written, says what it should."""
+        space = await self._writer.ensure(generation)
+        last = f"{revision_expr(entry.key)} and ordinal == {entry.chunks_stored - 1}"
+        for hit in await self._store.read(space, last, 1):
+            before = Chunk()
+            before.CopyFrom(hit.chunk)
+            return before == _labelled(hit.chunk, document)
+        return False
 
     async def _rewrite(self, generation: Generation, key: RevisionKey, document: Document) -> int:
         space = await self._writer.ensure(generation)

@@ -17,6 +17,7 @@ from footnote_ingestion.adapters.blobs import Blobs
 from footnote_ingestion.adapters.changes import ChangeTable
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.documents import DocumentTable
+from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.catalog import Catalog
 from footnote_ingestion.changes import Changes
 from footnote_ingestion.extraction import Extraction
@@ -59,7 +60,15 @@ async def build(runtime: Runtime) -> App:
     changes = Changes(ChangeTable(database), permissions, settings.deletions_hours * 3600)
     sweeper = Sweeper(documents, changes, files, settings.sweep_seconds)
     catalog = Catalog(
-        documents, permissions, files, inspectors, scratch, settings.max_file_bytes, settings.max_documents, limits
+        documents,
+        permissions,
+        RequestTable(database),
+        files,
+        inspectors,
+        scratch,
+        settings.max_file_bytes,
+        settings.max_documents,
+        limits,
     )
     extraction = Extraction(documents, permissions, files, readers, scratch, limits, settings.keep_parsed)
 

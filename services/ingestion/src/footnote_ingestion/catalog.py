@@ -24,8 +24,9 @@ from footnote_ingestion.failures import INTERNAL, ParseError
 from footnote_ingestion.model import GRACE_MICROS, ListQuery, Stored, new_key, now_micros
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.permissions import Permissions
-from footnote_ingestion.ports import Documents, Files, Readers
+from footnote_ingestion.ports import Documents, Files, Readers, Requests
 from footnote_ingestion.quota import Quota
+from footnote_ingestion.repeats import Outcome, RequestKey, check_same, check_transfer, digest, merge
 from footnote_ingestion.sniff import FileType
 from footnote_ingestion.worker.wire import Job
 
@@ -54,6 +55,20 @@ class NewFile:
     expire_time: Timestamp | None
     allow_duplicate: bool
     quota: Quota
+    size: int | None = None
+    checksum: str = ""
+    request_id: str = ""
+    about: bytes = b""
+    """All that was said of it but `request_id`, to tell one request from another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """The document; whether it was there already; whether tags or metadata were added to it."""
+
+    document: Document
+    duplicate: bool = False
+    merged: bool = False
 
 
 def file_error(error: ParseError) -> FootnoteError:
@@ -72,6 +87,7 @@ class Catalog:
         self,
         documents: Documents,
         permissions: Permissions,
+        requests: Requests,
         files: Files,
         inspectors: Readers,
         scratch: Path,
@@ -81,6 +97,7 @@ class Catalog:
     ) -> None:
         self._documents = documents
         self._permissions = permissions
+        self._requests = requests
         self._files = files
         self._inspectors = inspectors
         self._scratch = scratch
@@ -88,28 +105,57 @@ class Catalog:
         self._max_documents = max_documents
         self._limits = limits
 
-    async def upload(self, scope: Scope, new: NewFile, parts: AsyncIterator[bytes]) -> tuple[Document, bool]:
-        """Check and store a file; returns its document, and True when the collection had these bytes already."""
+    async def upload(self, scope: Scope, new: NewFile, parts: AsyncIterator[bytes]) -> Uploaded:
+        """Check and store a file, or find the document that has the same bytes, or the first answer to a request."""
         await self._permissions.to_upload(scope, new.collection_id)
+        if new.size is not None and new.size > self._max_file_bytes:
+            raise spool.too_large(self._max_file_bytes)
         quota = new.quota
         if not quota.own:
             quota = replace(quota, collection_documents=self._max_documents)
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
-            same = await self._documents.precheck(
-                scope.tenant_id, new.collection_id, received.checksum, received.size, quota, new.allow_duplicate
-            )
+            check_transfer(received.size, received.checksum, new.size, new.checksum)
+            content = digest(new.about, received.checksum)
+            key_of_request = RequestKey(scope.tenant_id, scope.user_id, new.request_id)
+            if new.request_id and (known := await self._requests.find(key_of_request)) is not None:
+                check_same(known, content)
+                return Uploaded(await self.get(scope, known.document_id), known.duplicate, known.merged)
+            done = await self._take(scope, new, received, quota)
+            if new.request_id:
+                noted = Outcome(content, done.document.id, done.duplicate, done.merged)
+                await self._requests.note(key_of_request, noted)
+            return done
+
+    async def _take(self, scope: Scope, new: NewFile, received: spool.Received, quota: Quota) -> Uploaded:
+        same = await self._documents.precheck(
+            scope.tenant_id, new.collection_id, received.checksum, received.size, quota, new.allow_duplicate
+        )
+        if same is not None:
+            return await self._merged(scope, new, same.document)
+        kind = await self._inspect(scope.tenant_id, received.path, new.filename)
+        async with self._stored(scope, received.path) as key:
+            document = _new_document(scope, new, received, kind)
+            same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate)
             if same is not None:
-                return same.document, True
-            kind = await self._inspect(scope.tenant_id, received.path, new.filename)
-            async with self._stored(scope, received.path) as key:
-                document = _new_document(scope, new, received, kind)
-                same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate)
-                if same is not None:
-                    await self._drop([key])
-                    return same.document, True
+                await self._drop([key])
+                return await self._merged(scope, new, same.document)
         counter("footnote.ingestion.bytes").add(received.size)
         _log.info("document_uploaded", document_id=document.id, bytes=received.size, document_type=kind.document_type)
-        return document, False
+        return Uploaded(document)
+
+    async def _merged(self, scope: Scope, new: NewFile, there: Document) -> Uploaded:
+        """Add what a duplicate says to the document that is there."""
+
+        def how(before: Stored) -> Stored:
+            document = Document()
+            document.CopyFrom(before.document)
+            merge(document, new.tags, new.metadata)
+            if document == before.document:
+                return before
+            return Stored(document, before.blob_key, before.parsed_key, before.version)
+
+        after = (await self._documents.change(scope.tenant_id, there.id, how)).document
+        return Uploaded(after, duplicate=True, merged=after.etag != there.etag)
 
     async def replace(
         self, scope: Scope, document_id: str, filename: str, etag: str, quota: Quota, parts: AsyncIterator[bytes]

@@ -12,6 +12,7 @@ from footnote_kit.access import Access
 
 from footnote_ingestion.model import ListQuery, Stored
 from footnote_ingestion.quota import Quota, Used
+from footnote_ingestion.repeats import Outcome, RequestKey
 from footnote_ingestion.worker.wire import Job
 
 
@@ -88,6 +89,16 @@ class ChangeLog(Protocol):
 
     async def forget_gone(self, before_micros: int) -> None:
         """Forget deletions before a time."""
+
+
+class Requests(Protocol):
+    """Uploads by request id; see `adapters.requests.RequestTable`."""
+
+    async def find(self, key: RequestKey) -> Outcome | None:
+        """Return what an upload came to."""
+
+    async def note(self, key: RequestKey, outcome: Outcome) -> None:
+        """Remember it."""
 
 
 class Files(Protocol):

@@ -24,6 +24,8 @@ from footnote_ingestion.worker.isolation import Isolation
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _EDITABLE = frozenset({"tags", "metadata", "expire_time"})
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+_REQUEST_ID = re.compile(r"[ -~]{1,64}")
 _MAX_ID = 200
 _MAX_NAME = 255
 _MAX_TAGS = 100
@@ -59,9 +61,13 @@ class IngestionServicer(IngestionServiceServicer):
                 tenant_bytes=_not_negative("metadata.max_tenant_bytes", given.max_tenant_bytes),
                 own=given.max_documents > 0,
             ),
+            size=_not_negative("metadata.size_bytes", given.size_bytes) if given.HasField("size_bytes") else None,
+            checksum=_checksum(given.sha256),
+            request_id=_request_id(given.request_id),
+            about=_about(given),
         )
-        document, duplicate = await self._catalog.upload(first.scope, new, _parts(request_iterator))
-        return pb.UploadDocumentResponse(document=document, duplicate=duplicate)
+        done = await self._catalog.upload(first.scope, new, _parts(request_iterator))
+        return pb.UploadDocumentResponse(document=done.document, duplicate=done.duplicate, merged=done.merged)
 
     async def GetDocument(self, request: pb.GetDocumentRequest, context: Any) -> pb.GetDocumentResponse:
         """Give one document."""
@@ -235,6 +241,27 @@ def _tags(tags: Sequence[str], name: str = "metadata.tags") -> tuple[str, ...]:
     if len(tags) > _MAX_TAGS:
         raise InvalidArgument.field(name, f"must be at most {_MAX_TAGS}")
     return tuple(dict.fromkeys(_id(name, tag.strip()) for tag in tags))
+
+
+def _checksum(value: str) -> str:
+    if value and not _SHA256.fullmatch(value):
+        raise InvalidArgument.field("metadata.sha256", "must be 64 hexadecimal digits")
+    return value.lower()
+
+
+def _request_id(value: str) -> str:
+    if value and not _REQUEST_ID.fullmatch(value):
+        raise InvalidArgument.field("metadata.request_id", "must be 1 to 64 printable ASCII characters")
+    return value
+
+
+def _about(given: pb.UploadMetadata) -> bytes:
+    """Return what the uploader said, without what edge adds: limits may change, and expiry counts from now."""
+    said = pb.UploadMetadata()
+    said.CopyFrom(given)
+    for name in ("request_id", "max_documents", "max_tenant_documents", "max_tenant_bytes", "expire_time"):
+        said.ClearField(name)
+    return said.SerializeToString(deterministic=True)
 
 
 def _metadata(name: str, value: Struct) -> Struct:

@@ -20,8 +20,7 @@ class DocumentsApi:
     ) -> pb.UploadDocumentResponse:
         """Accept a file; it will end INDEXED or ERROR whatever crashes in between."""
         metadata = await first_of(request_iterator)
-        document, duplicate = await self.parts.documents.upload(caller(), metadata, bytes_of(request_iterator))
-        return pb.UploadDocumentResponse(document=document, duplicate=duplicate)
+        return await self.parts.documents.upload(caller(), metadata, bytes_of(request_iterator))
 
     async def ReplaceDocument(
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Any

@@ -14,7 +14,10 @@ from footnote_edge.http.binding import fill, to_json
 from footnote_edge.http.caller import Caller
 from footnote_edge.http.forms import read_form
 
-_UPLOAD_FIELDS = frozenset({"collection", "filename", "tags", "metadata", "source_type", "ttl", "allow_duplicate"})
+_PASSED_ON = ("ttl", "size_bytes", "sha256", "request_id")
+_UPLOAD_FIELDS = frozenset(
+    {"collection", "filename", "tags", "metadata", "source_type", "allow_duplicate", *_PASSED_ON}
+)
 _REPLACE_FIELDS = frozenset({"filename", "etag"})
 
 
@@ -81,8 +84,7 @@ def _metadata(fields: Mapping[str, Sequence[str]], filename: str) -> pb.UploadMe
         "tags": [tag.strip() for text in fields.get("tags", ()) for tag in text.split(",") if tag.strip()],
         "allow_duplicate": _one(fields, "allow_duplicate").lower() in ("true", "1"),
     }
-    if _one(fields, "ttl"):
-        values["ttl"] = _one(fields, "ttl")
+    values |= {name: _one(fields, name) for name in _PASSED_ON if _one(fields, name)}
     if _one(fields, "metadata"):
         values["metadata"] = json_body.parse(_one(fields, "metadata").encode("utf-8", "surrogatepass"))
     return fill(values, pb.UploadMetadata())

@@ -79,3 +79,18 @@ deleted_documents = Table(
     Index("deleted_documents_by_time", "collection_id", "delete_time", "id"),
     Index("deleted_documents_by_age", "delete_time"),
 )
+
+# What uploads with a request id came to, so that the same one again is answered alike; for a day.
+upload_requests = Table(
+    "upload_requests",
+    metadata,
+    Column("tenant_id", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("request_id", String(64), primary_key=True),
+    Column("content", String(64), nullable=False),
+    Column("document_id", String(40), nullable=False),
+    Column("duplicate", Integer, nullable=False),
+    Column("merged", Integer, nullable=False),
+    Column("create_time", BigInteger, nullable=False),
+    Index("upload_requests_by_age", "create_time"),
+)

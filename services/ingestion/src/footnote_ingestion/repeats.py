@@ -1,0 +1,66 @@
+"""Uploads that are repeated: by a request id, and as the same bytes with other tags and metadata."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from footnote.types.v1.document_pb2 import Document
+from footnote_kit.errors import InvalidArgument
+from google.protobuf.struct_pb2 import Struct
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """Whose request it is, and which."""
+
+    tenant_id: str
+    user_id: str
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an upload of some content (a digest of it) came to."""
+
+    content: str
+    document_id: str
+    duplicate: bool
+    merged: bool
+
+
+def digest(about: bytes, checksum: str) -> str:
+    """Return what tells one upload's content from another's: what is said of the file, and its bytes."""
+    return hashlib.sha256(about + checksum.encode()).hexdigest()
+
+
+def check_same(outcome: Outcome, content: str) -> None:
+    """Raise InvalidArgument when a request id comes again with another content."""
+    if outcome.content != content:
+        raise InvalidArgument(
+            "This request_id was used for another upload within 24 hours; take a new one", reason="REQUEST_ID_REUSED"
+        )
+
+
+def check_transfer(size: int, checksum: str, wanted_size: int | None, wanted_checksum: str) -> None:
+    """Raise InvalidArgument when the bytes that came are not those that were announced."""
+    if (wanted_size is not None and wanted_size != size) or (wanted_checksum and wanted_checksum != checksum):
+        raise InvalidArgument(
+            "The bytes received are not those that were announced; send them again",
+            reason="TRANSFER_CORRUPT",
+            metadata={"size_bytes": str(size), "sha256": checksum},
+        )
+
+
+def merge(document: Document, tags: tuple[str, ...], metadata: Struct) -> None:
+    """Add the tags and keys that a document lacks; raises InvalidArgument for a key that has another value there."""
+    for key, value in metadata.fields.items():
+        if key in document.metadata.fields and document.metadata.fields[key] != value:
+            raise InvalidArgument.field(
+                f"metadata.metadata.{key}",
+                f"differs from what document '{document.id}' has, which has the same bytes; change that one, or set "
+                "allow_duplicate",
+            )
+    document.tags.extend(tag for tag in tags if tag not in document.tags)
+    for key, value in metadata.fields.items():
+        document.metadata.fields[key].CopyFrom(value)
