@@ -34,7 +34,12 @@ from footnote.edge.v1.documents_pb2 import (
     WatchDocumentRequest,
     WatchDocumentsRequest,
 )
-from footnote.edge.v1.vectors_pb2 import AddVectorsRequest
+from footnote.edge.v1.vectors_pb2 import (
+    AddVectorsRequest,
+    DeleteVectorsRequest,
+    GetVectorRequest,
+    ListVectorsRequest,
+)
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MemoryMessage
 from footnote.types.v1.collection_pb2 import (
     ACCESS_READ,
@@ -109,6 +114,9 @@ DONE: dict[str, tuple[int, Callable[[Caller, dict[str, str]], Any]]] = {
     "GetCollection": (READ, lambda w, i: w.call("GetCollection", GetCollectionRequest(collection=i["c"]))),
     "UpdateCollection": (MANAGE, lambda w, i: w.update(Collection(id=i["c"], description="x"), "description")),
     "AddVectors": (WRITE, lambda w, i: w.call("AddVectors", AddVectorsRequest(collection=i["c"]))),
+    "GetVector": (READ, lambda w, i: w.call("GetVector", GetVectorRequest(collection=i["c"], vector_id="v"))),
+    "ListVectors": (READ, lambda w, i: w.call("ListVectors", ListVectorsRequest(collection=i["c"]))),
+    "DeleteVectors": (WRITE, lambda w, i: w.call("DeleteVectors", DeleteVectorsRequest(collection=i["c"], ids=["v"]))),
     "UploadDocument": (WRITE, lambda w, i: w.upload(SECRET, i["c"])),
     "GetDocument": (READ, lambda w, i: w.call("GetDocument", GetDocumentRequest(document_id=i["d"]))),
     "WatchDocument": (READ, lambda w, i: w.call("WatchDocument", WatchDocumentRequest(document_id=i["d"]))),

@@ -194,10 +194,11 @@ async def test_json_has_at_most_a_mebibyte(keyless: Served, path: str) -> None:
 
 async def test_vectors_may_be_longer(keyless: Served) -> None:
     assert (await post(keyless, "/v1/collections", b'{"name": "kb"}')).status_code == 200
-    documents = [{"id": str(n), "text": "x", "embedding": [0.123456789] * 1536} for n in range(200)]
-    content = json.dumps({"documents": documents}).encode()
-    assert len(content) > 2 * 1024 * 1024
-    for path in ("/collections/kb/documents", "/v1/collections/kb/vectors"):
+    forms = {"/collections/kb/documents": ("documents", "embedding"), "/v1/collections/kb/vectors": ("rows", "vector")}
+    for path, (listed, name) in forms.items():
+        rows = [{"id": str(n), "text": "x", name: [0.123456789] * 1536} for n in range(200)]
+        content = json.dumps({listed: rows}).encode()
+        assert len(content) > 2 * 1024 * 1024
         added = await post(keyless, path, content)
         assert added.status_code == 200, added.text
         assert int(added.json()["count"]) == 200

@@ -216,13 +216,34 @@ async def test_the_wrapper_takes_documents_with_embeddings(http: httpx.AsyncClie
         refused = await http.post("/collections/kb/documents", json=body)
         assert (refused.status_code, refused.json()["detail"]) == (400, "Documents array is required")
     assert (await http.post("/collections", json={"name": "kb"})).status_code == 201
-    documents = [{"id": "a", "text": "x", "embedding": [1, 2]}, {"text": "y", "embedding": "no"}, {"text": "z"}]
+    documents = [{"id": "a", "text": "x", "embedding": [1, 2]}, {"text": "y", "embedding": [0.5, -1e-3]}]
     added = await http.post("/collections/kb/documents", json={"documents": documents})
-    assert added.json()["count"] == 3
-    sent = world.requests("AddVectors")[0].documents
-    assert list(sent[0].embedding) == [1, 2]
-    assert sent[1].raw_embedding.string_value == "no"
-    assert not sent[2].HasField("raw_embedding")
+    assert added.json()["count"] == 2
+    sent = world.requests("AddVectors")[0].rows
+    assert [one.id for one in sent] == ["a", ""]
+    assert list(sent[0].vector) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("embedding", "problem"),
+    [
+        ("no", "got a string"), (7, "got a number"), ({"0": 1}, "got an object"), ([], "got an empty list"),
+        ([1, "x"], "it holds a string"), ([1, None], "it holds null"), ([True], "it holds a boolean"),
+        ([[1]], "it holds a list"), ([10**400], "it holds a number that is too large"),
+    ],
+)  # fmt: skip
+async def test_the_wrapper_says_what_came_in_place_of_an_embedding(
+    http: httpx.AsyncClient, world: World, embedding: object, problem: str
+) -> None:
+    documents = [{"text": "x", "embedding": [1, 2]}, {"text": "y", "embedding": embedding}]
+    refused = await http.post("/collections/kb/documents", json={"documents": documents})
+    said = f"Invalid embedding format in document 1: must be an array of numbers, but {problem}"
+    assert (refused.status_code, refused.json()["detail"]) == (400, said)
+    for absent in ({"text": "y"}, {"text": "y", "embedding": None}):
+        refused = await http.post("/collections/kb/documents", json={"documents": [documents[0], absent]})
+        said = "All documents must include pre-computed embeddings"
+        assert (refused.status_code, refused.json()["detail"]) == (400, said)
+    assert not world.requests("AddVectors")
 
 
 async def test_the_wrapper_queries_by_metadata(http: httpx.AsyncClient, world: World) -> None:

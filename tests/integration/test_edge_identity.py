@@ -163,13 +163,13 @@ async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
             refused.add(method.name)
     assert refused == {
         "CreateCollection", "UpdateCollection", "DeleteCollection", "CheckProvider",
-        "UploadDocument", "ReplaceDocument", "DeleteDocument", "ReindexDocuments", "AddVectors",
+        "UploadDocument", "ReplaceDocument", "DeleteDocument", "ReindexDocuments", "AddVectors", "DeleteVectors",
     }  # fmt: skip
 
 
 async def test_another_tenants_ids_lead_nowhere(tenant: Tenant) -> None:
     for method in METHODS:
-        if method.name in ("CreateCollection", "AddVectors", "CheckProvider", "ValidateProvider"):
+        if method.name in ("CreateCollection", "CheckProvider", "ValidateProvider"):
             continue  # the first would make one of its own; the doubles of the others know no tenants
         try:
             answer = await call(tenant.stub, method, request_for(method, tenant.values), bearer(tenant.keys["other"]))

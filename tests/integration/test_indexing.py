@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, provider_pb2, scope_pb2
+from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.app import build
 from footnote_kit.errors import (
     Aborted,
@@ -25,7 +26,7 @@ from footnote_kit.testing import serve_app
 from footnote_providers.builtin import embed
 from footnote_store.filters import RowScope
 from footnote_store.store import VectorStore
-from google.protobuf import duration_pb2, json_format, struct_pb2, timestamp_pb2
+from google.protobuf import duration_pb2, json_format, timestamp_pb2
 from support import postgres
 from support.blocks import ROW, article, block, placed, text_of
 from support.engine import running_engine
@@ -393,12 +394,8 @@ async def test_collections_are_listed_in_pages(client: Client) -> None:
         await client.stub.ListCollections(pb.ListCollectionsRequest(scope=client.scope, page_token="!"))
 
 
-def value(item: object) -> struct_pb2.Value:
-    return json_format.ParseDict(item, struct_pb2.Value())
-
-
-async def add(client: Client, name: str, *documents: pb.VectorDocument) -> pb.AddVectorsResponse:
-    request = pb.AddVectorsRequest(scope=client.scope, collection=name, documents=documents)
+async def add(client: Client, name: str, *rows: VectorRow) -> pb.AddVectorsResponse:
+    request = pb.AddVectorsRequest(scope=client.scope, collection=name, rows=rows)
     return await client.stub.AddVectors(request)
 
 
@@ -407,17 +404,17 @@ async def test_own_vectors_are_stored_and_overwritten(client: Client, store: Vec
     await client.create("own", embedding={"dimensions": 3})
     first = await add(
         client, "own",
-        pb.VectorDocument(id="intro", text="An introduction", embedding=[1, 0, 0], metadata={"section_id": "intro"}),
-        pb.VectorDocument(text="Raw", raw_embedding=value([0, 1, 0])),
+        VectorRow(id="intro", text="An introduction", vector=[1, 0, 0], metadata={"section_id": "intro"}),
+        VectorRow(text="Raw", vector=[0, 1, 0]),
     )  # fmt: skip
     assert first.count == 2
     assert first.ids[0] == "intro"
     assert await visible(client, store, "own") != []
-    await add(client, "own", pb.VectorDocument(id="intro", text="A better introduction", embedding=[1, 0, 0]))
+    await add(client, "own", VectorRow(id="intro", text="A better introduction", vector=[1, 0, 0]))
     assert sorted(await visible(client, store, "own")) == ["A better introduction", "Raw"]
     assert (await client.get("own")).document_count == 2
     await client.create("own too", embedding={"dimensions": 3})
-    await add(client, "own too", pb.VectorDocument(id="intro", text="Elsewhere", embedding=[1, 0, 0]))
+    await add(client, "own too", VectorRow(id="intro", text="Elsewhere", vector=[1, 0, 0]))
     assert len(await visible(client, store, "own")) == 2
 
 
@@ -425,18 +422,18 @@ async def test_own_vectors_are_stored_and_overwritten(client: Client, store: Vec
 async def test_the_first_own_vectors_set_the_length_of_an_empty_collection(client: Client, store: VectorStore) -> None:
     made = await client.create("fits", retrieval={"limit": 9})
     await asyncio.gather(
-        *(add(client, "fits", pb.VectorDocument(id=f"f{n}", text=f"Text {n}", embedding=[1, n])) for n in range(3))
+        *(add(client, "fits", VectorRow(id=f"f{n}", text=f"Text {n}", vector=[1, n])) for n in range(3))
     )
     after = await client.get("fits")
     assert (after.id, after.settings.embedding.dimensions, after.settings.retrieval.limit) == (made.id, 2, 9)
-    assert (after.settings.embedding.provider, after.document_count) == ("builtin", 3)
+    assert (after.settings.embedding.provider, after.document_count) == ("none", 3)
     assert sorted(await visible(client, store, "fits")) == ["Text 0", "Text 1", "Text 2"]
     with pytest.raises(InvalidArgument, match="'fits' holds vectors of 2 dimensions, these have 3"):
-        await add(client, "fits", pb.VectorDocument(text="longer", embedding=[1, 2, 3]))
+        await add(client, "fits", VectorRow(text="longer", vector=[1, 2, 3]))
     full = await client.create("full")
     await client.index(full.id, "full-1", article())
     with pytest.raises(InvalidArgument, match="'full' holds vectors of 384 dimensions, these have 2"):
-        await add(client, "full", pb.VectorDocument(text="shorter", embedding=[1, 2]))
+        await add(client, "full", VectorRow(text="shorter", vector=[1, 2]))
     assert (await client.get("full")).settings.embedding.dimensions == 384
 
 
@@ -445,20 +442,25 @@ async def test_the_first_own_vectors_set_the_length_of_an_empty_collection(clien
     [
         ([], "Documents array is required"),
         ([{"text": "a"}], "All documents must include pre-computed embeddings"),
-        ([{"text": "a", "embedding": [1, 2, 3]}, {"text": "b"}], "All documents must include pre-computed embeddings"),
-        ([{"text": "a", "raw_embedding": "x"}], "Invalid embedding format in document 0: must be an array of numbers"),
-        ([{"text": "a", "raw_embedding": [1, "x", 2]}], "but it holds a string"),
-        ([{"text": "a", "raw_embedding": []}], "but got an empty list"),
-        ([{"text": "a", "embedding": [1, 2]}, {"text": "b", "embedding": [1]}], "mismatch: .* 1, 2 dimensions"),
-        ([{"text": "a", "embedding": [1, 2]}], "mismatch: 'byov' holds vectors of 3 dimensions, these have 2"),
-        ([{"text": "", "embedding": [1, 2, 3]}], r"documents\[0\]\.text must not be empty"),
+        ([{"text": "a", "vector": [1, 2, 3]}, {"text": "b"}], "All documents must include pre-computed embeddings"),
+        (
+            [{"text": "a", "vector": [1, "NaN", 2]}],
+            "Invalid embedding format in document 0: must be an array of numbers",
+        ),
+        ([{"text": "a", "vector": [1, "Infinity", 2]}], "but it holds values that are not finite"),
+        ([{"text": "a", "vector": [1, 2]}, {"text": "b", "vector": [1]}], "mismatch: .* 1, 2 dimensions"),
+        ([{"text": "a", "vector": [1, 2]}], "mismatch: 'byov' holds vectors of 3 dimensions, these have 2"),
+        ([{"text": "", "vector": [1, 2, 3]}], r"rows\[0\]\.text must not be empty"),
+        ([{"text": "a", "id": "a\nb", "vector": [1, 2, 3]}], r"rows\[0\]\.id must be one line of at most 150 bytes"),
+        ([{"text": "a", "id": "\u00e9" * 76, "vector": [1, 2, 3]}], r"rows\[0\]\.id must be one line of at most 150"),
+        ([{"text": "a", "id": "x", "vector": [1, 2, 3]}] * 2, r"rows\.id must not repeat"),
     ],
 )
 async def test_wrong_vectors_are_refused_in_known_words(
     client: Client, store: VectorStore, documents: list[dict[str, object]], message: str
 ) -> None:
     await client.create("byov", embedding={"dimensions": 3})
-    made = [json_format.ParseDict(document, pb.VectorDocument()) for document in documents]
+    made = [json_format.ParseDict(document, VectorRow()) for document in documents]
     with pytest.raises(InvalidArgument, match=message):
         await add(client, "byov", *made)
     assert await visible(client, store, "byov") == []

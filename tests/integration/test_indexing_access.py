@@ -9,6 +9,7 @@ import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, scope_pb2
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
+from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.app import build
 from footnote_kit.errors import AlreadyExists, FootnoteError, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.testing import serve_app
@@ -82,6 +83,14 @@ def update(client: Client, collection: Collection, *paths: str) -> Any:
     return client.stub.UpdateCollection(request)
 
 
+async def row(client: Client, name: str) -> None:
+    """Ask for a row that is not there: told so is who may read the collection."""
+    with pytest.raises(NotFound) as caught:
+        await client.stub.GetVector(pb.GetVectorRequest(scope=client.scope, collection=name, vector_id="none"))
+    if caught.value.reason != "VECTOR_NOT_FOUND":
+        raise caught.value
+
+
 RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
     "GetCollection": (READ, lambda c, n: c.get(n)),
     "ResolveCollections": (READ, lambda c, n: c.resolve(n)),
@@ -97,8 +106,16 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
         WRITE,
         lambda c, n: c.stub.AddVectors(
             pb.AddVectorsRequest(
-                scope=c.scope, collection=n, documents=[pb.VectorDocument(id="v", text="x", embedding=[1.0] * 384)]
+                scope=c.scope, collection=n, rows=[VectorRow(id="v", text="x", vector=[1.0] * 384)]
             )
+        ),
+    ),
+    "GetVector": (READ, row),
+    "ListVectors": (READ, lambda c, n: c.stub.ListVectors(pb.ListVectorsRequest(scope=c.scope, collection=n))),
+    "DeleteVectors": (
+        WRITE,
+        lambda c, n: c.stub.DeleteVectors(
+            pb.DeleteVectorsRequest(scope=c.scope, collection=n, ids=["none"], allow_missing=True)
         ),
     ),
     "UpdateCollection": (MANAGE, lambda c, n: update(c, Collection(name=n, description="changed"), "description")),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel, SearchChannel
-from footnote.types.v1.collection_pb2 import FusionMethod, RetrievalSettings, SearchStrategy
+from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Role, Scope
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.testing import SCOPE
@@ -296,3 +296,47 @@ async def test_nothing_matches(library: Library) -> None:
     found = await retrieve(library, "anything at all?")
     assert not found.chunks
     assert not found.degradations
+
+
+@pytest.mark.parametrize("strategy", [SearchStrategy.SEARCH_STRATEGY_UNSPECIFIED, HYBRID, VECTOR])
+@pytest.mark.parametrize("query", ["", "safety stock"])
+async def test_a_vector_of_another_length_is_refused_and_not_an_empty_result(
+    library: Library, query: str, strategy: SearchStrategy.ValueType
+) -> None:
+    await handbook(library)
+    settings = RetrievalSettings(strategy=strategy)
+    for collections in (["handbook"], []):
+        with pytest.raises(InvalidArgument, match="query_vector has 2 dimensions") as caught:
+            await retrieve(library, query, query_vector=[1.0, 2.0], settings=settings, collections=collections)
+        assert caught.value.reason == "DIMENSION_MISMATCH"
+        assert caught.value.metadata == {"collection": "handbook", "expected": "384", "given": "2"}
+    fits = await retrieve(library, query, query_vector=[1.0] * 384, settings=settings)
+    assert len(fits.chunks) == 5
+
+
+async def test_a_text_is_not_embedded_for_a_collection_that_brings_its_own_vectors(library: Library) -> None:
+    own = EmbeddingSettings(provider="none", dimensions=384)
+    shelf = await library.add_collection("handbook")
+    await library.add(shelf, chunks_of(HANDBOOK[:3]))
+    shelf.collection.settings.embedding.CopyFrom(own)
+    plain = await library.add_collection("plain")
+    await library.add(plain, chunks_of(HANDBOOK[3:], "d2"))
+    for strategy in (SearchStrategy.SEARCH_STRATEGY_AUTO, HYBRID, VECTOR):
+        with pytest.raises(InvalidArgument, match="'handbook' brings its own vectors: give query_vector") as caught:
+            await retrieve(
+                library, "safety stock of bolts", settings=RetrievalSettings(strategy=strategy),
+                collections=["plain", "handbook"],
+            )  # fmt: skip
+        assert caught.value.reason == "OWN_VECTORS"
+    by_words = await retrieve(library, "safety stock", settings=RetrievalSettings(strategy=FULLTEXT))
+    assert by_words.chunks[0].chunk.text == HANDBOOK[0]
+    assert not by_words.degradations
+    for fusion in (FusionMethod.FUSION_METHOD_WEIGHTED, FusionMethod.FUSION_METHOD_RRF):
+        found = await retrieve(
+            library, "How large is the safety stock of bolts in Lyon?", explain=True,
+            settings=RetrievalSettings(strategy=HYBRID, fusion=fusion),
+        )  # fmt: skip
+        assert [one.reason for one in found.degradations] == ["OWN_VECTORS"]
+        channels = {one.chunk.text: [c.channel for c in one.channels] for one in found.chunks}
+        assert channels[HANDBOOK[0]] == [SearchChannel.SEARCH_CHANNEL_LEXICAL]
+        assert SearchChannel.SEARCH_CHANNEL_DENSE in channels[HANDBOOK[3]]

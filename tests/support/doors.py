@@ -71,7 +71,11 @@ class GrpcDoor:
         await self._stub.UpdateCollection(UpdateCollectionRequest(collection=name, resource=change, update_mask=mask))
 
     async def add(self, name: str, documents: list[dict[str, Any]]) -> int:
-        request = ParseDict({"collection": name, "documents": documents}, AddVectorsRequest())
+        rows = [
+            {"vector" if key == "embedding" else key: value for key, value in document.items()}
+            for document in documents
+        ]
+        request = ParseDict({"collection": name, "rows": rows}, AddVectorsRequest())
         try:
             return int((await self._stub.AddVectors(request, timeout=60)).count)
         except FootnoteError as error:
@@ -83,7 +87,9 @@ class GrpcDoor:
             found = await self._stub.QueryChunks(request)
         except FootnoteError as error:
             raise Refused(error.code, error.message) from None
-        documents = [{"id": one.id, "text": one.text, "metadata": MessageToDict(one.metadata)} for one in found.chunks]
+        documents = [
+            {"id": one.document_id, "text": one.text, "metadata": MessageToDict(one.metadata)} for one in found.chunks
+        ]
         return {"documents": documents, "count": found.count, "total": found.total}
 
 

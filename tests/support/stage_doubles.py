@@ -336,7 +336,22 @@ class Indexing(idx_grpc.IndexingServiceServicer):
     async def AddVectors(self, request: Any, context: Any) -> idx.AddVectorsResponse:
         await self.world.enter("AddVectors", request)
         self._find(request.scope, request.collection, Access.WRITE)
-        return idx.AddVectorsResponse(count=len(request.documents), ids=[one.id for one in request.documents])
+        return idx.AddVectorsResponse(count=len(request.rows), ids=[one.id for one in request.rows])
+
+    async def GetVector(self, request: Any, context: Any) -> idx.GetVectorResponse:
+        await self.world.enter("GetVector", request)
+        self._find(request.scope, request.collection)
+        return idx.GetVectorResponse(row={"id": request.vector_id, "text": "a row"})
+
+    async def ListVectors(self, request: Any, context: Any) -> idx.ListVectorsResponse:
+        await self.world.enter("ListVectors", request)
+        self._find(request.scope, request.collection)
+        return idx.ListVectorsResponse(rows=[{"id": "v", "text": "a row"}])
+
+    async def DeleteVectors(self, request: Any, context: Any) -> idx.DeleteVectorsResponse:
+        await self.world.enter("DeleteVectors", request)
+        self._find(request.scope, request.collection, Access.WRITE)
+        return idx.DeleteVectorsResponse(deleted=len(request.ids))
 
     async def AuthorizeCollections(self, request: Any, context: Any) -> idx.AuthorizeCollectionsResponse:
         await self.world.enter("AuthorizeCollections", request)

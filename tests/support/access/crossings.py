@@ -67,7 +67,7 @@ async def _own(matrix: Matrix, person: Person) -> dict[str, Any]:
 
 def _vectors(mine: Names, identity: str) -> dict[str, Any]:
     vector = [0.1] * mine["dimensions"]
-    return {"collection": mine["collection_id"], "documents": [{"id": identity, "text": "mine", "embedding": vector}]}
+    return {"collection": mine["collection_id"], "rows": [{"id": identity, "text": "mine", "vector": vector}]}
 
 
 def _change(collection: str, mask: str, **resource: str) -> dict[str, Any]:

@@ -27,7 +27,9 @@ from footnote.edge.v1.documents_pb2 import (
     UploadMetadata,
     WatchDocumentRequest,
 )
+from footnote.edge.v1.vectors_pb2 import AddVectorsRequest
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_kit.edge import EdgeStub
 from google.protobuf.json_format import MessageToDict, ParseDict
 
@@ -125,6 +127,7 @@ class Seeder:
         target = Target(label, owner, private, manager, grants)
         await self.collection(target)
         await asyncio.gather(self._documents(target), self._failed(target))
+        await self._vector(target)
         await self._conversation(target)
         target.names["grant"] = Grant(Right.WRITE, user=owner.user).json()
         return target
@@ -186,6 +189,15 @@ class Seeder:
         assert document.state == DOCUMENT_STATE_ERROR, document
         target.names["failed_id"] = document.id
         target.content |= {document.id, document.checksum, name}
+
+    async def _vector(self, target: Target) -> None:
+        """Add a row of own vectors beside the documents."""
+        identity, secret = word("row"), word("brought")
+        row = VectorRow(id=identity, text=f"Brought along: {secret}", vector=[0.5] * target.names["dimensions"])
+        request = AddVectorsRequest(collection=target.names["collection_id"], rows=[row])
+        await self.stub.AddVectors(request, metadata=self.maker(target.owner))
+        target.names["vector_id"] = identity
+        target.content |= {identity, secret}
 
     async def upload(self, target: Target, content: bytes, head: dict[str, Any], key: Any) -> Any:
         """Upload into a target and wait for the end."""

@@ -205,6 +205,7 @@ def test_every_embedding_provider_is_placed_by_its_address(monkeypatch: pytest.M
 
     assert {name: local(name) for name in registry.registrations()} == {
         "builtin": True, "onnx": True, "openai": False, "ollama": True, "gemini": False, "vllm": True, "tei": True,
+        "none": True,
     }  # fmt: skip
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("FOOTNOTE_OLLAMA_BASE_URL", "http://gpu.example:11434/v1")

@@ -8,7 +8,7 @@ from footnote_kit.provider_calls import unconfigured
 from pydantic import BaseModel
 from pydantic_settings import SettingsConfigDict
 
-from footnote_providers import builtin, onnx_local, openai_compatible
+from footnote_providers import builtin, onnx_local, openai_compatible, own_vectors
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.egress.egress import Egress
 from footnote_providers.onnx_files import find_files, invalid
@@ -124,4 +124,14 @@ CATALOGUE = (
     ),
     _remote("vllm", "vLLM", "http://localhost:8000/v1", ""),
     _remote("tei", "Text Embeddings Inference", "http://localhost:8080/v1", "tei"),
+    Registration(
+        id=own_vectors.PROVIDER,
+        display_name="None (the collection brings its own vectors)",
+        settings=own_vectors.Settings,
+        make=lambda model, dimensions, settings: own_vectors.OwnVectors(model, dimensions),
+        recommended_dense_weight=own_vectors.DENSE_WEIGHT,
+        max_batch=1,
+        capabilities=(),
+        local=True,
+    ),
 )

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ValidationError
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.egress.policy import Kind
+from footnote_providers.own_vectors import PROVIDER
 from footnote_providers.pool import Pool
 from footnote_providers.settings import DefaultSettings
 
@@ -121,7 +122,7 @@ def use_of(chosen: collection_pb2.EmbeddingSettings, egress: Egress, kind: Kind 
             local = egress.local[chosen.provider] = registration.local or (
                 address is not None and egress.stays_here(address())
             )
-    return Use(kind, chosen.provider, chosen.model, bool(local), builtin=chosen.provider == "builtin")
+    return Use(kind, chosen.provider, chosen.model, bool(local), builtin=chosen.provider in ("builtin", PROVIDER))
 
 
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool[EmbeddingProvider]] = WeakKeyDictionary()

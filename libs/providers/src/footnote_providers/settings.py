@@ -17,6 +17,13 @@ class DefaultSettings(BaseSettings):
     model: str = ""
     dimensions: int = Field(default=0, ge=0, le=32768)
 
+    @field_validator("provider")
+    @classmethod
+    def _embeds(cls, value: str) -> str:
+        if value == "none":
+            raise ValueError("none is for single collections that bring their own vectors; name one that embeds")
+        return value
+
 
 class RemoteSettings(BaseSettings):
     """One remote provider (`FOOTNOTE_OPENAI_*`, `FOOTNOTE_OLLAMA_*`, …); times in seconds."""

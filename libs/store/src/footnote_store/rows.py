@@ -41,12 +41,16 @@ MESSAGE_OUTPUT = ["text", "extra", "tenant_id", "user_id"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A chunk to store: `vector` is None for parents, which are never searched; `lexical_text` are its search terms."""
+    """A chunk to store: `vector` is None for parents, which are never searched; `lexical_text` are its search terms.
+
+    `owner_key` is what its revision is of, where that is not the chunk's document: see `own_key`.
+    """
 
     chunk: Chunk
     collection_key: str
     vector: Vector | None
     lexical_text: str
+    owner_key: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +88,13 @@ class Hit:
 
     @property
     def document_id(self) -> str:
-        """The document that it is of."""
+        """The document that it is of, or the id of its row of own vectors: what the column of that name holds."""
+        collection_id = self.collection_key.rpartition(":")[0]
+        return self.owner_key.removeprefix(own_key(collection_id, ""))
+
+    @property
+    def owner_key(self) -> str:
+        """What its revision is of; unlike ids that callers give, one of its kind."""
         return self.revision_key.rpartition(":")[0]
 
     @property
@@ -112,14 +122,28 @@ def space_name(dimensions: int, variant: int = 0) -> str:
     return f"chunks_{_LAYOUT}{f'_v{variant + 1}' if variant else ''}_{dimensions}"
 
 
+def dimensions_of(space: str) -> int:
+    """Return the length of the vectors in a physical collection, which its name says."""
+    return int(space.rsplit("_", 1)[-1])
+
+
 def chunk_id(document_id: str, revision: int, ordinal: int) -> str:
-    """Return the id of a chunk; the order of ids is reading order."""
-    return f"{document_id}:{revision:06d}:{ordinal:07d}"
+    """Return the id of a chunk; the order of ids is reading order.
+
+    The embedded engine cannot replace a row whose id holds a single quote, as ids that callers give may.
+    """
+    name = document_id.replace("%", "%25").replace("'", "%27")
+    return f"{name}:{revision:06d}:{ordinal:07d}"
 
 
 def revision_key(document_id: str, revision: int) -> str:
     """Return the value of the `revision_key` column for a document's revision."""
     return f"{document_id}:{revision}"
+
+
+def own_key(collection_id: str, row_id: str) -> str:
+    """Return what the revisions of a row of own vectors are of: its caller's id is unique in its collection only."""
+    return f"{collection_id}/{row_id}"
 
 
 def _bounded(text: str, limit: int, field: str) -> str:
@@ -164,7 +188,7 @@ def encode_chunk(row: Row, dimensions: int) -> dict[str, Any]:
         "collection_key": row.collection_key,
         "document_id": chunk.document_id,
         "search_key": NEVER_FOUND if parent else search_key(chunk.tenant_id, row.collection_key),
-        "revision_key": revision_key(chunk.document_id, chunk.revision),
+        "revision_key": revision_key(row.owner_key or chunk.document_id, chunk.revision),
         "ordinal": chunk.ordinal,
         "level": int(chunk.level),
         "text": _bounded(chunk.text, MAX_TEXT_BYTES, "chunk text"),

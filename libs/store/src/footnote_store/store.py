@@ -28,6 +28,7 @@ from footnote_store.rows import (
     Vector,
     chunk_schema,
     decode_message,
+    dimensions_of,
     encode_chunk,
     encode_message,
     message_schema,
@@ -123,7 +124,7 @@ class VectorStore(Connection):
         return await self._write_chunks(space, rows, timeout, new=True)
 
     async def _write_chunks(self, space: str, rows: Sequence[Row], timeout: float, *, new: bool) -> int:
-        dimensions = _dimensions(space)
+        dimensions = dimensions_of(space)
         written = 0
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
@@ -179,8 +180,13 @@ class VectorStore(Connection):
         """Read chunks by a filter in order of their ids, which is reading order."""
         return [hit.chunk for hit in await self.read(space, expr, limit, offset, timeout)]
 
-    async def read(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Hit]:
-        """Read chunks as `query` does, with the columns that say whether a caller may see them; scores are 0."""
+    async def read(
+        self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0, *, vectors: bool = False
+    ) -> list[Hit]:
+        """Read chunks as `query` does, with the columns that say whether a caller may see them; scores are 0.
+
+        `vectors` come if wanted.
+        """
         if limit <= 0:
             return []
         last_id = ""
@@ -199,7 +205,7 @@ class VectorStore(Connection):
             async def query(
                 client: AsyncMilvusClient, page: str = page, size: int = size, offset: int = offset
             ) -> list[Hit]:
-                output = ["id", *CHUNK_OUTPUT]
+                output = ["id", *CHUNK_OUTPUT, *(["dense"] if vectors else [])]
                 columns = await answers.query(client, space, page, size, offset, output, timeout)
                 return answers.hits(columns, [0.0] * len(columns["id"])) if columns else []
 
@@ -269,7 +275,7 @@ class VectorStore(Connection):
 
     async def upsert_messages(self, space: str, rows: Sequence[MessageRow], timeout: float = 30.0) -> int:
         """Remember messages, replacing those of the same ids; returns how many the store confirmed."""
-        dimensions = _dimensions(space)
+        dimensions = dimensions_of(space)
         written = 0
         for start in range(0, len(rows), _BATCH):
             data = [encode_message(row, dimensions) for row in rows[start : start + _BATCH]]
@@ -304,10 +310,6 @@ class VectorStore(Connection):
 def _chunks_request(space: str, rows: Sequence[Row], dimensions: int, new: bool) -> UpsertRequest | InsertRequest:
     data = [encode_chunk(row, dimensions) for row in rows]
     return write_request(InsertRequest if new else UpsertRequest, space, data)
-
-
-def _dimensions(space: str) -> int:
-    return int(space.rsplit("_", 1)[1])
 
 
 def _after(expr: str, last_id: str) -> str:

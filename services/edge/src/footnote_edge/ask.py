@@ -152,8 +152,10 @@ class _Run:
         plan = self._given_plan or await self._steps.plan(self._question, topic, self._history)
         chunks: list[Any] = []
         named: list[str] = []
-        without_sources = not plan.should_retrieve
-        if plan.should_retrieve:
+        # Whoever brings a vector wants the documents to be searched by it.
+        retrieves = plan.should_retrieve or bool(self._request.query_vector)
+        without_sources = not retrieves
+        if retrieves:
             yield _began(PIPELINE_STAGE_RETRIEVAL)
             chunks, named, without_sources = await self._steps.retrieve(
                 plan.query or self._question, self._collections, self._request
@@ -193,7 +195,7 @@ class _Run:
             settings=model,
             locale=built.prompt.locale,
             without_sources=without_sources,
-            documents_unavailable=without_sources and plan.should_retrieve,
+            documents_unavailable=without_sources and retrieves,
             bounds=bounds,
         )
         yield _began(PIPELINE_STAGE_GENERATION)

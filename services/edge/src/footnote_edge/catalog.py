@@ -9,6 +9,7 @@ from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.access import Access, check_create
 from footnote_kit.errors import AlreadyExists, DeadlineExceeded, InvalidArgument, NotFound, Unavailable
+from footnote_providers.own_vectors import brings_own, no_document
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
@@ -73,6 +74,8 @@ class Catalog:
     async def for_upload(self, scope: Scope, name: str) -> Collection:
         """Return the collection to put a file into: "default" is made on demand, others must exist.
 
+        Raises InvalidArgument(OWN_VECTORS) for one that takes no documents.
+
         While indexing does not answer, a collection that this user has used before is taken as it was then, if the user
         was known to be allowed to write to it a few minutes ago.
         """
@@ -91,6 +94,8 @@ class Catalog:
             await self._permissions.collection(scope, known, Access.WRITE, exact=False)
             return known
         await self._permissions.collection(scope, collection, Access.WRITE, exact=False)
+        if brings_own(collection.settings.embedding):
+            raise no_document(collection.name)
         await self._remember(scope, name, collection)
         return collection
 

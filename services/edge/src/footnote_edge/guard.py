@@ -20,7 +20,8 @@ PUBLIC = frozenset({"GetHealth"})
 
 _WRITER = frozenset(
     {
-        *("UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments", "AddVectors"),
+        *("UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments"),
+        *("AddVectors", "DeleteVectors"),
         # Of their own private collections; the rest is for the handler, which knows which collection it is.
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),
     }

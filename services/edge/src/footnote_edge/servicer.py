@@ -4,12 +4,13 @@ from footnote_edge.api.chat import ChatApi
 from footnote_edge.api.collections import CollectionsApi
 from footnote_edge.api.documents import DocumentsApi
 from footnote_edge.api.system import SystemApi
+from footnote_edge.api.vectors import VectorsApi
 from footnote_edge.parts import Parts
 from footnote_edge.sizes import bounded
 
 
 @bounded
-class EdgeServicer(CollectionsApi, DocumentsApi, ChatApi, SystemApi):
+class EdgeServicer(CollectionsApi, DocumentsApi, ChatApi, SystemApi, VectorsApi):
     """Handlers of every RPC; `guard` puts identity in front of them."""
 
     def __init__(self, parts: Parts) -> None:

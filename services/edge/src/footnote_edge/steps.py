@@ -69,6 +69,7 @@ class Steps:
             where=asked.where,
             document_ids=asked.document_ids,
             explain=True,
+            query_vector=asked.query_vector,
         )
         began = self._ledger.elapsed()
         try:

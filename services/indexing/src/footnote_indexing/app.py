@@ -20,11 +20,13 @@ from footnote_indexing.indexing import Indexing
 from footnote_indexing.inventory import Inventory
 from footnote_indexing.ledger import Ledger
 from footnote_indexing.messages import Messages
+from footnote_indexing.own_rows import OwnRows
 from footnote_indexing.permitted import Permitted
 from footnote_indexing.ports import EmbeddingCache
 from footnote_indexing.providers import Providers
 from footnote_indexing.recovery import Recovery
 from footnote_indexing.relabelling import Relabelling
+from footnote_indexing.row_ledger import RowLedger
 from footnote_indexing.servicer import IndexingServicer
 from footnote_indexing.settings import Settings
 from footnote_indexing.store_writer import StoreWriter
@@ -53,7 +55,8 @@ async def build(runtime: Runtime) -> App:
     vectorizers = Vectorizers(cache, DefaultSettings())
     permitted = Permitted(Egress.load(), vectorizers)
     deployed = deployment("", "chunking", "embedding")
-    collections = Collections(database, ledger, generations, vectorizers, permitted, deployed)
+    rows = RowLedger(database)
+    collections = Collections(database, ledger, rows, generations, vectorizers, permitted, deployed)
     switching = Switching(database, generations, settings.rollback_window)
     cutters = Cutters(settings.cutting_processes)
     indexing = Indexing(
@@ -64,6 +67,7 @@ async def build(runtime: Runtime) -> App:
         indexing,
         collections,
         VectorTexts(database, collections, indexing, vectorizers, ledger, writer, settings),
+        OwnRows(collections, rows, writer, switching),
         Messages(store, vectorizers, permitted),
         Providers(store, collections, ledger, permitted),
         vectorizers,

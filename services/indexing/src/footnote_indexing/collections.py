@@ -14,7 +14,8 @@ from footnote.types.v1 import collection_pb2, scope_pb2
 from footnote.types.v1.collection_pb2 import Collection, Grant
 from footnote_kit.access import Access, access_of, check, check_create, collection_missing, may_manage
 from footnote_kit.collection_settings import resolve
-from footnote_kit.errors import Aborted, AlreadyExists, InvalidArgument, ResourceExhausted
+from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, ResourceExhausted
+from footnote_providers.own_vectors import REASON, brings_own
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -24,6 +25,7 @@ from footnote_indexing.database import Database, now_ms
 from footnote_indexing.generations import BUILDING, CURRENT, DELETED, Generation, Generations
 from footnote_indexing.ledger import Ledger
 from footnote_indexing.permitted import Permitted
+from footnote_indexing.row_ledger import RowLedger
 from footnote_indexing.sharing import ambiguous, check_grants, granted, holder, nearness, visible, write_grants
 from footnote_indexing.tables import collections, generations
 from footnote_indexing.vectorizers import Vectorizers
@@ -49,6 +51,7 @@ class Collections:
         self,
         database: Database,
         ledger: Ledger,
+        rows: RowLedger,
         generations_: Generations,
         vectorizers: Vectorizers,
         permitted: Permitted,
@@ -58,6 +61,7 @@ class Collections:
         self._permitted = permitted
         self._database = database
         self._ledger = ledger
+        self._rows = rows
         self._generations = generations_
         self._vectorizers = vectorizers
 
@@ -225,12 +229,29 @@ class Collections:
             check_create(scope, changed)
         self._permitted.check_settings(scope, changed, before.collection)
         if changed.settings.embedding != before.collection.settings.embedding:
+            await self._check_may_move(before, changed)
             chosen = await self._vectorizers.resolve(_reconsidered(before.collection, changed))
             changed.settings.embedding.CopyFrom(chosen)
         if only_check:
             return changed
         await self._write(scope, before, changed)
         return (await self.with_counts(scope, [await self.find(scope, changed.id)]))[0]
+
+    async def _check_may_move(self, before: Found, changed: collection_pb2.Collection) -> None:
+        """Raise FailedPrecondition where what a collection holds cannot be embedded by its new model."""
+        old, new = before.generation.embedding, changed.settings.embedding
+        name = before.collection.name
+        if brings_own(new) and not await self._ledger.is_empty(changed.id):
+            problem = "begin to bring its own vectors, or change their length or model, while it holds something"
+        elif await self._rows.any(changed.id) and new != old:
+            problem = "go over to another embedding model while it holds own vectors, which no model can make again"
+        else:
+            return
+        raise FailedPrecondition(
+            f"Collection '{name}' cannot {problem}. Delete that first, or make another collection",
+            reason=REASON,
+            metadata={"collection": name},
+        )
 
     async def delete(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, Sequence[Generation], int]:
         """Remove a collection from sight; return its id, the generations to be purged, and how many chunks it had."""
@@ -325,6 +346,8 @@ def _reconsidered(
     new.CopyFrom(changed.settings.embedding)
     if new.provider != old.provider and new.model == old.model:
         new.model = ""
+    if brings_own(new):
+        return new  # nothing of it is filled in: a collection of any model may get vectors as long as its own
     if (new.provider, new.model) != (old.provider, old.model) and new.dimensions == old.dimensions:
         new.dimensions = 0
     return new

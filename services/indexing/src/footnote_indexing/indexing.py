@@ -9,6 +9,7 @@ from footnote.types.v1 import collection_pb2, document_pb2, scope_pb2
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.logs import get_logger
+from footnote_providers.own_vectors import brings_own, no_document
 from footnote_store.compiler import quote
 
 from footnote_indexing.collections import Collections, Found
@@ -92,6 +93,8 @@ class Indexing:
         targets = await self._switching.targets(found)
         writers = []
         for generation in targets:
+            if brings_own(generation.embedding):
+                raise no_document(found.collection.name)
             self._permitted.check_embedding(scope, generation.embedding, bounds_of(found.collection))
             vectorizer = await self._vectorizers.get(generation.embedding)
             key = RevisionKey(found.collection.id, generation.number, document.id, document.revision)
@@ -159,6 +162,8 @@ class Indexing:
 
     async def _forget_vectors(self, generation: Generation, expr: str) -> None:
         """Drop from the cache what was embedded for these rows: a deleted text leaves nothing behind."""
+        if brings_own(generation.embedding):
+            return
         space = await self._writer.ensure(generation)
         vectorizer = await self._vectorizers.get(generation.embedding)
         offset = 0

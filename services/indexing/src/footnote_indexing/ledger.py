@@ -12,7 +12,7 @@ from footnote_indexing.moving import check_unmoved
 from footnote_indexing.tables import revisions
 
 WRITING, CURRENT, RETIRED = "WRITING", "CURRENT", "RETIRED"
-_WRITER_TIMEOUT_MS = 600_000
+WRITER_TIMEOUT_MS = 600_000
 """How long a writer that was overtaken may still be at work; its leavings are purged only then."""
 
 
@@ -245,7 +245,7 @@ class Ledger:
         await connection.execute(
             sa.update(revisions)
             .where(*others, revisions.c.state == WRITING)
-            .values(state=RETIRED, purge_at=now + _WRITER_TIMEOUT_MS, updated_at=now)
+            .values(state=RETIRED, purge_at=now + WRITER_TIMEOUT_MS, updated_at=now)
         )
 
     async def expect(self, key: RevisionKey, chunks: int) -> None:
@@ -265,7 +265,7 @@ class Ledger:
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
             for row in rows:
                 entry = _entry(row)
-                purge_at = now_ms() + (_WRITER_TIMEOUT_MS if entry.state == WRITING else 1000)
+                purge_at = now_ms() + (WRITER_TIMEOUT_MS if entry.state == WRITING else 1000)
                 await connection.execute(
                     sa.update(revisions)
                     .where(_is(entry.key))
@@ -297,7 +297,7 @@ class Ledger:
         await connection.execute(
             sa.update(revisions)
             .where(*chosen, revisions.c.state == WRITING)
-            .values(state=RETIRED, purge_at=now_ms() + _WRITER_TIMEOUT_MS, updated_at=now_ms())
+            .values(state=RETIRED, purge_at=now_ms() + WRITER_TIMEOUT_MS, updated_at=now_ms())
         )
 
     async def abandon(self, key: RevisionKey) -> None:

@@ -8,6 +8,7 @@ from footnote_providers import registry
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.egress.policy import Kind
+from footnote_providers.own_vectors import brings_own
 from google.protobuf import json_format
 
 from footnote_indexing.vectorizers import Vectorizers
@@ -70,6 +71,8 @@ class Permitted:
         bounds: provider_pb2.TextBounds,
     ) -> None:
         limits.check_provider(new.provider, new.model, new.settings, "collection.settings.embedding")
+        if brings_own(new):
+            return  # nothing is ever sent anywhere, so that no policy is about it
         use = registry.use_of(self._vectorizers.chosen(new), self._egress)
         self._egress.check(use, scope, bounds)
         default = self._vectorizers.chosen(collection_pb2.EmbeddingSettings())

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from footnote.types.v1 import chunk_pb2
 from footnote_providers.base import Vectors
-from footnote_store.rows import MessageRow, Row
+from footnote_store.rows import Hit, MessageRow, Row
 
 
 class ChunkStore(Protocol):
@@ -31,6 +31,12 @@ class ChunkStore(Protocol):
         self, space: str, expr: str, limit: int, offset: int = ..., timeout: float = ...
     ) -> list[chunk_pb2.Chunk]:
         """Read chunks in order of their ids."""
+        ...
+
+    async def read(
+        self, space: str, expr: str, limit: int, offset: int = ..., timeout: float = ..., *, vectors: bool = ...
+    ) -> list[Hit]:
+        """Read chunks in order of their ids, with the columns that they are told apart by, and vectors if wanted."""
         ...
 
     async def ids(self, space: str, expr: str, limit: int, timeout: float = ...) -> list[str]:

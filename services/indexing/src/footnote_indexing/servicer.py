@@ -8,6 +8,7 @@ from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.access import Access, access_of, is_system
 from footnote_kit.errors import InvalidArgument, PermissionDenied
+from footnote_kit.paging import Page
 from footnote_kit.redact import redact_all
 from footnote_providers.egress import egress
 from google.protobuf import json_format
@@ -17,10 +18,11 @@ from footnote_indexing.index_document import Part, Result
 from footnote_indexing.indexing import Indexing
 from footnote_indexing.inventory import Inventory
 from footnote_indexing.messages import Messages
+from footnote_indexing.own_rows import OwnRows
 from footnote_indexing.providers import Providers
 from footnote_indexing.relabelling import Relabelling
 from footnote_indexing.vectorizers import Vectorizers
-from footnote_indexing.vectors import VectorText, VectorTexts
+from footnote_indexing.vectors import VectorTexts
 
 _DAMAGED, _MOST_DAMAGED = 100, 1000
 
@@ -33,6 +35,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         indexing: Indexing,
         collections: Collections,
         vectors: VectorTexts,
+        rows: OwnRows,
         messages: Messages,
         providers: Providers,
         vectorizers: Vectorizers,
@@ -42,6 +45,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self._indexing = indexing
         self._collections = collections
         self._vectors = vectors
+        self._rows = rows
         self._messages = messages
         self._providers = providers
         self._vectorizers = vectorizers
@@ -147,18 +151,28 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def AddVectors(self, request: pb.AddVectorsRequest, context: Any) -> pb.AddVectorsResponse:
         """Add texts with vectors."""
-        documents = [
-            VectorText(
-                id=document.id,
-                text=document.text,
-                metadata=document.metadata,
-                embedding=document.embedding,
-                raw=document.raw_embedding if document.HasField("raw_embedding") else None,
-            )
-            for document in request.documents
-        ]
-        ids = await self._vectors.add(request.scope, request.collection, documents)
+        ids = await self._vectors.add(request.scope, request.collection, request.rows)
         return pb.AddVectorsResponse(count=len(ids), ids=ids)
+
+    async def GetVector(self, request: pb.GetVectorRequest, context: Any) -> pb.GetVectorResponse:
+        """Return one text with its vector."""
+        row = await self._rows.get(request.scope, request.collection, request.vector_id, vector=request.include_vector)
+        return pb.GetVectorResponse(row=row)
+
+    async def ListVectors(self, request: pb.ListVectorsRequest, context: Any) -> pb.ListVectorsResponse:
+        """Return a page of texts with own vectors."""
+        page = Page.of(request.scope, request)
+        rows, token = await self._rows.page(
+            request.scope, request.collection, request.where, page, vectors=request.include_vectors
+        )
+        return pb.ListVectorsResponse(rows=rows, next_page_token=token)
+
+    async def DeleteVectors(self, request: pb.DeleteVectorsRequest, context: Any) -> pb.DeleteVectorsResponse:
+        """Delete texts with own vectors."""
+        deleted = await self._rows.delete(
+            request.scope, request.collection, request.ids, allow_missing=request.allow_missing
+        )
+        return pb.DeleteVectorsResponse(deleted=deleted)
 
     async def IndexMessages(self, request: pb.IndexMessagesRequest, context: Any) -> pb.IndexMessagesResponse:
         """Remember messages."""

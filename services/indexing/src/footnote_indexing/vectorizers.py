@@ -9,9 +9,11 @@ from hashlib import sha256
 import numpy as np
 from footnote.types.v1 import collection_pb2
 from footnote_kit import names
+from footnote_kit.errors import InvalidArgument
 from footnote_kit.telemetry import counter, span
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider, Vectors
+from footnote_providers.own_vectors import brings_own
 from footnote_providers.settings import DefaultSettings
 
 from footnote_indexing.ports import EmbeddingCache
@@ -131,6 +133,8 @@ class Vectorizers:
         Raises InvalidArgument(PROVIDER_INVALID) for wrong settings, Unavailable(PROVIDER_FAILED) without an answer.
         """
         chosen = self.chosen(settings)
+        if brings_own(chosen) and not chosen.dimensions:
+            raise InvalidArgument.field("collection.settings.embedding.dimensions", "is required with provider none")
         async with registry.lease(chosen) as provider:
             if not provider.dimensions:
                 await provider.embed_query("dimensions")

@@ -11,17 +11,19 @@ from typing import Any, TypeVar
 import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.chunk_pb2 import SearchChannel
-from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
+from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings, SearchStrategy
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
+from footnote_kit.text_work import beside
 from footnote_store.rows import Hit
 from numpy.typing import NDArray
 
+from footnote_retrieval import query
 from footnote_retrieval.breaker import Breaker
-from footnote_retrieval.model import Candidate, ChannelRun, Clock, Group, degradation
+from footnote_retrieval.model import Candidate, ChannelRun, Clock, Group, SearchRequest, degradation
 from footnote_retrieval.ports import ChunkStore, Embedder, QueryVector
 from footnote_retrieval.settings import Settings
 
@@ -43,6 +45,14 @@ class Plan:
     now: float
     scope: Scope
     query_vector: tuple[float, ...] = ()
+    by_words: frozenset[bytes] = frozenset()
+    """Embedding keys of the groups that are searched by words only: they bring their own vectors."""
+
+    def groups_of(self, channel: SearchChannel.ValueType) -> Sequence[Group]:
+        """Return the groups that a channel searches."""
+        if channel == SearchChannel.SEARCH_CHANNEL_LEXICAL or not self.by_words:
+            return self.groups
+        return [group for group in self.groups if group.embedding_key not in self.by_words]
 
 
 @dataclass(slots=True)
@@ -72,6 +82,29 @@ class Channels:
             self._breakers[name] = Breaker(name, self._settings.breaker_failures, self._settings.breaker_open)
         return self._breakers[name]
 
+    async def choose(
+        self, request: SearchRequest, understood: query.Query, wanted: SearchStrategy.ValueType,
+        groups: Sequence[Group], lacking: Sequence[Group],
+    ) -> tuple[SearchStrategy.ValueType, str]:  # fmt: skip
+        """Return the strategy, never AUTO, and why; a vector given is used. `lacking` are groups that need one."""
+        if request.query_vector:
+            return query.choose_with_vector(understood, wanted)
+        weights = [await self._embedder.dense_weight(group.embedding) for group in groups if group not in lacking]
+        if not weights:
+            return (
+                SearchStrategy.SEARCH_STRATEGY_FULLTEXT,
+                "collections with vectors of their own, and no query_vector",
+            )
+        words = self._settings.long_question_words
+        strategy, reason = await beside(len(request.query), query.choose, understood, wanted, max(weights), words)
+        vector = SearchStrategy.SEARCH_STRATEGY_VECTOR
+        if lacking and strategy == vector and wanted != vector:
+            return (
+                SearchStrategy.SEARCH_STRATEGY_HYBRID,
+                f"{reason}, some collections by words only",
+            )
+        return strategy, reason
+
     async def run(self, plan: Plan, clock: Clock) -> Findings:
         """Run the channels that the plan asks for; if dense was to go alone and cannot, lexical steps in.
 
@@ -80,7 +113,7 @@ class Channels:
         if plan.dense and not plan.query_vector:
             # Not a failure that full text could stand in for: somebody has to choose another provider or collection.
             bounds = bounds_of([member.collection for group in plan.groups for member in group.members])
-            for group in plan.groups:
+            for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE):
                 self._embedder.check(plan.scope, group.embedding, bounds)
         findings = Findings()
         jobs = []
@@ -111,9 +144,9 @@ class Channels:
             return
         began = time.perf_counter()
         try:
-            for group, hits in zip(
-                plan.groups, await self._all_groups(plan, SearchChannel.SEARCH_CHANNEL_DENSE, findings), strict=True
-            ):
+            channel = SearchChannel.SEARCH_CHANNEL_DENSE
+            found = await self._all_groups(plan, channel, findings)
+            for group, hits in zip(plan.groups_of(channel), found, strict=True):
                 self._collect(group, hits, SearchChannel.SEARCH_CHANNEL_DENSE, plan.now, findings)
                 run.candidates += len(hits)
         except FootnoteError as error:
@@ -128,9 +161,9 @@ class Channels:
         findings.runs.append(run)
         began = time.perf_counter()
         try:
-            for group, hits in zip(
-                plan.groups, await self._all_groups(plan, SearchChannel.SEARCH_CHANNEL_LEXICAL, findings), strict=True
-            ):
+            channel = SearchChannel.SEARCH_CHANNEL_LEXICAL
+            found = await self._all_groups(plan, channel, findings)
+            for group, hits in zip(plan.groups_of(channel), found, strict=True):
                 self._collect(group, hits, SearchChannel.SEARCH_CHANNEL_LEXICAL, plan.now, findings)
                 run.candidates += len(hits)
         except FootnoteError as error:
@@ -149,7 +182,8 @@ class Channels:
 
     async def _embed(self, plan: Plan, findings: Findings, clock: Clock) -> None:
         """Embed the query once for each provider and model, however many collections share it."""
-        wanted = {group.embedding_key: group.embedding for group in plan.groups}
+        groups = plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE)
+        wanted = {group.embedding_key: group.embedding for group in groups}
         if plan.query_vector:
             vector = np.asarray(plan.query_vector, dtype=np.float32)
             for key, embedding in wanted.items():
@@ -158,15 +192,15 @@ class Channels:
         with clock.step("embed"), span("embed query"):
             made = await _each([self._embed_one(embedding, plan.text) for embedding in wanted.values()])
         findings.vectors.update(zip(wanted, made, strict=True))
-        if len(plan.groups) > len(wanted):
-            _log.debug("query_vector_reused", times=len(plan.groups) - len(wanted))
+        if len(groups) > len(wanted):
+            _log.debug("query_vector_reused", times=len(groups) - len(wanted))
 
     async def _embed_one(self, embedding: EmbeddingSettings, text: str) -> QueryVector:
         breaker = self.breaker(f"embedding provider {embedding.provider or 'default'}")
         return await breaker.call(lambda: self._embedder.embed_query(embedding, text), self._settings.embed_timeout)
 
     async def _all_groups(self, plan: Plan, channel: SearchChannel.ValueType, findings: Findings) -> list[list[Hit]]:
-        return await _each([self._one(group, plan, channel, findings) for group in plan.groups])
+        return await _each([self._one(group, plan, channel, findings) for group in plan.groups_of(channel)])
 
     async def _one(self, group: Group, plan: Plan, channel: SearchChannel.ValueType, findings: Findings) -> list[Hit]:
         """Search one group. Passages and vectors come along: asking for them later took longer than the search."""
@@ -174,8 +208,11 @@ class Channels:
         if channel == SearchChannel.SEARCH_CHANNEL_DENSE:
             vector = findings.vectors[group.embedding_key].vector
             timeout = self._settings.dense_timeout
-            if len(vector) != int(group.space.rsplit("_", 1)[-1]):
-                return []  # a vector of the caller's for another collection
+            if len(vector) != group.dimensions:
+                raise InvalidArgument(
+                    f"the query's vector has {len(vector)} dimensions, those searched have {group.dimensions}",
+                    reason="DIMENSION_MISMATCH",
+                )
             return await self.breaker("dense search").call(
                 lambda: self._store.search_dense(group.space, vector, scope, plan.limit, timeout, where=plan.filter),
                 timeout,
@@ -212,14 +249,14 @@ class Channels:
         Cosines are computed from the vectors that came with the lexical hits. BM25 scores are not: a chunk below the
         best few dozen has little of it, and half of the lowest score seen did as well as the true one on every set.
         """
-        for group in plan.groups:
-            query = findings.vectors[group.embedding_key].vector
+        for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE):
+            sought = findings.vectors[group.embedding_key].vector
             missing = [
-                c for c in findings.candidates.values() if c.group is group and c.dense is None and _fits(c, query)
+                c for c in findings.candidates.values() if c.group is group and c.dense is None and _fits(c, sought)
             ]
             if missing:
                 stored = np.stack([c.hit.vector for c in missing if c.hit.vector is not None])
-                for candidate, cosine in zip(missing, cosines(stored, query), strict=True):
+                for candidate, cosine in zip(missing, cosines(stored, sought), strict=True):
                     candidate.dense = float(cosine)
         known = [c.dense for c in findings.candidates.values() if c.dense is not None]
         shares = [c.lexical for c in findings.candidates.values() if c.lexical is not None]
@@ -227,7 +264,8 @@ class Channels:
         # A list that is not full holds every chunk with a common term; the others have none.
         lowest_share = min(shares) / 2 if len(shares) >= plan.limit else 0.0
         for candidate in findings.candidates.values():
-            candidate.dense = lowest_cosine if candidate.dense is None else candidate.dense
+            if candidate.dense is None and candidate.group.embedding_key not in plan.by_words:
+                candidate.dense = lowest_cosine
             candidate.lexical = lowest_share if candidate.lexical is None else candidate.lexical
 
 
@@ -250,7 +288,7 @@ def _keep_one_revision(candidates: dict[str, Candidate]) -> None:
     current: dict[tuple[str, str], Hit] = {}
     revisions = {(c.hit.collection_key, c.hit.revision_key): c.hit for c in candidates.values()}
     for hit in revisions.values():
-        document = (hit.collection_key, hit.document_id)
+        document = (hit.collection_key, hit.owner_key)
         lowest = current.setdefault(document, hit)
         if hit.revision < lowest.revision:
             current[document] = hit
@@ -258,7 +296,7 @@ def _keep_one_revision(candidates: dict[str, Candidate]) -> None:
         return
     for chunk_id, candidate in list(candidates.items()):
         hit = candidate.hit
-        if hit.revision > current[hit.collection_key, hit.document_id].revision:
+        if hit.revision > current[hit.collection_key, hit.owner_key].revision:
             del candidates[chunk_id]
 
 

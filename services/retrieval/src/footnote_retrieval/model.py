@@ -13,7 +13,7 @@ from footnote.types.v1.chunk_pb2 import ScoredChunk, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_store.filters import ALL, Expr, RowScope
-from footnote_store.rows import Hit
+from footnote_store.rows import Hit, dimensions_of
 
 from footnote_retrieval.ports import Searchable
 
@@ -79,6 +79,11 @@ class Group:
     def __post_init__(self) -> None:
         object.__setattr__(self, "embedding_key", self.embedding.SerializeToString(deterministic=True))
         object.__setattr__(self, "_by_key", {member.collection_key: member for member in self.members})
+
+    @property
+    def dimensions(self) -> int:
+        """Length of its vectors."""
+        return dimensions_of(self.space)
 
     def scope(self, now: float) -> RowScope:
         """Return the part of the filter that no caller can change."""

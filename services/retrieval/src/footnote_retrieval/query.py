@@ -114,3 +114,12 @@ def choose(
     if query.words >= long_words and dense_weight >= _SEMANTIC_WEIGHT:
         return SearchStrategy.SEARCH_STRATEGY_VECTOR, f"a long natural question of {query.words} words"
     return SearchStrategy.SEARCH_STRATEGY_HYBRID, "neither quoted, short nor long"
+
+
+def choose_with_vector(query: Query, wanted: SearchStrategy.ValueType) -> tuple[SearchStrategy.ValueType, str]:
+    """Return the strategy for a search by the caller's own vector, never AUTO or FULLTEXT, and why."""
+    if not query.text.strip():
+        return SearchStrategy.SEARCH_STRATEGY_VECTOR, "a vector without words"
+    if wanted == SearchStrategy.SEARCH_STRATEGY_VECTOR:
+        return wanted, "asked for"
+    return SearchStrategy.SEARCH_STRATEGY_HYBRID, "a vector with words"

@@ -19,7 +19,7 @@ from footnote_store.filters import ALL, And, any_of, both, compile_expr, conjunc
 from footnote_text.lexical import terms
 from opentelemetry import trace
 
-from footnote_retrieval import adjust, expand, files, fusion, proximity, query
+from footnote_retrieval import adjust, expand, files, fusion, own_vectors, proximity, query
 from footnote_retrieval.affinity import affinities, apply_affinity
 from footnote_retrieval.ahead import Ahead
 from footnote_retrieval.channels import Channels, Findings, Plan
@@ -64,7 +64,13 @@ class Searcher:
         self._ahead: Ahead[list[Searchable]] = Ahead()
 
     async def search(self, request: SearchRequest) -> SearchResult:
-        """Find the chunks that match best; raises NotFound for a collection that the caller cannot see."""
+        """Find the chunks that match best.
+
+        Raises NotFound for a collection that the caller cannot see, and InvalidArgument: for a search for nothing, a
+        vector that is not as long as those searched (DIMENSION_MISMATCH), a text alone where a collection named brings
+        its own vectors (OWN_VECTORS).
+        """
+        own_vectors.check_request(request)
         clock = Clock()
 
         async def resolve() -> list[Searchable]:
@@ -93,6 +99,8 @@ class Searcher:
         groups = _groups(visible, request.scope.tenant_id)
         counting = self.counting(request.settings, [s.collection.settings.retrieval for s in visible])
         settings = Effective.of(counting)
+        own_vectors.check_lengths(request, groups)
+        own_vectors.check_named(request, settings.strategy, groups)
         languages = _languages(visible)
         size = len(request.query)
         understood = await beside(size, query.understand, request.query, request.language, languages)
@@ -100,10 +108,8 @@ class Searcher:
         if not groups:
             result.strategy, result.strategy_reason = _HYBRID, "no collection to search"
             return result
-        weights = [await self._embedder.dense_weight(group.embedding) for group in groups]
-        strategy, reason = await beside(
-            size, query.choose, understood, settings.strategy, max(weights), self._settings.long_question_words
-        )
+        lacking = own_vectors.needing(request, groups)
+        strategy, reason = await self._channels.choose(request, understood, settings.strategy, groups, lacking)
         filenames = await self._filenames(request, groups, now)
         named = await beside(files.effort_of_naming(request.query, filenames), named_files, request.query, filenames)
         plan = Plan(
@@ -117,8 +123,11 @@ class Searcher:
             now=now,
             scope=request.scope,
             query_vector=request.query_vector,
+            by_words=frozenset(group.embedding_key for group in lacking),
         )
         findings, strategy, reason = await self._run(plan, understood, strategy, reason, settings, clock)
+        if lacking and strategy != _FULLTEXT:
+            findings.degradations.append(own_vectors.by_words_only(lacking, searched=strategy == _HYBRID))
         affinity = await beside(size, affinities, request.query, understood.language, filenames)
         wanted = request.offset + settings.limit
 
@@ -226,14 +235,15 @@ class Searcher:
         for candidate in candidates:
             by_model.setdefault(candidate.group.embedding_key, []).append(candidate)
         for key, members in by_model.items():
-            recommended = findings.vectors[key].dense_weight
-            weight = recommended if settings.dense_weight is None else settings.dense_weight
+            made = findings.vectors.get(key)  # none where a collection brings its own and the search does not
+            recommended = made.dense_weight if made is not None else 0.0
+            weight = recommended if settings.dense_weight is None or made is None else settings.dense_weight
             dense = np.array([candidate.dense or 0.0 for candidate in members])
             lexical = np.array([candidate.lexical or 0.0 for candidate in members])
             fused = fusion.weighted(dense, lexical, weight, adapt=settings.dense_weight is None)
             scores, share = fused.scores, fused.dense_weight
             if settings.rrf:
-                share = 0.5 if settings.dense_weight is None else weight
+                share = 0.5 if settings.dense_weight is None and made is not None else weight
                 scores = fusion.reciprocal_rank(
                     [c.dense_rank for c in members], [c.lexical_rank for c in members], share
                 )
@@ -318,6 +328,7 @@ def _with(plan: Plan, *, filter: str | None = None, dense: bool | None = None) -
     return Plan(
         plan.text, plan.lexical_query, plan.groups, plan.filter if filter is None else filter, plan.limit,
         plan.dense if dense is None else dense, plan.lexical, plan.now, plan.scope, plan.query_vector,
+        plan.by_words,
     )  # fmt: skip
 
 

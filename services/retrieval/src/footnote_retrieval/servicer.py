@@ -99,8 +99,6 @@ class RetrievalServicer(RetrievalServiceServicer):
 
 
 def _query(text: str) -> str:
-    if not text.strip():
-        raise InvalidArgument.field("query", "is required")
     if len(text) > MAX_QUERY:
         raise InvalidArgument.field("query", f"must be at most {MAX_QUERY} characters")
     return text

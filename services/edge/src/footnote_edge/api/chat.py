@@ -61,6 +61,7 @@ class ChatApi:
                 document_ids=request.document_ids,
                 language=request.language,
                 explain=request.explain,
+                query_vector=request.query_vector,
             ),
             timeout=seconds(self.parts.settings.call_timeout_seconds),
         )

@@ -1,4 +1,4 @@
-"""Collections, their chunks, and vectors that callers bring."""
+"""Collections and their chunks."""
 
 from typing import Any
 
@@ -15,17 +15,13 @@ from footnote.edge.v1.collections_pb2 import (
     UpdateCollectionResponse,
 )
 from footnote.edge.v1.documents_pb2 import QueryChunksRequest, QueryChunksResponse
-from footnote.edge.v1.vectors_pb2 import AddVectorsRequest, AddVectorsResponse
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import Aborted, NotFound
-from footnote_kit.text_work import beside
 
 from footnote_edge.api.common import caller, seconds
 from footnote_edge.parts import Parts
-from footnote_edge.vectors import numbers_of
 
 
 class CollectionsApi:
@@ -73,17 +69,6 @@ class CollectionsApi:
         await self.parts.catalog.forget(scope, collection)
         return DeleteCollectionResponse(documents_deleted=documents, chunks_deleted=chunks)
 
-    async def AddVectors(self, request: AddVectorsRequest, context: Any) -> AddVectorsResponse:
-        """Add texts with vectors that the caller made."""
-        scope = caller()
-        collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
-        wanted = await beside(1000 * len(request.documents), _vectors, request, scope, collection.id)
-        added = await self.parts.stages.indexing.AddVectors(
-            wanted,
-            timeout=self.parts.settings.call_timeout_seconds,
-        )
-        return AddVectorsResponse(count=added.count, ids=added.ids)
-
     async def QueryChunks(self, request: QueryChunksRequest, context: Any) -> QueryChunksResponse:
         """Return chunks by their metadata."""
         found = await self.parts.stages.retrieval.QueryChunks(
@@ -97,17 +82,3 @@ class CollectionsApi:
             timeout=self.parts.settings.call_timeout_seconds,
         )
         return QueryChunksResponse(chunks=found.chunks, count=found.count, total=found.total)
-
-
-def _vectors(request: AddVectorsRequest, scope: Scope, collection_id: str) -> indexing.AddVectorsRequest:
-    """Return what indexing is asked: a list of numbers each where there is one, some million of them at most."""
-    documents = [
-        indexing.VectorDocument(
-            id=document.id,
-            text=document.text,
-            metadata=document.metadata if document.HasField("metadata") else None,
-            **numbers_of(document),
-        )
-        for document in request.documents
-    ]
-    return indexing.AddVectorsRequest(scope=scope, collection=collection_id, documents=documents)

@@ -8,7 +8,7 @@ from google.api import annotations_pb2
 from google.protobuf.descriptor import MethodDescriptor
 
 _VERBS = ("get", "post", "put", "patch", "delete")
-_VARIABLE = re.compile(r"\{([a-z_.]+)\}")
+_VARIABLE = re.compile(r"\{([a-z_.]+)(?:=(\*\*))?\}")  # with "=**" it takes slashes too
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,9 @@ class Rule:
     @property
     def path(self) -> str:
         """Return the template with variables that Starlette takes: dots become double underscores."""
-        return _VARIABLE.sub(lambda match: "{" + match[1].replace(".", "__") + "}", self.template)
+        return _VARIABLE.sub(
+            lambda match: "{" + match[1].replace(".", "__") + (":path" if match[2] else "") + "}", self.template
+        )
 
     @property
     def documented_path(self) -> str:
@@ -50,5 +52,7 @@ def rules() -> list[Rule]:
             if verb not in _VERBS:
                 raise ValueError(f"{method.full_name}: only {', '.join(_VERBS)} are served")
             template = getattr(rule, verb)
-            found.append(Rule(method, verb.upper(), template, rule.body, tuple(_VARIABLE.findall(template))))
+            found.append(
+                Rule(method, verb.upper(), template, rule.body, tuple(name for name, _ in _VARIABLE.findall(template)))
+            )
     return sorted(found, key=lambda rule: (":" not in rule.template.rsplit("/", 1)[-1], rule.template))

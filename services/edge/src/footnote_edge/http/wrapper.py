@@ -10,7 +10,6 @@ from footnote.edge.v1.collections_pb2 import (
     UpdateCollectionRequest,
 )
 from footnote.edge.v1.documents_pb2 import QueryChunksRequest
-from footnote.edge.v1.vectors_pb2 import AddVectorsRequest, VectorDocument
 from footnote.types.v1.chunk_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.errors import InvalidArgument
@@ -24,6 +23,7 @@ from starlette.routing import Route
 from footnote_edge.http.binding import fill
 from footnote_edge.http.caller import Caller
 from footnote_edge.http.transcoder import read_json
+from footnote_edge.http.wrapper_vectors import addition
 
 PAGE = 1000
 DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
@@ -83,7 +83,7 @@ class Wrapper:
 
     async def add(self, request: Request) -> Response:
         """Add documents with embeddings that the caller made."""
-        asked = await read_json(request, lambda body: _addition(request.path_params["name"], body))
+        asked = await read_json(request, lambda body: addition(request.path_params["name"], body))
         added = await self._caller.unary("AddVectors", asked, request)
         return JSONResponse({"success": True, "count": added.count, "ids": list(added.ids)})
 
@@ -132,13 +132,6 @@ def _change(name: str, body: Any) -> UpdateCollectionRequest:
     return UpdateCollectionRequest(collection=name, resource=change, update_mask=FieldMask(paths=["metadata"]))
 
 
-def _addition(name: str, body: Any) -> AddVectorsRequest:
-    documents = _object(body).get("documents")
-    if not isinstance(documents, list) or not documents:
-        raise InvalidArgument("Documents array is required")
-    return AddVectorsRequest(collection=name, documents=[_document(document) for document in documents])
-
-
 def _object(body: Any) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise InvalidArgument("The body must be a JSON object")
@@ -147,13 +140,6 @@ def _object(body: Any) -> dict[str, Any]:
 
 def _struct(value: dict[str, Any]) -> Struct:
     return fill(value, Struct())
-
-
-def _document(value: Any) -> VectorDocument:
-    if not isinstance(value, dict):
-        raise InvalidArgument("Each document must be an object with text, metadata and embedding")
-    known = {key: value[key] for key in ("id", "text", "metadata", "embedding") if value.get(key) is not None}
-    return fill(known, VectorDocument())
 
 
 def _number(request: Request, name: str, default: int) -> int:
@@ -179,4 +165,6 @@ def _collection(collection: Collection) -> dict[str, Any]:
 
 
 def _chunk(chunk: Chunk) -> dict[str, Any]:
-    return {"id": chunk.id, "text": chunk.text, "metadata": json_format.MessageToDict(chunk.metadata)}
+    # A document that was added with its embedding has the id that it was given.
+    name = chunk.document_id if chunk.source_type == "vectors" else chunk.id
+    return {"id": name, "text": chunk.text, "metadata": json_format.MessageToDict(chunk.metadata)}

@@ -1,0 +1,67 @@
+"""Texts with vectors that callers bring."""
+
+from typing import Any
+
+from footnote.edge.v1.vectors_pb2 import (
+    AddVectorsRequest,
+    AddVectorsResponse,
+    DeleteVectorsRequest,
+    DeleteVectorsResponse,
+    GetVectorRequest,
+    GetVectorResponse,
+    ListVectorsRequest,
+    ListVectorsResponse,
+)
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote_kit.access import Access
+
+from footnote_edge.api.common import caller
+from footnote_edge.parts import Parts
+
+
+class VectorsApi:
+    """RPCs about own vectors."""
+
+    parts: Parts
+
+    async def AddVectors(self, request: AddVectorsRequest, context: Any) -> AddVectorsResponse:
+        """Add rows, replacing those of the same ids."""
+        scope = caller()
+        collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
+        wanted = indexing.AddVectorsRequest(scope=scope, collection=collection.id, rows=request.rows)
+        added = await self.parts.stages.indexing.AddVectors(wanted, timeout=self.parts.settings.call_timeout_seconds)
+        return AddVectorsResponse(count=added.count, ids=added.ids)
+
+    async def GetVector(self, request: GetVectorRequest, context: Any) -> GetVectorResponse:
+        """Return one row."""
+        wanted = indexing.GetVectorRequest(
+            scope=caller(),
+            collection=request.collection,
+            vector_id=request.vector_id,
+            include_vector=request.include_vector,
+        )
+        found = await self.parts.stages.indexing.GetVector(wanted, timeout=self.parts.settings.call_timeout_seconds)
+        return GetVectorResponse(row=found.row)
+
+    async def ListVectors(self, request: ListVectorsRequest, context: Any) -> ListVectorsResponse:
+        """List rows."""
+        wanted = indexing.ListVectorsRequest(
+            scope=caller(),
+            collection=request.collection,
+            where=request.where,
+            page_size=request.page_size,
+            page_token=request.page_token,
+            include_vectors=request.include_vectors,
+        )
+        page = await self.parts.stages.indexing.ListVectors(wanted, timeout=self.parts.settings.call_timeout_seconds)
+        return ListVectorsResponse(rows=page.rows, next_page_token=page.next_page_token)
+
+    async def DeleteVectors(self, request: DeleteVectorsRequest, context: Any) -> DeleteVectorsResponse:
+        """Delete rows."""
+        scope = caller()
+        collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
+        wanted = indexing.DeleteVectorsRequest(
+            scope=scope, collection=collection.id, ids=request.ids, allow_missing=request.allow_missing
+        )
+        done = await self.parts.stages.indexing.DeleteVectors(wanted, timeout=self.parts.settings.call_timeout_seconds)
+        return DeleteVectorsResponse(deleted=done.deleted)
