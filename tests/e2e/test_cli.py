@@ -167,3 +167,29 @@ def test_buf_curl_lists_and_calls_by_reflection(running: Deployment) -> None:
         assert named <= set(services)
     answer = curl("--data", "{}", f"http://{running.address()}/footnote.edge.v1.SystemService/GetHealth")
     assert json.loads(answer)["healthy"] is True
+
+
+def test_own_vectors_are_added_listed_searched_and_deleted(footnote: Footnote, tmp_path: Path) -> None:
+    rows = [
+        {"id": f"kb/{n}", "text": f"Passage number {n}", "metadata": {"n": n}, "vector": vector}
+        for n, vector in enumerate(([1, 0, 0], [0, 1, 0], [0, 0, 1]))
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    (tmp_path / "vector.json").write_text("[0, 2, 0]")
+    name = f"own-{tmp_path.name}"
+    sets = [part for one in ("embedding.provider=none", "embedding.dimensions=3") for part in ("--set", one)]
+    assert footnote("collections", "create", name, *sets).returncode == 0
+    added = footnote("vectors", "add", name, str(tmp_path / "rows.jsonl"), "--json")
+    assert added.returncode == 0, added.stderr
+    assert json.loads(added.stdout) == {"count": 3, "ids": ["kb/0", "kb/1", "kb/2"]}
+    listed = json.loads(footnote("vectors", "list", name, "--where", '{"n": {"$gte": 1}}', "--json").stdout)
+    assert [row["id"] for row in listed["rows"]] == ["kb/1", "kb/2"]
+    refused = footnote("search", "passage", "-c", name)
+    assert refused.returncode != 0
+    assert "brings its own vectors: give query_vector" in " ".join(refused.stderr.split())
+    found = footnote("search", "", "-c", name, "--vector", str(tmp_path / "vector.json"), "--json")
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["chunks"][0]["chunk"]["document_id"] == "kb/1"
+    assert footnote("vectors", "delete", name, "kb/1", "nowhere", "--yes").returncode != 0
+    assert "2 deleted" in footnote("vectors", "delete", name, "kb/1", "kb/0", "--yes").stdout
+    assert footnote("vectors", "list", name).stdout.startswith("kb/2  Passage number 2")

@@ -23,6 +23,7 @@ from footnote_cli.commands import (
     serve,
     status,
     trust,
+    vectors,
 )
 from footnote_cli.console import print_crash, say
 from footnote_cli.errors import EXIT_FAILED, EXIT_USAGE, CommandError
@@ -61,6 +62,7 @@ app.command()(ask.ask)
 app.command()(search.search)
 app.add_typer(collections.app, name="collections")
 app.add_typer(documents.app, name="documents")
+app.add_typer(vectors.app, name="vectors")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(keys.app, name="keys")
 app.add_typer(limits.app, name="limits")

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterable
 from datetime import timedelta
+from pathlib import Path
 
 import typer
 from google.protobuf.duration_pb2 import Duration
@@ -50,6 +51,18 @@ def parse_where(text: str) -> str:
         pass
     problem = "Invalid 'where' filter: must be valid JSON."
     raise usage_error(problem, """Write an object in single quotes, for example --where '{"year": {"$gte": 2024}}'.""")
+
+
+def read_vector(path: Path) -> list[float]:
+    """Return the numbers of a JSON list in a file; "-" is the input."""
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+        found = json.loads(text)
+        if isinstance(found, list) and found and all(type(one) in (int, float) for one in found):
+            return [float(one) for one in found]
+    except (OSError, ValueError, OverflowError, RecursionError):
+        pass
+    raise usage_error(f"{path} holds no vector.", "Write a JSON list of numbers into it: [0.1, -0.25, 3]")
 
 
 async def confirm(question: str, yes: bool) -> None:

@@ -1,5 +1,6 @@
 """`footnote search`: the passages that best match, without an answer."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +13,7 @@ from footnote_cli.errors import usage_error
 from footnote_cli.render import answer, tables
 from footnote_cli.session import Session
 from footnote_cli.traces import own_waterfall
-from footnote_cli.values import parse_where
+from footnote_cli.values import parse_where, read_vector
 
 _STRATEGIES = {
     "auto": collection_pb2.SEARCH_STRATEGY_AUTO,
@@ -57,17 +58,25 @@ async def search(
     where: Annotated[
         str, typer.Option(metavar="JSON", help='Only passages with this metadata, as JSON: {"year": {"$gte": 2024}}.')
     ] = "",
+    vector: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Search by this vector, a JSON list of numbers, beside the words of the query, which may be empty.",
+        ),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what made each score.")] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Draw where the time went, span by span.")] = False,
 ) -> None:
     """Find the passages that best match a query."""
-    if not query.strip():
+    if not query.strip() and vector is None:
         raise usage_error("The query is empty.", 'Search like this: footnote search "travel allowance"')
     if strategy and strategy.lower() not in _STRATEGIES:
         raise usage_error(f"There is no strategy '{strategy}'.", f"Choose one of: {', '.join(_STRATEGIES)}.")
     request = SearchRequest(query=query, offset=offset, where=parse_where(where), explain=explain)
     request.collections.extend(collection or ())
     request.document_ids.extend(document or ())
+    request.query_vector.extend(read_vector(vector) if vector is not None else ())
     request.settings.limit = limit
     request.settings.min_score = min_score
     if strategy:
