@@ -15,6 +15,7 @@ from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote_kit.settings import STAGES
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from support.answer_parts import EVERY_PART
 from support.deployment import Deployment
 from support.edge_client import EdgeClient
 from support.guinea_pigs import contracts
@@ -74,7 +75,7 @@ async def test_a_conversation_remembers_its_subject_and_gets_a_title(edge: EdgeC
     second = await edge.answer("And how much does it cost?", conversation_id=conversation)
     assert second.manifest.query_strategy == "follow-up (contextualized topic)"
     assert "Polaris" in second.manifest.query
-    listed = await edge.stub.ListMessages(ListMessagesRequest(conversation_id=conversation))
+    listed = await edge.stub.ListMessages(ListMessagesRequest(conversation_id=conversation, include=EVERY_PART))
     assert [message.role for message in listed.messages] == [
         ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT, ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT
     ]  # fmt: skip

@@ -109,7 +109,7 @@ async def test_file_specific_query(edge: EdgeClient, factory: str) -> None:
 async def test_user_feedback_on_citation_accuracy(edge: EdgeClient, factory: str, running: Deployment) -> None:
     made = await edge.stub.CreateConversation(CreateConversationRequest(collections=[factory]))
     done = await edge.answer("Quel est le stock de la vis M4 à Lyon ?", conversation_id=made.conversation.id)
-    verdict = CreateFeedbackRequest(message_id=done.message_id, citation=1, rating=RATING_DOWN, comment="wrong row")
+    verdict = CreateFeedbackRequest(answer_id=done.answer.id, citation=1, rating=RATING_DOWN, comment="wrong row")
     given = (await edge.stub.CreateFeedback(verdict)).feedback
     negative = await edge.stub.ListFeedback(ListFeedbackRequest(rating=RATING_DOWN))
     assert (given.citation, given.comment) == (1, "wrong row")

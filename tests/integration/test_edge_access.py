@@ -57,6 +57,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, NotFound, PermissionDenied, Unavailable
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
+from support.answer_parts import EVERY_PART
 from support.stage_doubles import World, serve_doubles
 
 NONE, READ, WRITE, MANAGE = range(4)
@@ -316,10 +317,10 @@ async def test_stored_answers_lose_what_can_no_longer_be_read(served: Served, wo
     rita, ann = caller(served, "granted to read"), caller(served, "owner")
     made = await rita.call("CreateConversation", CreateConversationRequest())
     conversation = made.conversation.id
-    ask = AskRequest(question="tea ?", conversation_id=conversation)
+    ask = AskRequest(question="tea ?", conversation_id=conversation, include=EVERY_PART)
     before = (await rita.call("Ask", ask))[-1].completed
     assert [one.collection_id for one in (*before.sources, *before.manifest.sources)] == [ids["c"]] * 2
-    messages = ListMessagesRequest(conversation_id=conversation)
+    messages = ListMessagesRequest(conversation_id=conversation, include=EVERY_PART)
     assert "moon" in str((await rita.call("ListMessages", messages)).messages)
 
     await ann.update(Collection(id=ids["c"]), "grants")
@@ -331,14 +332,14 @@ async def test_stored_answers_lose_what_can_no_longer_be_read(served: Served, wo
     assert "moon" not in str(page.messages)
     assert ids["d"] not in str(page.messages)
     assert not answer.sources and not answer.answer.citations and not answer.manifest.sources  # noqa: PT018
-    replayed = await rita.call("ReplayAnswer", ReplayAnswerRequest(message_id=before.message_id))
+    replayed = await rita.call("ReplayAnswer", ReplayAnswerRequest(answer_id=before.answer.id))
     assert "moon" not in str(replayed)
     again = (await rita.call("Ask", AskRequest(question="sugar ?", conversation_id=conversation)))[-1].completed
     assert "HISTORY_WITHHELD" in [one.reason for one in again.degradations]
     assert "moon" not in str(world.requests("BuildPrompt")[-1])
 
     world.recalled = [
-        MemoryMessage(message_id=before.message_id, role=MESSAGE_ROLE_ASSISTANT, text=before.answer.text),
+        MemoryMessage(message_id=before.answer.id, role=MESSAGE_ROLE_ASSISTANT, text=before.answer.text),
         MemoryMessage(message_id=page.messages[0].id, role=MESSAGE_ROLE_USER, text="tea ?"),
     ]
     memory = SearchMemoryRequest(query="tea")

@@ -17,6 +17,7 @@ from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
+from support.answer_parts import EVERY_PART
 from support.stage_doubles import World, serve_doubles
 
 DOWN = Unavailable("The service does not answer")
@@ -43,6 +44,7 @@ def upload(text: bytes) -> Iterator[Any]:
 
 
 async def ask(edge: EdgeStub, question: str = "tea ?", **more: Any) -> list[AskResponse]:
+    more.setdefault("include", EVERY_PART)
     return [event async for event in edge.Ask(AskRequest(question=question, **more), timeout=20)]
 
 
@@ -230,18 +232,19 @@ async def test_an_answer_is_made_again_and_says_what_differs(edge: EdgeStub, wor
     conversation = created.conversation.id
     await ask(edge, "what about tea", conversation_id=conversation)
     second = (await ask(edge, "and it", conversation_id=conversation))[-1].completed
-    again = await edge.ReplayAnswer(ReplayAnswerRequest(message_id=second.message_id))
+    again = await edge.ReplayAnswer(ReplayAnswerRequest(answer_id=second.answer.id))
     assert again.identical, again.differences
     assert again.completed.answer.text == second.answer.text
     assert world.requests("Retrieve")[-1].query == "what about tea and it"
     sent = world.requests("BuildPrompt")
     assert [one.text for one in sent[-1].history] == [one.text for one in sent[-2].history]
-    assert not again.completed.message_id
+    assert not again.completed.answer.id
     (chunks,) = world.chunks.values()
     chunks[0].text = "Tea is brewed at 90 degrees."
-    changed = await edge.ReplayAnswer(ReplayAnswerRequest(message_id=second.message_id))
+    changed = await edge.ReplayAnswer(ReplayAnswerRequest(answer_id=second.answer.id))
     assert {one.what for one in changed.differences} == {"source 1", "text"}
     listed = await edge.ListMessages(ListMessagesRequest(conversation_id=conversation))
     assert listed.total_size == 4
-    with pytest.raises(InvalidArgument):
-        await edge.ReplayAnswer(ReplayAnswerRequest(message_id=listed.messages[0].id))
+    with pytest.raises(NotFound) as caught:
+        await edge.ReplayAnswer(ReplayAnswerRequest(answer_id=listed.messages[0].id))
+    assert caught.value.reason == "ANSWER_NOT_FOUND"

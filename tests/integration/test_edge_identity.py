@@ -103,7 +103,7 @@ class Tenant:
             "document_id": document.id,
             "collection": document.collection_id,
             "conversation_id": made.conversation.id,
-            "message_id": events[-1].completed.message_id,
+            "answer_id": events[-1].completed.answer.id,
             "trace_id": events[-1].completed.trace_id,
             "question": "tea ?",
             "query": "tea",

@@ -33,6 +33,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, NotFound, Unauthenticated, Unavailable
 from footnote_kit.testing import serve_app
 from support import postgres
+from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
 from support.stage_doubles import World, serve_doubles
 
@@ -65,6 +66,7 @@ def upload(text: bytes) -> Iterator[Any]:
 
 
 async def ask(edge: EdgeStub, question: str = "tea ?", **more: Any) -> list[AskResponse]:
+    more.setdefault("include", EVERY_PART)
     return [event async for event in edge.Ask(AskRequest(question=question, **more), timeout=20)]
 
 
@@ -78,9 +80,9 @@ async def test_a_conversation_keeps_messages_topic_title_and_memory(edge: EdgeSt
     assert second.manifest.query_strategy == "follow-up (contextualized topic)"
     history = world.requests("BuildPrompt")[-1].history
     assert [message.role for message in history] == [ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT]
-    listed = await edge.ListMessages(ListMessagesRequest(conversation_id=conversation_id))
+    listed = await edge.ListMessages(ListMessagesRequest(conversation_id=conversation_id, include=EVERY_PART))
     assert [message.text for message in listed.messages][0::2] == ["what about tea", "and it"]
-    assert listed.messages[1].id == first.message_id
+    assert listed.messages[1].id == first.answer.id
     assert listed.messages[1].answer == first.answer
     assert listed.messages[1].manifest.prompt_hash == "h"
     await world.until(lambda: len(world.messages) == 4)
@@ -125,8 +127,8 @@ async def test_conversations_come_in_pages(edge: EdgeStub) -> None:
 async def test_feedback_on_answers_and_citations(edge: EdgeStub) -> None:
     created = await edge.CreateConversation(CreateConversationRequest())
     done = (await ask(edge, conversation_id=created.conversation.id))[-1].completed
-    up = CreateFeedbackRequest(message_id=done.message_id, rating=RATING_UP)
-    down = CreateFeedbackRequest(message_id=done.message_id, citation=1, rating=RATING_DOWN, comment="wrong page")
+    up = CreateFeedbackRequest(answer_id=done.answer.id, rating=RATING_UP)
+    down = CreateFeedbackRequest(answer_id=done.answer.id, citation=1, rating=RATING_DOWN, comment="wrong page")
     await edge.CreateFeedback(up)
     await edge.CreateFeedback(down)
     await edge.CreateFeedback(down)
@@ -135,11 +137,11 @@ async def test_feedback_on_answers_and_citations(edge: EdgeStub) -> None:
     negative = await edge.ListFeedback(ListFeedbackRequest(rating=RATING_DOWN))
     assert [one.comment for one in negative.feedback] == ["wrong page"]
     with pytest.raises(InvalidArgument):
-        await edge.CreateFeedback(CreateFeedbackRequest(message_id=done.message_id))
+        await edge.CreateFeedback(CreateFeedbackRequest(answer_id=done.answer.id))
     with pytest.raises(InvalidArgument):
-        await edge.CreateFeedback(CreateFeedbackRequest(message_id=done.message_id, citation=2, rating=RATING_UP))
+        await edge.CreateFeedback(CreateFeedbackRequest(answer_id=done.answer.id, citation=2, rating=RATING_UP))
     with pytest.raises(NotFound):
-        await edge.CreateFeedback(CreateFeedbackRequest(message_id="none", rating=RATING_UP))
+        await edge.CreateFeedback(CreateFeedbackRequest(answer_id="none", rating=RATING_UP))
 
 
 async def test_a_restart_takes_up_what_was_waiting(world: World, tmp_path: Path) -> None:

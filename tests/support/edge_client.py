@@ -17,6 +17,8 @@ from footnote.types.v1.document_pb2 import Document
 from footnote_kit.clients import open_channel
 from footnote_kit.edge import EdgeStub
 
+from support.answer_parts import EVERY_PART
+
 PART = 256 * 1024
 
 
@@ -55,7 +57,8 @@ class EdgeClient:
         return await self.settle(accepted.document.id)
 
     async def ask(self, question: str, **more: Any) -> list[AskResponse]:
-        """Ask and return all events."""
+        """Ask and return all events, with every part of the answer unless it is said which."""
+        more.setdefault("include", EVERY_PART)
         return [event async for event in self.stub.Ask(AskRequest(question=question, **more), timeout=60)]
 
     async def answer(self, question: str, **more: Any) -> AskCompleted:

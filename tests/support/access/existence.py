@@ -139,7 +139,7 @@ TIMED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "QueryChunks": lambda names: {"collection": names["collection"]},
     "Search": lambda names: {"query": "code word", "collections": [names["collection"]]},
     "GetConversation": lambda names: {"conversation_id": names["conversation_id"]},
-    "ReplayAnswer": lambda names: {"message_id": names["message_id"]},
+    "ReplayAnswer": lambda names: {"answer_id": names["answer_id"]},
     "GetTrace": lambda names: {"trace_id": names["trace_id"]},
     "UpdateDocument": lambda names: {"document_id": names["document_id"], "document": {"tags": ["x"]}},
     "DeleteDocument": lambda names: {"document_id": names["document_id"]},

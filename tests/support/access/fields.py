@@ -66,7 +66,7 @@ FILLERS: dict[str, Filler] = {
     "document_id": of("document", id="document_id", failed="failed_id"),
     "document_ids": of("document", id="document_id", failed="failed_id"),
     "conversation_id": of("conversation", id="conversation_id"),
-    "message_id": of("message", id="message_id"),
+    "answer_id": of("message", id="answer_id"),
     "trace_id": of("trace", id="trace_id"),
     "where": made(
         "filter",
@@ -98,6 +98,7 @@ FILLERS: dict[str, Filler] = {
     "include_vectors": plain(True),
     "documents.text": plain(NEW_TEXT),
     "embedding": made("plain", one=lambda values, _: [0.1] * values["dimensions"]),
+    "include": plain([f"ANSWER_PART_{name}" for name in ("SOURCES", "CLAIMS", "MANIFEST", "TOKEN_PLAN")]),
     "page_size": plain(1000),
     "until_idle": plain(True),
     "ValidateProvider.kind": plain("PROVIDER_KIND_EMBEDDING"),

@@ -69,6 +69,8 @@ RULES: dict[str, Rule] = {
     "UpdateConversation": Rule(changes=("*",), spends="conversation"),
     "DeleteConversation": Rule(changes=("*",), spends="conversation"),
     "ListMessages": Rule(shows="personal"),
+    "GetAnswer": Rule(shows="personal"),
+    "GetAnswerManifest": Rule(shows="personal"),
     "ReplayAnswer": CONTENT,
     "SearchMemory": Rule(shows="personal"),
     "CreateFeedback": Rule(changes=("*",)),

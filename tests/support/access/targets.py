@@ -223,11 +223,11 @@ class Seeder:
         asked = AskRequest(question=question, conversation_id=target.names["conversation_id"])
         async for event in self.stub.Ask(asked, metadata=key, timeout=30):
             done = event.completed
-        rated = CreateFeedbackRequest(message_id=done.message_id, rating=RATING_UP, comment=comment)
+        rated = CreateFeedbackRequest(answer_id=done.answer.id, rating=RATING_UP, comment=comment)
         feedback = (await self.stub.CreateFeedback(rated, metadata=key)).feedback
-        target.names |= {"message_id": done.message_id, "trace_id": done.trace_id}
+        target.names |= {"answer_id": done.answer.id, "trace_id": done.trace_id}
         target.personal |= {title, secret}
-        target.feedback |= {comment, feedback.id, done.message_id, done.trace_id}
+        target.feedback |= {comment, feedback.id, done.answer.id, done.trace_id}
 
     async def conversation(self, target: Target, title: str) -> None:
         """Make a conversation alone, in place of the one that the target had."""
@@ -277,7 +277,7 @@ class Seeder:
             self._seen("file", self._whole(download, key)),
         )
         feedback = await self.stub.ListFeedback(ListFeedbackRequest(page_size=1000), metadata=key)
-        mine = [MessageToDict(one) for one in feedback.feedback if one.message_id == target.names["message_id"]]
+        mine = [MessageToDict(one) for one in feedback.feedback if one.answer_id == target.names["answer_id"]]
         return {**dict(found), "feedback": mine}
 
     async def _whole(self, request: Any, key: Any) -> Any:

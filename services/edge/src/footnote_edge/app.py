@@ -14,6 +14,7 @@ from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_providers.egress.egress import Egress
 
 from footnote_edge.allowances import Allowances
+from footnote_edge.answers import Answers
 from footnote_edge.ask import Asker
 from footnote_edge.backlog import Backlog
 from footnote_edge.catalog import Catalog
@@ -29,6 +30,7 @@ from footnote_edge.guard import Door, guard
 from footnote_edge.health import Health
 from footnote_edge.identity import authenticator
 from footnote_edge.jobs import Jobs
+from footnote_edge.keeping import Keeper
 from footnote_edge.keys import ApiKeys
 from footnote_edge.limiting import Limiting
 from footnote_edge.limits import Limits, Watches
@@ -59,7 +61,9 @@ async def build(runtime: Runtime) -> App:
     database = Database(settings.sqlalchemy_url(folder))
     await database.migrate()
     permissions = Permissions(Authorizer(asking(stages.indexing)))
-    conversations = Conversations(database, Withholding(permissions))
+    withholding = Withholding(permissions)
+    conversations = Conversations(database, withholding)
+    answers = Answers(database, withholding, settings.answer_days)
     bus = ProgressBus()
     limits = Limits(settings)
     shares = Shares(
@@ -69,7 +73,7 @@ async def build(runtime: Runtime) -> App:
     meter = Meter(UsageBook(database), allowances)
     limiting = Limiting(limits, allowances, meter)
     records = Records(settings.job_record_hours)
-    chores = Chores(stages, conversations, meter, settings, records)
+    chores = Chores(stages, conversations, answers, meter, settings, records)
     jobs = Jobs(settings, folder, Processor(stages, bus, meter, shares, settings), chores, records)
     await jobs.launch()
     catalog = Catalog(stages, permissions, allowances, database, settings.call_timeout_seconds)
@@ -89,10 +93,13 @@ async def build(runtime: Runtime) -> App:
             settings.watch_lifetime_seconds,
         ),
         jobs=jobs,
-        asker=Asker(stages, catalog, conversations, jobs, limiting, settings, Egress.load()),
+        asker=Asker(
+            stages, catalog, conversations, Keeper(conversations, answers, jobs), limiting, settings, Egress.load()
+        ),
         limiting=limiting,
         conversations=conversations,
-        feedback=FeedbackBook(database, conversations),
+        answers=answers,
+        feedback=FeedbackBook(database, answers),
         providers=Providers(stages, settings.call_timeout_seconds),
         health=Health(stages, runtime.check, database.ping),
         traces=Traces(stages, TelemetryServicer()),
@@ -113,7 +120,7 @@ async def build(runtime: Runtime) -> App:
         name="edge",
         servicers=[(add, guarded, name) for add, name in additions()],
         ready=database.ping,
-        start=[meter.start, reconciler.start, backlog.start, web.start, logs.start],
+        start=[meter.start, answers.start, reconciler.start, backlog.start, web.start, logs.start],
         public=True,
         front=FrontLimits(
             connections=settings.grpc_connections,
@@ -124,7 +131,16 @@ async def build(runtime: Runtime) -> App:
         ),
         authenticates=bool(settings.auth) or settings.keyless,
         admit=door.admit,
-        close=[logs.stop, web.stop, backlog.stop, reconciler.stop, jobs.close, meter.stop, database.close],
+        close=[
+            logs.stop,
+            web.stop,
+            backlog.stop,
+            reconciler.stop,
+            jobs.close,
+            answers.stop,
+            meter.stop,
+            database.close,
+        ],
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent, StageEvent
-from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
+from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_AUGMENTATION,
@@ -29,7 +29,6 @@ from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument
-from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, current_trace_id
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress
@@ -37,11 +36,11 @@ from opentelemetry import trace
 
 from footnote_edge import precedence
 from footnote_edge.answering import Ledger, degrades, duration, manifest
-from footnote_edge.bounds import UNKNOWN, Bounds, of_conversation
+from footnote_edge.bounds import Bounds, of_conversation
 from footnote_edge.catalog import Catalog
 from footnote_edge.conversations import Conversations
 from footnote_edge.deadlines import Deadline
-from footnote_edge.jobs import Jobs
+from footnote_edge.keeping import Keeper
 from footnote_edge.limiting import Limiting, Tab
 from footnote_edge.recall import Recall, without
 from footnote_edge.settings import Settings
@@ -50,8 +49,6 @@ from footnote_edge.steps import Steps
 
 T = TypeVar("T")
 _Settings: TypeAlias = tuple[CollectionSettings, TextBounds]
-
-_log = get_logger(__name__)
 
 
 class Asker:
@@ -62,7 +59,7 @@ class Asker:
         stages: Stages,
         catalog: Catalog,
         conversations: Conversations,
-        jobs: Jobs,
+        keeper: Keeper,
         limiting: Limiting,
         settings: Settings,
         egress: Egress,
@@ -72,7 +69,7 @@ class Asker:
         self.stages = stages
         self.catalog = catalog
         self.conversations = conversations
-        self.jobs = jobs
+        self.keeper = keeper
         self.limiting = limiting
         self.settings = settings
         self.recall = Recall(stages, conversations)
@@ -122,7 +119,7 @@ class _Run:
         deadline: Deadline,
         plan: augmentation.PlanQueryResponse | None,
     ) -> None:
-        self._given_plan = plan
+        self._given = plan
         self._asker = asker
         self._stages = asker.stages
         self._scope = scope
@@ -146,10 +143,12 @@ class _Run:
         use_memory = self._request.use_memory if self._request.HasField("use_memory") else in_conversation
         settings = self._beside(self._collection_settings())
         memory = self._beside(self._remember(use_memory, settings))
-        recorded = self._beside(self._record_question(settings))
+        recorded = self._beside(
+            self._asker.keeper.question(self._scope, self._conversation, self._question, lambda: _bounds(settings))
+        )
 
         topic = self._conversation.topic if self._conversation is not None else ""
-        plan = self._given_plan or await self._steps.plan(self._question, topic, self._history)
+        plan = self._given or await self._steps.plan(self._question, topic, self._history)
         chunks: list[Any] = []
         named: list[str] = []
         # Whoever brings a vector wants the documents to be searched by it.
@@ -263,7 +262,8 @@ class _Run:
         completed.manifest.local_only = bounds.local_only
         if self._ledger.first_token is not None:
             completed.time_to_first_token.CopyFrom(duration(self._ledger.first_token))
-        await self._record_answer(completed, plan.topic)
+        if self._given is None:  # what is made again is not kept
+            await self._asker.keeper.answer(self._scope, self._conversation, completed, plan.topic, self._ledger)
         completed.degradations.extend(self._ledger.degradations)
         completed.timings.extend(self._ledger.timings)
         self._count(answer)
@@ -298,19 +298,6 @@ class _Run:
             )
         self._collections = self._collections or list(self._conversation.collections)
         trace.get_current_span().set_attribute(names.CONVERSATION_ID, conversation_id)
-
-    async def _record_question(self, settings: "asyncio.Task[_Settings]") -> None:
-        if self._conversation is None:
-            return
-        conversations, mine = self._asker.conversations, self._conversation.id
-        try:
-            bounds = (await settings)[1]
-        except FootnoteError:
-            pass  # the question fails by it elsewhere; what was said is kept nevertheless
-        else:
-            if bounds.local_only and bounds != UNKNOWN and not self._conversation.local_only:
-                await conversations.keep_here(self._scope, mine)
-        await conversations.add_question(self._scope, mine, self._question)
 
     async def _remember(self, wanted: bool, settings: "asyncio.Task[_Settings]") -> str:
         bounds = (await settings)[1]
@@ -354,37 +341,16 @@ class _Run:
             bounds = mixed
         return settings, bounds
 
-    async def _record_answer(self, completed: AskCompleted, topic: str) -> None:
-        if self._conversation is None:
-            return
-        completed.conversation_id = self._conversation.id
-        message = ConversationMessage(
-            text=completed.answer.text,
-            answer=completed.answer,
-            sources=completed.sources,
-            manifest=completed.manifest,
-            trace_id=completed.trace_id,
-            degradations=self._ledger.degradations,
-        )
-        try:
-            with self._ledger.timed(PIPELINE_STAGE_EDGE, "store"):
-                completed.message_id = await self._asker.conversations.add_answer(
-                    self._scope, self._conversation.id, message, topic
-                )
-                self._asker.jobs.remember(self._scope, self._conversation.id, completed.message_id)
-        except Exception as error:
-            # The caller has the answer already; that it was not kept must not take it away again.
-            _log.error("answer_not_stored", conversation_id=self._conversation.id, error=type(error).__name__)
-            self._ledger.degrade(
-                PIPELINE_STAGE_EDGE, "CONVERSATION_NOT_STORED", "The answer is not kept in the conversation."
-            )
-
     def _ended(self, stage: PipelineStage.ValueType) -> AskResponse:
         return AskResponse(stage=StageEvent(stage=stage, finished=True, duration=self._ledger.duration_of(stage)))
 
     def _count(self, answer: Answer) -> None:
         reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_").lower()
         counter("footnote.edge.asks").add(1, {"finish_reason": reason})
+
+
+async def _bounds(settings: "asyncio.Task[_Settings]") -> TextBounds:
+    return (await settings)[1]
 
 
 def _name_collections(sources: Sequence[Source], chunks: Sequence[ScoredChunk]) -> None:

@@ -21,6 +21,7 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_text import tokens
 
+from footnote_edge.answers import Answers
 from footnote_edge.bounds import of_conversation
 from footnote_edge.conversations import Conversations
 from footnote_edge.metering import Meter, Spent
@@ -51,10 +52,17 @@ class Chores:
     """What jobs other than documents do."""
 
     def __init__(
-        self, stages: Stages, conversations: Conversations, meter: Meter, settings: Settings, records: Records
+        self,
+        stages: Stages,
+        conversations: Conversations,
+        answers: Answers,
+        meter: Meter,
+        settings: Settings,
+        records: Records,
     ) -> None:
         self._stages = stages
         self._conversations = conversations
+        self._answers = answers
         self._meter = meter
         self._records = records
         self._ceiling = settings.retry_ceiling_seconds
@@ -129,7 +137,11 @@ class Chores:
             await self._records.forget([document.id for document in page.documents])
 
     async def delete_collection(self, scope: Scope, collection_id: str) -> int:
-        """Delete a collection with its chunks and return how many chunks went; 0 when it is gone already."""
+        """Delete a collection with its chunks and the answers by themselves that came of it; return how many chunks.
+
+        That is 0 when it is gone already.
+        """
+        await self._answers.forget_collection(collection_id)
         request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
         try:
             response = await self._patiently(

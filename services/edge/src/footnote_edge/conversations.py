@@ -99,17 +99,6 @@ class Conversations:
             total = await session.scalar(select(func.count()).select_from(MessageRow).where(mine))
         return await self._withholding.shown(scope, [_message(row) for row in rows]), total or 0
 
-    async def message(self, scope: Scope, message_id: str) -> ConversationMessage:
-        """Return one message; raises NotFound when it is not this user's."""
-        query = select(MessageRow).where(
-            MessageRow.id == message_id, MessageRow.tenant_id == scope.tenant_id, MessageRow.user_id == scope.user_id
-        )
-        async with self._sessions() as session:
-            row = (await session.scalars(query)).one_or_none()
-        if row is None:
-            raise NotFound(f"Message '{message_id}' not found", reason="CONVERSATION_NOT_FOUND")
-        return (await self._withholding.shown(scope, [_message(row)]))[0]
-
     async def unreadable(self, scope: Scope, message_ids: Sequence[str]) -> set[str]:
         """Return those messages of the user whose words come of collections that it can no longer read."""
         query = select(MessageRow).where(
@@ -160,14 +149,14 @@ class Conversations:
         """Add what the user said and return the message's id; nothing said is lost if the answer fails."""
         return await self._add(scope, conversation_id, ConversationMessage(role=MESSAGE_ROLE_USER, text=text), None)
 
-    async def add_answer(self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str) -> str:
-        """Add an answer together with the topic for the next question, and return the message's id."""
+    async def add_answer(self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str) -> None:
+        """Add an answer, under the id it has, together with the topic for the next question."""
         answer.role = MESSAGE_ROLE_ASSISTANT
-        return await self._add(scope, conversation_id, answer, topic)
+        await self._add(scope, conversation_id, answer, topic)
 
     async def _add(self, scope: Scope, conversation_id: str, message: ConversationMessage, topic: str | None) -> str:
         now = datetime.now(UTC)
-        message.id = uuid4().hex
+        message.id = message.id or uuid4().hex
         message.conversation_id = conversation_id
         message.create_time.FromDatetime(now)
         values: dict[str, object] = {"update_time": now} if topic is None else {"update_time": now, "topic": topic}
@@ -274,7 +263,7 @@ def _message(row: MessageRow) -> ConversationMessage:
 def _memory(row: MessageRow) -> MemoryMessage:
     message = MemoryMessage(
         message_id=row.id,
-        conversation_id=row.conversation_id,
+        conversation_id=row.conversation_id or "",
         role=row.role,  # type: ignore[arg-type]
         text=row.text,
     )

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from footnote.edge.v1.answers_pb2 import RATING_DOWN, RATING_UNSPECIFIED, Feedback, Rating
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.errors import InvalidArgument
@@ -12,7 +11,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 from sqlalchemy import delete, func, select
 
-from footnote_edge.conversations import Conversations
+from footnote_edge.answers import Answers
 from footnote_edge.database import Database, utc
 from footnote_edge.paging import Page
 from footnote_edge.tables import FeedbackRow
@@ -25,29 +24,27 @@ _log = get_logger(__name__)
 class FeedbackBook:
     """Records verdicts; one per user, answer and citation: a new one replaces the old."""
 
-    def __init__(self, database: Database, conversations: Conversations) -> None:
+    def __init__(self, database: Database, answers: Answers) -> None:
         self._sessions = database.sessions
-        self._conversations = conversations
+        self._answers = answers
 
     async def record(
-        self, scope: Scope, message_id: str, citation: int, rating: Rating.ValueType, comment: str
+        self, scope: Scope, answer_id: str, citation: int, rating: Rating.ValueType, comment: str
     ) -> Feedback:
-        """Record a verdict; raises NotFound for a message not the caller's, InvalidArgument for one not an answer."""
+        """Record a verdict; raises NotFound for an answer that is not the caller's."""
         if rating == RATING_UNSPECIFIED:
             raise InvalidArgument.field("rating", "must be up or down")
         if len(comment) > MAX_COMMENT:
             raise InvalidArgument.field("comment", f"must have at most {MAX_COMMENT} characters")
-        message = await self._conversations.message(scope, message_id)
-        if message.role != MESSAGE_ROLE_ASSISTANT:
-            raise InvalidArgument.field("message_id", "must name an answer")
-        citations = len(message.answer.citations)
+        found = await self._answers.get(scope, answer_id)
+        citations = len(found.answer.citations)
         if not 0 <= citation <= citations:
             raise InvalidArgument.field("citation", f"must be between 0 and {citations}, the citations of this answer")
         row = FeedbackRow(
             id=uuid4().hex,
             tenant_id=scope.tenant_id,
             user_id=scope.user_id,
-            message_id=message_id,
+            answer_id=answer_id,
             citation=citation,
             rating=rating,
             comment=comment,
@@ -56,7 +53,7 @@ class FeedbackBook:
         async with self._sessions.begin() as session:
             await session.execute(
                 delete(FeedbackRow).where(
-                    FeedbackRow.message_id == message_id,
+                    FeedbackRow.answer_id == answer_id,
                     FeedbackRow.citation == citation,
                     FeedbackRow.user_id == scope.user_id,
                 )
@@ -66,7 +63,7 @@ class FeedbackBook:
         counter("footnote.edge.feedback").add(1, {"verdict": verdict})
         if rating == RATING_DOWN:
             # The comment is the reader's own text and stays out of the log; the id leads to it.
-            _log.warning("feedback_negative", feedback_id=row.id, message_id=message_id, citation=citation)
+            _log.warning("feedback_negative", feedback_id=row.id, answer_id=answer_id, citation=citation)
         return _feedback(row)
 
     async def page(self, scope: Scope, rating: Rating.ValueType, page: Page) -> tuple[list[Feedback], int]:
@@ -86,7 +83,7 @@ class FeedbackBook:
 def _feedback(row: FeedbackRow) -> Feedback:
     feedback = Feedback(
         id=row.id,
-        message_id=row.message_id,
+        answer_id=row.answer_id,
         citation=row.citation,
         rating=row.rating,  # type: ignore[arg-type]
         comment=row.comment,

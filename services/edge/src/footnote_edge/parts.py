@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from footnote_edge.answers import Answers
 from footnote_edge.ask import Asker
 from footnote_edge.catalog import Catalog
 from footnote_edge.conversations import Conversations
@@ -32,6 +33,7 @@ class Parts:
     asker: Asker
     limiting: Limiting
     conversations: Conversations
+    answers: Answers
     feedback: FeedbackBook
     providers: Providers
     health: Health

@@ -8,35 +8,32 @@ from footnote.edge.v1.answers_pb2 import AnswerDifference, AskCompleted, AskRequ
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
-    MESSAGE_ROLE_ASSISTANT,
     AnswerManifest,
     FinishReason,
     ManifestSource,
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.errors import FailedPrecondition, Internal, InvalidArgument
+from footnote_kit.errors import FailedPrecondition, Internal
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
+from footnote_edge.answers import Answers
 from footnote_edge.ask import Asker
-from footnote_edge.conversations import Conversations
 
 
 async def replay(
-    asker: Asker, conversations: Conversations, scope: Scope, message_id: str, seconds: float
+    asker: Asker, answers: Answers, scope: Scope, answer_id: str, seconds: float
 ) -> tuple[AskCompleted, list[AnswerDifference]]:
     """Make an answer again: same question, query, collections, model settings and history; return it and what differs.
 
-    Raises NotFound for a message not the caller's, InvalidArgument for one that is no answer, and what `ask` raises.
+    Raises NotFound for an answer that is not the caller's, and what `ask` raises.
     """
-    message = await conversations.message(scope, message_id)
-    if message.role != MESSAGE_ROLE_ASSISTANT:
-        raise InvalidArgument.field("message_id", "must name an answer")
+    message = await answers.get(scope, answer_id)
     then = message.manifest
     request = AskRequest(
         question=then.question,
         collections=then.collections,
-        history=await conversations.history_before(scope, message_id, asker.settings.history_messages),
+        history=await asker.conversations.history_before(scope, answer_id, asker.settings.history_messages),
         generation=_settings(then),
         use_memory=False,
     )

@@ -146,6 +146,9 @@ class Settings(BaseSettings):
     max_cost_per_day: float = Field(
         default=0, ge=0, description="US dollars that a tenant's answers may cost a day, where prices are known."
     )
+    answer_days: float = Field(
+        default=30, ge=0, le=3650, description="Days that answers outside conversations are kept; 0 keeps none."
+    )
     history_messages: int = Field(default=8, ge=0, description="Messages of a conversation given to augmentation.")
 
     @model_validator(mode="after")

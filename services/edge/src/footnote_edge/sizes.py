@@ -22,9 +22,9 @@ LIST = 1000
 CHARACTERS: dict[str, int] = {
     # Names and ids.
     **dict.fromkeys(
-        ("id", "collection", "collections", "document_id", "document_ids", "conversation_id", "message_id", "trace_id",
-         "vector_id", "ids", "tenant_id", "owner_id", "user_id",
-         "group", "name", "etag", "provider", "model", "source_type", "tags"), ID
+        ("id", "collection", "collections", "document_id", "document_ids", "conversation_id", "message_id", "answer_id",
+         "trace_id", "vector_id", "ids", "tenant_id", "owner_id", "user_id", "group", "name", "etag", "provider",
+         "model", "source_type", "tags"), ID
     ),
     "filename": 1024, "filename_contains": ID, "locale": 64, "language": 64, "title": 1000,
     **dict.fromkeys(("page_token", "resume_token"), 4096),

@@ -29,13 +29,15 @@ class ConversationRow(Base):
 
 
 class MessageRow(Base):
-    """A message; `payload` is a serialised footnote.edge.v1.Message with the parts an answer has."""
+    """A message, or an answer outside any conversation; `payload` is a footnote.edge.v1.ConversationMessage."""
 
     __tablename__ = "messages"
 
     sequence: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     id: Mapped[str] = mapped_column(String(40), unique=True)
-    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), index=True)
+    conversation_id: Mapped[str | None] = mapped_column(
+        ForeignKey("conversations.id", ondelete="CASCADE"), index=True, default=None
+    )
     tenant_id: Mapped[str] = mapped_column(String(256))
     user_id: Mapped[str] = mapped_column(String(256))
     role: Mapped[int]
@@ -43,6 +45,15 @@ class MessageRow(Base):
     payload: Mapped[bytes] = mapped_column(LargeBinary, default=b"")
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     embed_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+
+
+class AnswerOriginRow(Base):
+    """A collection that an answer outside conversations came of: with it the answer goes."""
+
+    __tablename__ = "answer_origins"
+
+    answer_id: Mapped[str] = mapped_column(ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True)
+    collection_id: Mapped[str] = mapped_column(String(256), primary_key=True, index=True)
 
 
 class FeedbackRow(Base):
@@ -54,13 +65,13 @@ class FeedbackRow(Base):
     id: Mapped[str] = mapped_column(String(40), unique=True)
     tenant_id: Mapped[str] = mapped_column(String(256), index=True)
     user_id: Mapped[str] = mapped_column(String(256))
-    message_id: Mapped[str] = mapped_column(ForeignKey("messages.id", ondelete="CASCADE"))
+    answer_id: Mapped[str] = mapped_column(ForeignKey("messages.id", ondelete="CASCADE"))
     citation: Mapped[int]
     rating: Mapped[int]
     comment: Mapped[str] = mapped_column(Text, default="")
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
 
-    __table_args__ = (UniqueConstraint("message_id", "citation", "user_id", name="feedback_once"),)
+    __table_args__ = (UniqueConstraint("answer_id", "citation", "user_id", name="feedback_once"),)
 
 
 class KnownCollectionRow(Base):

@@ -4,7 +4,16 @@ import time
 from typing import Annotated
 
 import typer
-from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest
+from footnote.edge.v1.answers_pb2 import (
+    ANSWER_PART_CLAIMS,
+    ANSWER_PART_MANIFEST,
+    ANSWER_PART_SOURCES,
+    ANSWER_PART_STAGES,
+    ANSWER_PART_TIMINGS,
+    ANSWER_PART_TOKEN_PLAN,
+    AskCompleted,
+    AskRequest,
+)
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, CreateConversationResponse
 from footnote.types.v1 import answer_pb2
 from rich.console import Console
@@ -24,6 +33,9 @@ _DOING = {
     answer_pb2.PIPELINE_STAGE_AUGMENTATION: "Choosing sources",
     answer_pb2.PIPELINE_STAGE_GENERATION: "Writing",
 }
+
+_SHOWN = (ANSWER_PART_STAGES, ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS, ANSWER_PART_TIMINGS)
+_FOR_PROGRAMS = (*_SHOWN, ANSWER_PART_TOKEN_PLAN, ANSWER_PART_MANIFEST)
 
 
 @connected("footnote ask")
@@ -66,6 +78,7 @@ async def ask(
     if not question.strip():
         raise usage_error("The question is empty.", 'Ask like this: footnote ask "How many days of leave do I have?"')
     request = AskRequest(question=question, conversation_id=conversation, where=parse_where(where))
+    request.include.extend(_FOR_PROGRAMS if session.as_json else _SHOWN)
     request.collections.extend(collection or ())
     request.document_ids.extend(document or ())
     if limit:

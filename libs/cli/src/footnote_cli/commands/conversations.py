@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from footnote.edge.v1.answers_pb2 import ANSWER_PART_CLAIMS, ANSWER_PART_MANIFEST, ANSWER_PART_SOURCES
 from footnote.edge.v1.conversations_pb2 import (
     DeleteConversationRequest,
     GetConversationRequest,
@@ -45,6 +46,8 @@ async def show(session: Session, conversation_id: IdArgument) -> None:
     request = GetConversationRequest(conversation_id=conversation_id)
     conversation = (await session.call(session.stub.GetConversation, request)).conversation
     listing = ListMessagesRequest(conversation_id=conversation_id)
+    if session.as_json:
+        listing.include.extend((ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS, ANSWER_PART_MANIFEST))
     messages = await read_all(session, session.stub.ListMessages, listing, "messages")
     if session.as_json:
         print_json({"conversation": as_dict(conversation), "messages": [as_dict(item) for item in messages]})

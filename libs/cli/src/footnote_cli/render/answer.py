@@ -97,6 +97,6 @@ def summary(completed: AskCompleted, waited: float) -> list[Text]:
     tokens = answer.usage.prompt_tokens + answer.usage.completion_tokens
     if tokens:
         parts.append(plural(tokens, "token"))
-    handles = {"trace": completed.trace_id, "conversation": completed.conversation_id, "message": completed.message_id}
+    handles = {"answer": answer.id, "trace": completed.trace_id, "conversation": completed.conversation_id}
     further = " · ".join(f"{name} {value}" for name, value in handles.items() if value)
     return [Text(printable_line(line), style="dim") for line in (" · ".join(parts), further) if line]

@@ -9,6 +9,10 @@ from footnote.edge.v1.answers_pb2 import (
     AskResponse,
     CreateFeedbackRequest,
     CreateFeedbackResponse,
+    GetAnswerManifestRequest,
+    GetAnswerManifestResponse,
+    GetAnswerRequest,
+    GetAnswerResponse,
     ListFeedbackRequest,
     ListFeedbackResponse,
     ReplayAnswerRequest,
@@ -36,6 +40,7 @@ from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote_kit.telemetry import current_trace_id
 
+from footnote_edge.answer_parts import trim, wanted
 from footnote_edge.api.common import caller, seconds
 from footnote_edge.paging import Page
 from footnote_edge.parts import Parts
@@ -81,7 +86,34 @@ class ChatApi:
         limit = seconds(self.parts.settings.ask_timeout_seconds)
         async with aclosing(self.parts.asker.ask(caller(), request, limit)) as events:
             async for event in events:
+                if not wanted(event, request.include):
+                    continue
+                if event.HasField("completed"):
+                    trim(event.completed, request.include)
                 yield event
+
+    async def GetAnswer(self, request: GetAnswerRequest, context: Any) -> GetAnswerResponse:
+        """Return a stored answer."""
+        found = await self.parts.answers.get(caller(), request.answer_id)
+        question, expiry = found.manifest.question, self.parts.answers.expiry(found)
+        trim(found, request.include)
+        response = GetAnswerResponse(
+            answer=found.answer,
+            question=question,
+            sources=found.sources,
+            degradations=found.degradations,
+            conversation_id=found.conversation_id,
+            trace_id=found.trace_id,
+            create_time=found.create_time,
+        )
+        if expiry is not None:
+            response.expire_time.FromDatetime(expiry)
+        return response
+
+    async def GetAnswerManifest(self, request: GetAnswerManifestRequest, context: Any) -> GetAnswerManifestResponse:
+        """Return how a stored answer came about."""
+        found = await self.parts.answers.get(caller(), request.answer_id)
+        return GetAnswerManifestResponse(manifest=found.manifest)
 
     async def CreateConversation(self, request: CreateConversationRequest, context: Any) -> CreateConversationResponse:
         """Create a conversation."""
@@ -123,6 +155,9 @@ class ChatApi:
         """List a conversation's messages, oldest first."""
         page = Page.of(request.page_size, request.page_token)
         found, total = await self.parts.conversations.messages(caller(), request.conversation_id, page)
+        for message in found:
+            if message.HasField("answer"):
+                trim(message, request.include)
         return ListMessagesResponse(
             messages=found, next_page_token=page.next_token(len(found), total), total_size=total
         )
@@ -130,9 +165,8 @@ class ChatApi:
     async def ReplayAnswer(self, request: ReplayAnswerRequest, context: Any) -> ReplayAnswerResponse:
         """Make a stored answer again and say what differs."""
         limit = seconds(self.parts.settings.ask_timeout_seconds)
-        completed, differences = await replay(
-            self.parts.asker, self.parts.conversations, caller(), request.message_id, limit
-        )
+        completed, differences = await replay(self.parts.asker, self.parts.answers, caller(), request.answer_id, limit)
+        trim(completed, request.include)
         return ReplayAnswerResponse(completed=completed, identical=not differences, differences=differences)
 
     async def SearchMemory(self, request: SearchMemoryRequest, context: Any) -> SearchMemoryResponse:
@@ -157,7 +191,7 @@ class ChatApi:
     async def CreateFeedback(self, request: CreateFeedbackRequest, context: Any) -> CreateFeedbackResponse:
         """Record a verdict on an answer or on one of its citations."""
         recorded = await self.parts.feedback.record(
-            caller(), request.message_id, request.citation, request.rating, request.comment
+            caller(), request.answer_id, request.citation, request.rating, request.comment
         )
         return CreateFeedbackResponse(feedback=recorded)
 

@@ -44,6 +44,7 @@ def parse(body: Any) -> ChatRequest:
         collections=[] if model == EVERYTHING else [model],
         history=spoken[:-1],
         generation=_generation(body),
+        include=[pb.ANSWER_PART_SOURCES],
     )
     if instructions:
         ask.prompt.CopyFrom(PromptSettings(system_prompt="\n\n".join(instructions)))

@@ -86,6 +86,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
             "finish_reason": ans.FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_").lower(),
             "footnotes": footnotes,
             "degradations": [one.effect for one in completed.degradations],
+            "answer_id": answer.id,
             "trace_id": completed.trace_id,
         }
 

@@ -129,6 +129,7 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
 def extras(completed: AskCompleted) -> dict[str, Any]:
     """Return what OpenAI's form has no place for."""
     return {
+        "answer_id": completed.answer.id,
         "trace_id": completed.trace_id,
         "sources": [
             {"number": one.number, "label": one.label, "document_id": one.document_id, "text": one.text}

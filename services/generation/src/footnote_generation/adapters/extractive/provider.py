@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
 
 from footnote_text import tokens
@@ -15,6 +15,8 @@ from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Stop, 
 
 _THANKS = re.compile(r"(?i)\b(?:thank|thanks|thx|merci|danke|gracias|grazie|obrigad)")
 _FINAL = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
+
+_PIECE = 60
 
 
 class Extractive:
@@ -30,7 +32,7 @@ class Extractive:
         """Need nothing of the deployment."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Write the answer word by word."""
+        """Write the answer a few words at a time: it is there as a whole, and each piece costs its caller a message."""
         text = await asyncio.to_thread(self._answer, request)
         budget = request.max_tokens
         stop = Stop.COMPLETE
@@ -40,8 +42,8 @@ class Extractive:
         for mark in request.stop:
             if mark and mark in text:
                 text = text[: text.index(mark)]
-        for match in re.finditer(r"\S+\s*", text):
-            yield Words(match.group())
+        for piece in pieces(text):
+            yield Words(piece)
         # No prompt was read, so none is charged.
         yield Finished(stop, prompt_tokens=0, completion_tokens=tokens.count(text), model=self.default_model)
 
@@ -62,6 +64,18 @@ class Extractive:
 
     async def close(self) -> None:
         """Hold nothing, so give nothing back."""
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces of about 60 characters that end between words."""
+    piece = ""
+    for match in re.finditer(r"\S+\s*", text):
+        piece += match.group()
+        if len(piece) >= _PIECE:
+            yield piece
+            piece = ""
+    if piece:
+        yield piece
 
 
 def cited(sentence: str, number: int) -> str:

@@ -1,0 +1,46 @@
+"""What of an answer is sent: the words and their footnotes always, the rest where it is asked for."""
+
+from collections.abc import Collection
+
+from footnote.edge.v1.answers_pb2 import (
+    ANSWER_PART_CITATIONS,
+    ANSWER_PART_CLAIMS,
+    ANSWER_PART_MANIFEST,
+    ANSWER_PART_SOURCES,
+    ANSWER_PART_STAGES,
+    ANSWER_PART_TIMINGS,
+    ANSWER_PART_TOKEN_PLAN,
+    AnswerPart,
+    AskCompleted,
+    AskResponse,
+)
+from footnote.edge.v1.conversations_pb2 import ConversationMessage
+
+Parts = Collection[AnswerPart.ValueType]
+
+_EVENTS = {"stage": ANSWER_PART_STAGES, "sources": ANSWER_PART_SOURCES, "citation": ANSWER_PART_CITATIONS}
+_FIELDS = {
+    "sources": ANSWER_PART_SOURCES,
+    "timings": ANSWER_PART_TIMINGS,
+    "time_to_first_token": ANSWER_PART_TIMINGS,
+    "token_plan": ANSWER_PART_TOKEN_PLAN,
+    "manifest": ANSWER_PART_MANIFEST,
+}
+
+
+def wanted(event: AskResponse, include: Parts) -> bool:
+    """Tell whether an event is to be sent."""
+    part = _EVENTS.get(event.WhichOneof("event") or "")
+    return part is None or part in include
+
+
+def trim(answered: AskCompleted | ConversationMessage, include: Parts) -> None:
+    """Take out of a finished answer, or of a message that is one, what was not asked for."""
+    for name, part in _FIELDS.items():
+        if part not in include and name in answered.DESCRIPTOR.fields_by_name:
+            answered.ClearField(name)  # type: ignore[arg-type]
+    if ANSWER_PART_SOURCES not in include:  # a place in a text that is not there
+        for citation in answered.answer.citations:
+            citation.ClearField("quote_span")
+    if ANSWER_PART_CLAIMS not in include:
+        answered.answer.ClearField("claims")
