@@ -417,7 +417,11 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
             for chunk in chunks
             if self._sees(request.scope, chunk) and words & set(chunk.text.lower().strip(".").split())
         ]
-        return ret.RetrieveResponse(chunks=found, strategy=col.SEARCH_STRATEGY_HYBRID, total_candidates=len(found))
+        visible = [one for one in self.world.collections.values() if may_read(request.scope, one)]
+        asked = [one.id for one in visible if not request.collections or {one.id, one.name} & set(request.collections)]
+        return ret.RetrieveResponse(
+            chunks=found, strategy=col.SEARCH_STRATEGY_HYBRID, total_candidates=len(found), collection_ids=asked
+        )
 
     async def ResolveSettings(self, request: Any, context: Any) -> ret.ResolveSettingsResponse:
         await self.world.enter("ResolveRetrieval", request)

@@ -1,6 +1,9 @@
 from datetime import UTC, datetime
 
 import pytest
+from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse, PlanQueryResponse
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.generation.v1.generation_service_pb2 import GenerateCompleted
 from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_AUGMENTATION,
     PIPELINE_STAGE_RETRIEVAL,
@@ -9,10 +12,17 @@ from footnote.types.v1.answer_pb2 import (
     Source,
     StageTiming,
 )
-from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, GenerationSettings
-from footnote_edge.answering import Ledger, degrades, duration, manifest
+from footnote.types.v1.collection_pb2 import (
+    Collection,
+    CollectionSettings,
+    GenerationSettings,
+    PromptSettings,
+    RerankSettings,
+)
+from footnote_edge.answering import Ledger, degrades, duration
 from footnote_edge.catalog import expiry
 from footnote_edge.chores import shortened
+from footnote_edge.manifests import Record
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 
 
@@ -43,13 +53,17 @@ def test_a_stages_own_times_are_moved_to_the_questions_clock() -> None:
 
 def test_the_manifest_says_what_the_answer_rests_on() -> None:
     source = Source(number=1, chunk_id="c", document_id="d", revision=3, text="words", score=0.5)
-    made = manifest(
-        question="q", query="topic q", strategy="s", collections=["k"], prompt=Prompt(hash="h", template_version="t/1"),
-        settings=GenerationSettings(model="m", temperature=0.5), sources=[source],
-        answer=Answer(provider="p", model="m1"),
-    )  # fmt: skip
+    record = Record(AskRequest(where="{}", document_ids=["d"]), "q")
+    record.planned(PlanQueryResponse(query="topic q", strategy="s"))
+    record.settings(PromptSettings(), RerankSettings(), GenerationSettings(model="m", temperature=0.5))
+    built = BuildPromptResponse(prompt=Prompt(hash="h", template_version="t/1"), sources=[source])
+    made = record.finish(built, GenerateCompleted(answer=Answer(provider="p", model="m1")), local_only=True)
     assert (made.prompt_hash, made.template_version, made.model) == ("h", "t/1", "m1")
-    assert dict(made.settings) == {"model": "m", "temperature": 0.5}
+    assert made.generation == GenerationSettings(model="m", temperature=0.5)
+    assert (made.question, made.query, made.where, list(made.document_ids)) == ("q", "topic q", "{}", ["d"])
+    assert made.local_only
+    counted = GenerateCompleted(settings=GenerationSettings(model="m1", max_tokens=9))
+    assert record.finish(built, counted, local_only=False).generation == counted.settings
     assert (made.sources[0].chunk_id, made.sources[0].revision, len(made.sources[0].text_hash)) == ("c", 3, 64)
 
 

@@ -1,29 +1,20 @@
 """What is gathered while one question is answered: times, degradations, and at the end the manifest."""
 
-import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from footnote.types.v1.answer_pb2 import (
-    Answer,
-    AnswerManifest,
     Degradation,
-    ManifestSource,
     PipelineStage,
-    Prompt,
-    Source,
     StageTiming,
 )
-from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, ResourceExhausted, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.json_format import MessageToDict
 from opentelemetry import trace
 
 _log = get_logger(__name__)
@@ -98,42 +89,3 @@ class Ledger:
         """Note the moment of the first words."""
         if self.first_token is None:
             self.first_token = self.elapsed()
-
-
-def manifest(
-    *,
-    question: str,
-    query: str,
-    strategy: str,
-    collections: Sequence[str],
-    prompt: Prompt,
-    settings: GenerationSettings,
-    sources: Sequence[Source],
-    answer: Answer,
-) -> AnswerManifest:
-    """Return everything needed to say later how an answer came about."""
-    result = AnswerManifest(
-        question=question,
-        query=query,
-        query_strategy=strategy,
-        collections=collections,
-        provider=answer.provider,
-        model=answer.model,
-        prompt_hash=prompt.hash,
-        template_version=prompt.template_version,
-        sources=[
-            ManifestSource(
-                number=source.number,
-                chunk_id=source.chunk_id,
-                document_id=source.document_id,
-                revision=source.revision,
-                text_hash=hashlib.sha256(source.text.encode()).hexdigest(),
-                score=source.score,
-                collection_id=source.collection_id,
-            )
-            for source in sources
-        ],
-    )
-    result.settings.update(MessageToDict(settings, preserving_proto_field_name=True))
-    result.create_time.FromDatetime(datetime.now(UTC))
-    return result

@@ -6,12 +6,14 @@ Up to generation every failure degrades the answer and is reported in it (EDG-5)
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent, StageEvent
 from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.generation.v1 import generation_service_pb2 as generation
+from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
 from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_AUGMENTATION,
     PIPELINE_STAGE_EDGE,
@@ -24,7 +26,7 @@ from footnote.types.v1.answer_pb2 import (
     Source,
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
-from footnote.types.v1.collection_pb2 import CollectionSettings, GenerationSettings
+from footnote.types.v1.collection_pb2 import CollectionSettings
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
@@ -35,20 +37,30 @@ from footnote_providers.egress.egress import Egress
 from opentelemetry import trace
 
 from footnote_edge import precedence
-from footnote_edge.answering import Ledger, degrades, duration, manifest
+from footnote_edge.answering import Ledger, degrades, duration
 from footnote_edge.bounds import Bounds, of_conversation
 from footnote_edge.catalog import Catalog
 from footnote_edge.conversations import Conversations
 from footnote_edge.deadlines import Deadline
 from footnote_edge.keeping import Keeper
 from footnote_edge.limiting import Limiting, Tab
+from footnote_edge.manifests import Record
 from footnote_edge.recall import Recall, without
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
-from footnote_edge.steps import Steps
+from footnote_edge.steps import Found, Steps
 
 T = TypeVar("T")
 _Settings: TypeAlias = tuple[CollectionSettings, TextBounds]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What an answer was made with before, in place of what would be found out now."""
+
+    plan: augmentation.PlanQueryResponse
+    memory_message_ids: Sequence[str]
+    local_only: bool
 
 
 class Asker:
@@ -79,11 +91,11 @@ class Asker:
         scope: Scope,
         request: AskRequest,
         seconds: float,
-        plan: augmentation.PlanQueryResponse | None = None,
+        again: Again | None = None,
     ) -> AsyncGenerator[AskResponse]:
         """Answer a question within `seconds` as a stream of events, `completed` last.
 
-        A `plan` made before takes the place of a new one.
+        What was made `again` is not kept.
 
         Raises InvalidArgument for an empty or too long question, NotFound for an unknown collection or conversation,
         and what generation failed with. Closing the stream ends the call of the model.
@@ -99,7 +111,7 @@ class Asker:
         limits.check_rerank(request.rerank)
         limits.check_generation(request.generation, allowed)
         await self.limiting.admit(scope.tenant_id)
-        run = _Run(self, scope, request, question, Deadline.after(seconds), plan)
+        run = _Run(self, scope, request, question, Deadline.after(seconds), again)
         try:
             async for event in run.events():
                 yield event
@@ -117,9 +129,9 @@ class _Run:
         request: AskRequest,
         question: str,
         deadline: Deadline,
-        plan: augmentation.PlanQueryResponse | None,
+        again: Again | None,
     ) -> None:
-        self._given = plan
+        self._again = again
         self._asker = asker
         self._stages = asker.stages
         self._scope = scope
@@ -134,6 +146,7 @@ class _Run:
         self._conversation: Conversation | None = None
         self._history: list[ChatMessage] = list(request.history)
         self._collections: list[str] = list(request.collections)
+        self._record = Record(request, question)
 
     async def events(self) -> AsyncGenerator[AskResponse]:
         """Yield what happens."""
@@ -148,41 +161,41 @@ class _Run:
         )
 
         topic = self._conversation.topic if self._conversation is not None else ""
-        plan = self._given or await self._steps.plan(self._question, topic, self._history)
-        chunks: list[Any] = []
-        named: list[str] = []
+        plan = self._again.plan if self._again else await self._steps.plan(self._question, topic, self._history)
+        self._record.planned(plan)
         # Whoever brings a vector wants the documents to be searched by it.
         retrieves = plan.should_retrieve or bool(self._request.query_vector)
-        without_sources = not retrieves
+        found = Found(blind=not retrieves)
         if retrieves:
             yield _began(PIPELINE_STAGE_RETRIEVAL)
-            chunks, named, without_sources = await self._steps.retrieve(
-                plan.query or self._question, self._collections, self._request
+            found = await self._steps.retrieve(
+                plan.query or self._question, self._collections, self._request, self._record.manifest
             )
             yield self._ended(PIPELINE_STAGE_RETRIEVAL)
 
-        memory_context = await memory
+        remembered = await memory
+        self._record.remembered(remembered)
         of_collections, bounds = await settings
-        prompt_settings, rerank, model = precedence.effective(
-            self._request.prompt, self._request.rerank, self._request.generation, of_collections
-        )
+        asked = (self._request.prompt, self._request.rerank, self._request.generation)
+        prompt_settings, rerank, model = asked if self._again else precedence.effective(*asked, of_collections)
+        self._record.settings(prompt_settings, rerank, model)
         yield _began(PIPELINE_STAGE_AUGMENTATION)
         built = await self._steps.build(
             augmentation.BuildPromptRequest(
                 scope=self._scope,
                 question=self._question,
-                chunks=chunks,
+                chunks=found.chunks,
                 history=self._history,
-                memory_context=memory_context,
+                memory_context=remembered.context,
                 prompt=prompt_settings,
                 rerank=rerank,
-                named_document_ids=named,
-                without_sources=without_sources,
+                named_document_ids=found.named,
+                without_sources=found.blind,
                 bounds=bounds,
             )
         )
         yield self._ended(PIPELINE_STAGE_AUGMENTATION)
-        _name_collections(built.sources, chunks)
+        _name_collections(built.sources, found.chunks)
         yield AskResponse(sources=SourcesEvent(sources=built.sources))
         await recorded
 
@@ -193,8 +206,8 @@ class _Run:
             question=self._question,
             settings=model,
             locale=built.prompt.locale,
-            without_sources=without_sources,
-            documents_unavailable=without_sources and retrieves,
+            without_sources=found.blind,
+            documents_unavailable=found.blind and retrieves,
             bounds=bounds,
         )
         yield _began(PIPELINE_STAGE_GENERATION)
@@ -203,7 +216,7 @@ class _Run:
             async for event in words:
                 yield event
         yield self._ended(PIPELINE_STAGE_GENERATION)
-        yield AskResponse(completed=await self._completed(plan, built, model, bounds))
+        yield AskResponse(completed=await self._completed(plan, built, bounds))
 
     async def close(self) -> None:
         """End what still runs beside."""
@@ -237,7 +250,6 @@ class _Run:
         self,
         plan: augmentation.PlanQueryResponse,
         built: augmentation.BuildPromptResponse,
-        settings: GenerationSettings,
         bounds: TextBounds,
     ) -> AskCompleted:
         """Return the last event, after keeping the answer in its conversation."""
@@ -247,22 +259,12 @@ class _Run:
             answer=answer,
             sources=built.sources,
             token_plan=built.token_plan,
-            manifest=manifest(
-                question=self._question,
-                query=plan.query,
-                strategy=plan.strategy,
-                collections=self._collections,
-                prompt=built.prompt,
-                settings=settings,
-                sources=built.sources,
-                answer=answer,
-            ),
+            manifest=self._record.finish(built, self._answered, local_only=bounds.local_only),
             trace_id=current_trace_id(),
         )
-        completed.manifest.local_only = bounds.local_only
         if self._ledger.first_token is not None:
             completed.time_to_first_token.CopyFrom(duration(self._ledger.first_token))
-        if self._given is None:  # what is made again is not kept
+        if self._again is None:
             await self._asker.keeper.answer(self._scope, self._conversation, completed, plan.topic, self._ledger)
         completed.degradations.extend(self._ledger.degradations)
         completed.timings.extend(self._ledger.timings)
@@ -287,34 +289,37 @@ class _Run:
         conversations = self._asker.conversations
         with self._ledger.timed(PIPELINE_STAGE_EDGE, "history"):
             self._conversation = await conversations.get(self._scope, conversation_id)
-            self._history, whole = await conversations.history(
-                self._scope, conversation_id, self._asker.settings.history_messages
-            )
-        if not whole:
+            earlier = await conversations.history(self._scope, conversation_id, self._asker.settings.history_messages)
+        self._history = [ChatMessage(role=one.role, text=one.text) for one in earlier.messages]
+        if not earlier.whole:
             self._ledger.degrade(
                 PIPELINE_STAGE_EDGE,
                 "HISTORY_WITHHELD",
                 "Earlier answers from collections that you cannot read were left out.",
             )
-        self._collections = self._collections or list(self._conversation.collections)
+        self._record.conversation(self._conversation.collections, [one.id for one in earlier.messages])
+        self._collections = list(self._record.manifest.collections)
         trace.get_current_span().set_attribute(names.CONVERSATION_ID, conversation_id)
 
-    async def _remember(self, wanted: bool, settings: "asyncio.Task[_Settings]") -> str:
+    async def _remember(self, wanted: bool, settings: "asyncio.Task[_Settings]") -> SearchMemoryResponse:
         bounds = (await settings)[1]
         with self._ledger.timed(PIPELINE_STAGE_RETRIEVAL, "memory"):
-            found = await self._asker.recall.search(
-                self._scope,
-                self._question,
-                conversation_id=self._request.conversation_id,
-                enabled=wanted,
-                bounds=bounds,
-                timeout=self._deadline.share(PIPELINE_STAGE_RETRIEVAL),
-            )
+            if self._again is not None:
+                found = await self._asker.recall.again(self._scope, self._again.memory_message_ids)
+            else:
+                found = await self._asker.recall.search(
+                    self._scope,
+                    self._question,
+                    conversation_id=self._request.conversation_id,
+                    enabled=wanted,
+                    bounds=bounds,
+                    timeout=self._deadline.share(PIPELINE_STAGE_RETRIEVAL),
+                )
             if found.source_messages and not bounds.local_only:
                 theirs = {message.conversation_id for message in found.source_messages}
                 found = without(found, await self._asker.conversations.kept_here(theirs))
         self._ledger.report(found.degradations)
-        return found.context
+        return found
 
     async def _collection_settings(self) -> _Settings:
         """Return the settings of the collections, and what binds texts about them."""
@@ -334,7 +339,8 @@ class _Run:
                 PIPELINE_STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.", problem
             )
             settings, bounds = CollectionSettings(), finder.last_known(self._scope, names)
-        if self._conversation is not None and self._conversation.local_only and not bounds.local_only:
+        kept_here = self._conversation.local_only if self._conversation is not None else False
+        if (kept_here or (self._again is not None and self._again.local_only)) and not bounds.local_only:
             mixed = TextBounds()
             mixed.CopyFrom(bounds)
             mixed.MergeFrom(of_conversation(True))

@@ -58,6 +58,12 @@ class Catalog:
         await self._settings.fill_in(scope, found)
         return found
 
+    async def visible(self, scope: Scope) -> set[str]:
+        """Return the ids of all collections that the caller may see."""
+        request = indexing.ResolveCollectionsRequest(scope=scope)
+        resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
+        return {one.collection.id for one in resolved.collections}
+
     async def check_all(self, scope: Scope, names: Sequence[str]) -> None:
         """Raise NotFound for a collection that the caller may not see.
 

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage, MemoryMessage
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MemoryMessage
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument, NotFound
 from sqlalchemy import ColumnElement, delete, func, select, update
@@ -17,6 +18,14 @@ from footnote_edge.tables import ConversationRow, MessageRow
 from footnote_edge.withholding import Withholding, is_withheld
 
 MAX_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Messages, and whether none of them had to be left out or is gone."""
+
+    messages: list[ConversationMessage]
+    whole: bool
 
 
 class Conversations:
@@ -112,8 +121,8 @@ class Conversations:
         shown = await self._withholding.shown(scope, [_message(row) for row in rows])
         return {message.id for message in shown if is_withheld(message) and not message.text}
 
-    async def history(self, scope: Scope, conversation_id: str, limit: int) -> tuple[list[ChatMessage], bool]:
-        """Return the last `limit` messages, oldest first, and whether none of them had to be left out."""
+    async def history(self, scope: Scope, conversation_id: str, limit: int) -> Said:
+        """Return the last `limit` messages of a conversation."""
         query = (
             select(MessageRow)
             .where(MessageRow.conversation_id == conversation_id)
@@ -122,28 +131,22 @@ class Conversations:
         )
         async with self._sessions() as session:
             rows = (await session.scalars(query)).all()
-        return await self._as_history(scope, rows)
+        return await self._said(scope, list(reversed(rows)))
 
-    async def history_before(self, scope: Scope, answer_id: str, limit: int) -> list[ChatMessage]:
-        """Return what the model was given as history for an answer: the messages before its question, oldest first."""
-        answer = select(MessageRow.conversation_id, MessageRow.sequence).where(MessageRow.id == answer_id)
+    async def named(self, scope: Scope, message_ids: Sequence[str]) -> Said:
+        """Return messages of the user's by their ids, in that order, those that are still there."""
+        query = select(MessageRow).where(
+            MessageRow.id.in_(message_ids), MessageRow.tenant_id == scope.tenant_id, MessageRow.user_id == scope.user_id
+        )
         async with self._sessions() as session:
-            found = (await session.execute(answer)).one_or_none()
-            if found is None:
-                return []
-            query = (
-                select(MessageRow)
-                .where(MessageRow.conversation_id == found[0], MessageRow.sequence < found[1])
-                .order_by(MessageRow.sequence.desc())
-                .limit(limit + 1)
-            )
-            rows = (await session.scalars(query)).all()
-        return (await self._as_history(scope, rows[1:]))[0]
+            rows = {row.id: row for row in (await session.scalars(query)).all()}
+        said = await self._said(scope, [rows[one] for one in message_ids if one in rows])
+        return Said(said.messages, said.whole and len(rows) == len(set(message_ids)))
 
-    async def _as_history(self, scope: Scope, newest_first: Sequence[MessageRow]) -> tuple[list[ChatMessage], bool]:
-        shown = await self._withholding.shown(scope, [_message(row) for row in reversed(newest_first)])
+    async def _said(self, scope: Scope, rows: Sequence[MessageRow]) -> Said:
+        shown = await self._withholding.shown(scope, [_message(row) for row in rows])
         kept = [message for message in shown if message.text or not is_withheld(message)]
-        return [ChatMessage(role=message.role, text=message.text) for message in kept], len(kept) == len(shown)
+        return Said(kept, len(kept) == len(shown))
 
     async def add_question(self, scope: Scope, conversation_id: str, text: str) -> str:
         """Add what the user said and return the message's id; nothing said is lost if the answer fails."""

@@ -1,7 +1,7 @@
 """Chat memory: what the user said before, as context; it never breaks the chat."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.answer_pb2 import (
@@ -9,12 +9,14 @@ from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_EDGE,
     PIPELINE_STAGE_RETRIEVAL,
     Degradation,
+    MemoryMessage,
 )
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
+from footnote_text import dialogue
 
 from footnote_edge.conversations import Conversations
 from footnote_edge.stages import Stages
@@ -93,6 +95,17 @@ class Recall:
         )
         return found
 
+    async def again(self, scope: Scope, message_ids: Sequence[str]) -> retrieval.SearchMemoryResponse:
+        """Return as context the messages that memory brought before, those that are still there and readable."""
+        if not message_ids:
+            return retrieval.SearchMemoryResponse(enabled=False)
+        said = await self._conversations.named(scope, message_ids)
+        messages = [
+            MemoryMessage(message_id=one.id, conversation_id=one.conversation_id, role=one.role, text=one.text)
+            for one in said.messages
+        ]
+        return retrieval.SearchMemoryResponse(enabled=True, context=_context(messages), source_messages=messages)
+
     async def _readable(self, scope: Scope, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
         """Leave out answers that came of collections which the user can no longer read, and say so."""
         answers = [one.message_id for one in found.source_messages if one.role == MESSAGE_ROLE_ASSISTANT]
@@ -105,11 +118,15 @@ class Recall:
         effect = "Earlier answers from collections that you can no longer read were left out of memory."
         left_out = Degradation(stage=PIPELINE_STAGE_EDGE, reason=WITHHELD, effect=effect)
         return retrieval.SearchMemoryResponse(
-            context="\n".join(f"[{_speaker(one.role)}] {one.text}" for one in kept),
+            context=_context(kept),
             source_messages=kept,
             enabled=found.enabled,
             degradations=[*found.degradations, left_out],
         )
+
+
+def _context(messages: Sequence[MemoryMessage]) -> str:
+    return "\n".join(dialogue.line(_speaker(one.role), one.text) for one in messages)
 
 
 def _speaker(role: int) -> str:

@@ -1,5 +1,6 @@
 """An answer made again from its manifest, and what differs: why an answer came about, and whether it still would."""
 
+import json
 from collections.abc import Sequence
 from contextlib import aclosing
 
@@ -9,41 +10,51 @@ from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
     AnswerManifest,
+    ChatMessage,
     FinishReason,
     ManifestSource,
 )
-from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FailedPrecondition, Internal
-from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
 
 from footnote_edge.answers import Answers
-from footnote_edge.ask import Asker
+from footnote_edge.ask import Again, Asker
+
+_SETTINGS = ("retrieval", "rerank", "prompt", "generation")
 
 
 async def replay(
     asker: Asker, answers: Answers, scope: Scope, answer_id: str, seconds: float
 ) -> tuple[AskCompleted, list[AnswerDifference]]:
-    """Make an answer again: same question, query, collections, model settings and history; return it and what differs.
+    """Make an answer again: by its manifest, memory included; return it and what differs.
 
     Raises NotFound for an answer that is not the caller's, and what `ask` raises.
     """
     message = await answers.get(scope, answer_id)
     then = message.manifest
+    earlier = await asker.conversations.named(scope, then.history_message_ids)
     request = AskRequest(
         question=then.question,
-        collections=then.collections,
-        history=await asker.conversations.history_before(scope, answer_id, asker.settings.history_messages),
-        generation=_settings(then),
-        use_memory=False,
+        collections=await _there(asker, scope, then),
+        history=[*then.history, *(ChatMessage(role=one.role, text=one.text) for one in earlier.messages)],
+        where=then.where,
+        document_ids=then.document_ids,
+        retrieval=then.retrieval,
+        rerank=then.rerank,
+        prompt=then.prompt,
+        generation=then.generation,
     )
     # An answer that needed no search then is made without one now, whatever the query would be taken for today.
     searched = message.answer.finish_reason != FINISH_REASON_ANSWERED_WITHOUT_SOURCES or bool(then.sources)
     plan = PlanQueryResponse(should_retrieve=searched, query=then.query, strategy=then.query_strategy)
-    async with aclosing(asker.ask(scope, request, seconds, plan)) as events:
+    again = Again(plan, then.memory_message_ids, then.local_only)
+    async with aclosing(asker.ask(scope, request, seconds, again)) as events:
         async for event in events:
             if event.HasField("completed"):
-                return event.completed, differences(message, event.completed)
+                gone = [] if earlier.whole else [_gone("history", then.history_message_ids, earlier.messages)]
+                return event.completed, [*gone, *differences(message, event.completed)]
     raise Internal("The answer ended without its end")
 
 
@@ -53,7 +64,9 @@ def differences(before: ConversationMessage, after: AskCompleted) -> list[Answer
     pairs = [
         ("provider", then.provider, now.provider),
         ("model", then.model, now.model),
-        ("settings", _shown(then), _shown(now)),
+        ("collections", ", ".join(then.collection_ids), ", ".join(now.collection_ids)),
+        *((f"{name} settings", _shown(getattr(then, name)), _shown(getattr(now, name))) for name in _SETTINGS),
+        ("memory", ", ".join(then.memory_message_ids), ", ".join(now.memory_message_ids)),
         ("template", then.template_version, now.template_version),
         *_sources(then.sources, now.sources),
         ("prompt", then.prompt_hash, now.prompt_hash),
@@ -81,12 +94,20 @@ def _source(source: ManifestSource) -> str:
     return f"{source.chunk_id} ({source.text_hash[:12]})"
 
 
-def _shown(manifest: AnswerManifest) -> str:
-    return str(dict(sorted(MessageToDict(manifest.settings).items())))
+def _shown(settings: Message) -> str:
+    return json.dumps(MessageToDict(settings, preserving_proto_field_name=True), sort_keys=True)
 
 
-def _settings(manifest: AnswerManifest) -> GenerationSettings:
-    try:
-        return ParseDict(MessageToDict(manifest.settings), GenerationSettings())
-    except ParseError:
-        raise FailedPrecondition("The manifest was written by a version whose settings are no longer known.") from None
+def _gone(what: str, ids: Sequence[str], left: Sequence[ConversationMessage]) -> AnswerDifference:
+    return AnswerDifference(what=what, before=", ".join(ids), after=", ".join(one.id for one in left))
+
+
+async def _there(asker: Asker, scope: Scope, then: AnswerManifest) -> Sequence[str]:
+    """Return the collections searched then that the caller can still see; what was meant then where none was noted."""
+    if not then.collection_ids:
+        return list(then.collections)
+    visible = await asker.catalog.visible(scope)
+    left = [one for one in then.collection_ids if one in visible]
+    if not left:
+        raise FailedPrecondition("None of the collections that this answer came of can be searched any more.")
+    return left

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
@@ -11,6 +12,7 @@ from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_AUGMENTATION,
     PIPELINE_STAGE_EDGE,
     PIPELINE_STAGE_RETRIEVAL,
+    AnswerManifest,
     ChatMessage,
 )
 from footnote.types.v1.scope_pb2 import Scope
@@ -26,6 +28,15 @@ STORE_REASONS = ("STORE_UNAVAILABLE",)
 FIRST_QUERY = "first message (raw query)"
 
 _log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Chunks, documents that the question names, and whether there was no search that could see."""
+
+    chunks: Sequence[Any] = ()
+    named: Sequence[str] = ()
+    blind: bool = False
 
 
 class Steps:
@@ -58,9 +69,9 @@ class Steps:
         return plan
 
     async def retrieve(
-        self, query: str, collections: Sequence[str], asked: AskRequest
-    ) -> tuple[list[Any], list[str], bool]:
-        """Return chunks, documents that the question names, and whether the search could not see at all."""
+        self, query: str, collections: Sequence[str], asked: AskRequest, manifest: AnswerManifest
+    ) -> Found:
+        """Search, and note in the manifest where and by which settings."""
         request = retrieval.RetrieveRequest(
             scope=self._scope,
             query=query,
@@ -86,11 +97,14 @@ class Steps:
                 "Answered without sources: search did not work.",
                 error,
             )
-            return [], [], True
+            return Found(blind=True)
         self._ledger.include(found.timings, began)
         self._ledger.report(found.degradations)
         blind = not found.chunks and any(one.reason in STORE_REASONS for one in found.degradations)
-        return list(found.chunks), _named_documents(found.chunks), blind
+        manifest.collection_ids.extend(found.collection_ids)
+        if found.HasField("settings"):
+            manifest.retrieval.CopyFrom(found.settings)
+        return Found(list(found.chunks), _named_documents(found.chunks), blind)
 
     async def build(self, request: augmentation.BuildPromptRequest) -> augmentation.BuildPromptResponse:
         """Return the prompt with its sources; without augmentation a minimal one."""

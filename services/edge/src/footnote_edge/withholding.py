@@ -28,6 +28,7 @@ class Withholding:
         its degradations. Sources whose collection is not known are nobody's but an administrator's.
         """
         named = {collection_id for message in messages for _, collection_id in _origins(message)}
+        named |= {collection_id for message in messages for collection_id in message.manifest.collection_ids}
         if not named or sees_all(scope):
             return list(messages)
         try:
@@ -44,10 +45,15 @@ def is_withheld(message: ConversationMessage) -> bool:
 
 def _shown(message: ConversationMessage, readable: set[str], effect: str) -> ConversationMessage:
     hidden = {number for number, collection_id in _origins(message) if collection_id not in readable}
-    if not hidden:
+    if not hidden and readable.issuperset(message.manifest.collection_ids):
         return message
     shown = ConversationMessage()
     shown.CopyFrom(message)
+    if message.manifest.collection_ids:
+        shown.manifest.ClearField("collection_ids")
+        shown.manifest.collection_ids.extend(one for one in message.manifest.collection_ids if one in readable)
+    if not hidden:
+        return shown  # collections that were searched and brought nothing
     shown.ClearField("sources")
     shown.sources.extend(one for one in message.sources if one.number not in hidden)
     shown.manifest.ClearField("sources")

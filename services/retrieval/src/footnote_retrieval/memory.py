@@ -16,6 +16,7 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import UNBOUND
+from footnote_text import dialogue
 
 from footnote_retrieval.breaker import Breaker
 from footnote_retrieval.model import degradation
@@ -62,8 +63,7 @@ def format_messages(messages: list[MemoryMessage], max_tokens: int) -> tuple[str
     kept: list[MemoryMessage] = []
     length = 0
     for message in messages:
-        # Further lines of a message are indented, so that none can pose as another speaker's.
-        line = f"[{_ROLES.get(message.role, 'assistant')}] " + "\n  ".join(message.text.splitlines())
+        line = dialogue.line(_ROLES.get(message.role, "assistant"), message.text)
         added = len(line) + (1 if lines else 0)
         if length + added > budget:
             break

@@ -162,6 +162,7 @@ class SearchResult:
     timings: list[StageTiming] = field(default_factory=list)
     total: int = 0
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
+    collection_ids: list[str] = field(default_factory=list)
 
 
 def degradation(reason: str, effect: str, detail: str = "") -> Degradation:

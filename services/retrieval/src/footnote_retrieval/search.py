@@ -105,6 +105,7 @@ class Searcher:
         size = len(request.query)
         understood = await beside(size, query.understand, request.query, request.language, languages)
         result = SearchResult(language=understood.language, timings=clock.timings, settings=counting)
+        result.collection_ids = [searchable.collection.id for searchable in visible]
         if not groups:
             result.strategy, result.strategy_reason = _HYBRID, "no collection to search"
             return result

@@ -58,6 +58,7 @@ class RetrievalServicer(RetrievalServiceServicer):
             timings=result.timings,
             total_candidates=result.total,
             settings=result.settings,
+            collection_ids=result.collection_ids,
         )
         for run in result.channels:
             report = response.channels.add(channel=run.channel, candidates=run.candidates, weight=run.weight)

@@ -1,0 +1,75 @@
+"""The record of how an answer comes about, filled in on its way: enough to make it again."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse, PlanQueryResponse
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.generation.v1.generation_service_pb2 import GenerateCompleted
+from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
+from footnote.types.v1.answer_pb2 import AnswerManifest, ManifestSource, Source
+from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings, RerankSettings
+
+
+class Record:
+    """The manifest of one answer on its way."""
+
+    def __init__(self, request: AskRequest, question: str) -> None:
+        self.manifest = AnswerManifest(
+            question=question,
+            collections=request.collections,
+            where=request.where,
+            document_ids=request.document_ids,
+            retrieval=request.retrieval,
+            history=request.history,
+        )
+
+    def conversation(self, collections: Sequence[str], message_ids: Sequence[str]) -> None:
+        """Note what the conversation brings: its collections where none were named, and its messages as history."""
+        if not self.manifest.collections:
+            self.manifest.collections.extend(collections)
+        self.manifest.ClearField("history")
+        self.manifest.history_message_ids.extend(message_ids)
+
+    def planned(self, plan: PlanQueryResponse) -> None:
+        """Note what is searched for."""
+        self.manifest.query, self.manifest.query_strategy = plan.query, plan.strategy
+
+    def remembered(self, found: SearchMemoryResponse) -> None:
+        """Note what memory brought, by its ids: what is deleted there must not stay here."""
+        self.manifest.memory_message_ids.extend(one.message_id for one in found.source_messages)
+
+    def settings(self, prompt: PromptSettings, rerank: RerankSettings, generation: GenerationSettings) -> None:
+        """Note what the stages are asked with."""
+        self.manifest.prompt.CopyFrom(prompt)
+        self.manifest.rerank.CopyFrom(rerank)
+        self.manifest.generation.CopyFrom(generation)
+
+    def finish(self, built: BuildPromptResponse, completed: GenerateCompleted, *, local_only: bool) -> AnswerManifest:
+        """Note what came of it, with what the stages say that counted there, and return all."""
+        made, answer = self.manifest, completed.answer
+        if built.HasField("prompt_settings"):
+            made.prompt.CopyFrom(built.prompt_settings)
+        if built.HasField("rerank_settings"):
+            made.rerank.CopyFrom(built.rerank_settings)
+        if completed.HasField("settings"):
+            made.generation.CopyFrom(completed.settings)
+        made.provider, made.model = answer.provider, answer.model
+        made.prompt_hash, made.template_version = built.prompt.hash, built.prompt.template_version
+        made.sources.extend(_source(source) for source in built.sources)
+        made.local_only = local_only
+        made.create_time.FromDatetime(datetime.now(UTC))
+        return made
+
+
+def _source(source: Source) -> ManifestSource:
+    return ManifestSource(
+        number=source.number,
+        chunk_id=source.chunk_id,
+        document_id=source.document_id,
+        revision=source.revision,
+        text_hash=hashlib.sha256(source.text.encode()).hexdigest(),
+        score=source.score,
+        collection_id=source.collection_id,
+    )
