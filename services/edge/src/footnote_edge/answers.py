@@ -1,22 +1,16 @@
 """Stored answers by their ids: those of conversations, and those outside, which are kept for a time."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import NotFound
-from footnote_kit.logs import get_logger
 from sqlalchemy import delete, or_, select
 
 from footnote_edge.database import Database
 from footnote_edge.tables import AnswerOriginRow, MessageRow
 from footnote_edge.withholding import Withholding
-
-_SWEEP_EVERY = 3600.0
-
-_log = get_logger(__name__)
 
 
 class Answers:
@@ -26,17 +20,6 @@ class Answers:
         self._sessions = database.sessions
         self._withholding = withholding
         self._keep = timedelta(days=keep_days)
-        self._task: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        """Begin to delete what was kept long enough."""
-        self._task = asyncio.create_task(self._sweep())
-
-    async def stop(self) -> None:
-        """Delete no more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
 
     async def keep(self, scope: Scope, answer: ConversationMessage) -> None:
         """Store an answer outside conversations, under the id it has."""
@@ -94,11 +77,3 @@ class Answers:
         async with self._sessions.begin() as session:
             done = await session.execute(delete(MessageRow).where(MessageRow.conversation_id.is_(None), old))
         return int(done.rowcount)  # type: ignore[attr-defined]
-
-    async def _sweep(self) -> None:
-        while True:
-            try:
-                await self.sweep()
-            except Exception as error:  # the next look may fare better
-                _log.warning("answers_not_swept", error=type(error).__name__)
-            await asyncio.sleep(_SWEEP_EVERY)

@@ -42,10 +42,12 @@ from footnote_edge.progress import ProgressBus
 from footnote_edge.providers import Providers
 from footnote_edge.reconcile import Reconciler
 from footnote_edge.records import Records
+from footnote_edge.request_ids import RequestIds
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
 from footnote_edge.shares import Shares
 from footnote_edge.stages import Stages
+from footnote_edge.sweeping import Sweeping
 from footnote_edge.traces import Traces
 from footnote_edge.watch import Watch
 from footnote_edge.web import Web
@@ -64,6 +66,8 @@ async def build(runtime: Runtime) -> App:
     withholding = Withholding(permissions)
     conversations = Conversations(database, withholding)
     answers = Answers(database, withholding, settings.answer_days)
+    request_ids = RequestIds(database)
+    sweeping = Sweeping("answers", answers.sweep), Sweeping("request ids", request_ids.sweep)
     bus = ProgressBus()
     limits = Limits(settings)
     shares = Shares(
@@ -94,7 +98,14 @@ async def build(runtime: Runtime) -> App:
         ),
         jobs=jobs,
         asker=Asker(
-            stages, catalog, conversations, Keeper(conversations, answers, jobs), limiting, settings, Egress.load()
+            stages,
+            catalog,
+            conversations,
+            Keeper(conversations, answers, jobs),
+            request_ids,
+            limiting,
+            settings,
+            Egress.load(),
         ),
         limiting=limiting,
         conversations=conversations,
@@ -120,7 +131,7 @@ async def build(runtime: Runtime) -> App:
         name="edge",
         servicers=[(add, guarded, name) for add, name in additions()],
         ready=database.ping,
-        start=[meter.start, answers.start, reconciler.start, backlog.start, web.start, logs.start],
+        start=[meter.start, *(one.start for one in sweeping), reconciler.start, backlog.start, web.start, logs.start],
         public=True,
         front=FrontLimits(
             connections=settings.grpc_connections,
@@ -137,7 +148,7 @@ async def build(runtime: Runtime) -> App:
             backlog.stop,
             reconciler.stop,
             jobs.close,
-            answers.stop,
+            *(one.stop for one in sweeping),
             meter.stop,
             database.close,
         ],

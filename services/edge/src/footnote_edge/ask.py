@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
+from uuid import uuid4
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent, StageEvent
@@ -42,10 +43,11 @@ from footnote_edge.bounds import Bounds, of_conversation
 from footnote_edge.catalog import Catalog
 from footnote_edge.conversations import Conversations
 from footnote_edge.deadlines import Deadline
-from footnote_edge.keeping import Keeper
+from footnote_edge.keeping import Keeper, told
 from footnote_edge.limiting import Limiting, Tab
 from footnote_edge.manifests import Record
 from footnote_edge.recall import Recall, without
+from footnote_edge.request_ids import Claim, RequestIds
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.steps import Found, Steps
@@ -72,6 +74,7 @@ class Asker:
         catalog: Catalog,
         conversations: Conversations,
         keeper: Keeper,
+        request_ids: RequestIds,
         limiting: Limiting,
         settings: Settings,
         egress: Egress,
@@ -82,6 +85,7 @@ class Asker:
         self.catalog = catalog
         self.conversations = conversations
         self.keeper = keeper
+        self.request_ids = request_ids
         self.limiting = limiting
         self.settings = settings
         self.recall = Recall(stages, conversations)
@@ -95,7 +99,7 @@ class Asker:
     ) -> AsyncGenerator[AskResponse]:
         """Answer a question within `seconds` as a stream of events, `completed` last.
 
-        What was made `again` is not kept.
+        What was made `again` is not kept. A question that was answered under the same request id gets the same answer.
 
         Raises InvalidArgument for an empty or too long question, NotFound for an unknown collection or conversation,
         and what generation failed with. Closing the stream ends the call of the model.
@@ -110,8 +114,14 @@ class Asker:
         limits.check_prompt(request.prompt, allowed)
         limits.check_rerank(request.rerank)
         limits.check_generation(request.generation, allowed)
+        claim = await self.request_ids.claim(scope, request, apart=("include",))
+        first = await self.keeper.first(scope, claim.id_of("answer")) if claim is not None else None
+        if first is not None:
+            for event in told(first):
+                yield event
+            return
         await self.limiting.admit(scope.tenant_id)
-        run = _Run(self, scope, request, question, Deadline.after(seconds), again)
+        run = _Run(self, scope, request, question, Deadline.after(seconds), claim or Claim(uuid4().hex), again)
         try:
             async for event in run.events():
                 yield event
@@ -129,8 +139,10 @@ class _Run:
         request: AskRequest,
         question: str,
         deadline: Deadline,
+        claim: Claim,
         again: Again | None,
     ) -> None:
+        self._claim = claim
         self._again = again
         self._asker = asker
         self._stages = asker.stages
@@ -157,7 +169,13 @@ class _Run:
         settings = self._beside(self._collection_settings())
         memory = self._beside(self._remember(use_memory, settings))
         recorded = self._beside(
-            self._asker.keeper.question(self._scope, self._conversation, self._question, lambda: _bounds(settings))
+            self._asker.keeper.question(
+                self._scope,
+                self._conversation,
+                self._question,
+                lambda: _bounds(settings),
+                self._claim.id_of("question"),
+            )
         )
 
         topic = self._conversation.topic if self._conversation is not None else ""
@@ -265,7 +283,10 @@ class _Run:
         if self._ledger.first_token is not None:
             completed.time_to_first_token.CopyFrom(duration(self._ledger.first_token))
         if self._again is None:
-            await self._asker.keeper.answer(self._scope, self._conversation, completed, plan.topic, self._ledger)
+            completed.answer.id = self._claim.id_of("answer")
+            kept = await self._asker.keeper.answer(self._scope, self._conversation, completed, plan.topic, self._ledger)
+            if kept is not completed:  # the same call, repeated meanwhile, was answered before
+                return kept
         completed.degradations.extend(self._ledger.degradations)
         completed.timings.extend(self._ledger.timings)
         self._count(answer)
@@ -289,7 +310,9 @@ class _Run:
         conversations = self._asker.conversations
         with self._ledger.timed(PIPELINE_STAGE_EDGE, "history"):
             self._conversation = await conversations.get(self._scope, conversation_id)
-            earlier = await conversations.history(self._scope, conversation_id, self._asker.settings.history_messages)
+            earlier = await conversations.history(
+                self._scope, conversation_id, self._asker.settings.history_messages, self._claim.id_of("question")
+            )
         self._history = [ChatMessage(role=one.role, text=one.text) for one in earlier.messages]
         if not earlier.whole:
             self._ledger.degrade(

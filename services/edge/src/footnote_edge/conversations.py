@@ -1,5 +1,6 @@
 """Conversations and their messages: what was said, by whom, and how each answer came about."""
 
+import contextlib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MemoryMessage
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument, NotFound
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from footnote_edge.database import Database, utc
 from footnote_edge.paging import Page
@@ -121,11 +123,12 @@ class Conversations:
         shown = await self._withholding.shown(scope, [_message(row) for row in rows])
         return {message.id for message in shown if is_withheld(message) and not message.text}
 
-    async def history(self, scope: Scope, conversation_id: str, limit: int) -> Said:
-        """Return the last `limit` messages of a conversation."""
+    async def history(self, scope: Scope, conversation_id: str, limit: int, before: str = "") -> Said:
+        """Return the last `limit` messages of a conversation, or those before one of them, where that is there."""
+        last = select(MessageRow.sequence).where(MessageRow.id == before).scalar_subquery()
         query = (
             select(MessageRow)
-            .where(MessageRow.conversation_id == conversation_id)
+            .where(MessageRow.conversation_id == conversation_id, or_(last.is_(None), MessageRow.sequence < last))
             .order_by(MessageRow.sequence.desc())
             .limit(limit)
         )
@@ -148,18 +151,23 @@ class Conversations:
         kept = [message for message in shown if message.text or not is_withheld(message)]
         return Said(kept, len(kept) == len(shown))
 
-    async def add_question(self, scope: Scope, conversation_id: str, text: str) -> str:
-        """Add what the user said and return the message's id; nothing said is lost if the answer fails."""
-        return await self._add(scope, conversation_id, ConversationMessage(role=MESSAGE_ROLE_USER, text=text), None)
+    async def add_question(self, scope: Scope, conversation_id: str, text: str, message_id: str) -> None:
+        """Add what the user said, once under its id; nothing said is lost if the answer fails."""
+        query = select(MessageRow.id).where(MessageRow.id == message_id)
+        async with self._sessions() as session:
+            if await session.scalar(query) is not None:
+                return
+        message = ConversationMessage(id=message_id, role=MESSAGE_ROLE_USER, text=text)
+        with contextlib.suppress(IntegrityError):  # said at the same time, by the same call repeated
+            await self._add(scope, conversation_id, message, None)
 
     async def add_answer(self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str) -> None:
         """Add an answer, under the id it has, together with the topic for the next question."""
         answer.role = MESSAGE_ROLE_ASSISTANT
         await self._add(scope, conversation_id, answer, topic)
 
-    async def _add(self, scope: Scope, conversation_id: str, message: ConversationMessage, topic: str | None) -> str:
+    async def _add(self, scope: Scope, conversation_id: str, message: ConversationMessage, topic: str | None) -> None:
         now = datetime.now(UTC)
-        message.id = message.id or uuid4().hex
         message.conversation_id = conversation_id
         message.create_time.FromDatetime(now)
         values: dict[str, object] = {"update_time": now} if topic is None else {"update_time": now, "topic": topic}
@@ -179,7 +187,6 @@ class Conversations:
                     create_time=now,
                 )
             )
-        return message.id
 
     async def keep_here(self, scope: Scope, conversation_id: str) -> None:
         """Note, for good, that the conversation holds texts that stay on this machine."""

@@ -74,6 +74,19 @@ class FeedbackRow(Base):
     __table_args__ = (UniqueConstraint("answer_id", "citation", "user_id", name="feedback_once"),)
 
 
+class RequestIdRow(Base):
+    """A call that its caller may repeat: a hash of what it asked, and the seed of the ids of what came of it."""
+
+    __tablename__ = "request_ids"
+
+    tenant_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    user_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    request_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    content: Mapped[str] = mapped_column(String(64))
+    seed: Mapped[str] = mapped_column(String(40))
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True), index=True)
+
+
 class KnownCollectionRow(Base):
     """A collection as last seen, so that uploads are accepted while indexing is down."""
 
