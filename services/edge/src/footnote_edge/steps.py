@@ -104,7 +104,7 @@ class Steps:
         manifest.collection_ids.extend(found.collection_ids)
         if found.HasField("settings"):
             manifest.retrieval.CopyFrom(found.settings)
-        return Found(list(found.chunks), _named_documents(found.chunks), blind)
+        return Found(list(found.chunks), list(found.named_document_ids), blind)
 
     async def build(self, request: augmentation.BuildPromptRequest) -> augmentation.BuildPromptResponse:
         """Return the prompt with its sources; without augmentation a minimal one."""
@@ -130,13 +130,3 @@ class Steps:
         self._ledger.include(built.timings, began)
         self._ledger.report(built.degradations)
         return built
-
-
-def _named_documents(chunks: Sequence[Any]) -> list[str]:
-    """Return the documents that the question names, as retrieval reported them on their chunks."""
-    found = {
-        scored.chunk.document_id: None
-        for scored in chunks
-        if any(adjustment.name == "file_named" for adjustment in scored.adjustments)
-    }
-    return list(found)

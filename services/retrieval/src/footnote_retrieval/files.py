@@ -196,6 +196,16 @@ def _cued(tokens: Sequence[str], at: int, size: int) -> bool:
     return any(token in _CUES for token in around)
 
 
+def found(named: Sequence[NamedFile], document_ids: Iterable[str]) -> list[str]:
+    """Return of each named file the first of these documents that is one of its own, in the order of the files."""
+    owner = {document_id: index for index, file in enumerate(named) for document_id in file.document_ids}
+    first: dict[int, str] = {}
+    for document_id in document_ids:
+        if document_id in owner:
+            first.setdefault(owner[document_id], document_id)
+    return [first[index] for index in sorted(first)]
+
+
 class FileIndex:
     """File names of the collections, kept for half a minute unless the collections change before."""
 

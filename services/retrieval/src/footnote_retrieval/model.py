@@ -163,6 +163,7 @@ class SearchResult:
     total: int = 0
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     collection_ids: list[str] = field(default_factory=list)
+    named_document_ids: list[str] = field(default_factory=list)
 
 
 def degradation(reason: str, effect: str, detail: str = "") -> Degradation:

@@ -142,6 +142,7 @@ class Searcher:
         ranked = await beside(_effort(plan, findings), select)
         stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in ranked)
         chosen = await beside(stored // _QUICKER, readable, ranked, findings.degradations)
+        result.named_document_ids = files.found(named, (candidate.hit.document_id for candidate in chosen))
         result.chunks = [_scored(candidate, explain=request.explain) for candidate in chosen]
         result.strategy, result.strategy_reason = strategy, _reason(reason, named)
         result.channels, result.degradations = findings.runs, findings.degradations

@@ -59,6 +59,7 @@ class RetrievalServicer(RetrievalServiceServicer):
             total_candidates=result.total,
             settings=result.settings,
             collection_ids=result.collection_ids,
+            named_document_ids=result.named_document_ids,
         )
         for run in result.channels:
             report = response.channels.add(channel=run.channel, candidates=run.candidates, weight=run.weight)
