@@ -77,7 +77,10 @@ PATHS: dict[str, dict[str, Any]] = {
             "UploadDocument",
             "Upload a file: fields first, then the file; or bare bytes with the fields in the query",
             status=("201", "200"),
-            requestBody=_form(collection=_STRING, filename=_STRING, tags=_STRING, metadata=_STRING, ttl=_STRING),
+            requestBody=_form(
+                **dict.fromkeys(("collection", "filename", "tags", "metadata", "source_type", "ttl"), _STRING),
+                **dict.fromkeys(("allow_duplicate", "size_bytes", "sha256", "request_id"), _STRING),
+            ),
         )
     },
     "/v1/documents/{document_id}:replace": {
