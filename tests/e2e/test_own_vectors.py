@@ -1,6 +1,7 @@
 """Own vectors through both doors of real deployments: ids, sizes, lengths, searches, pages, deletion."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
@@ -102,6 +103,7 @@ async def test_ids_come_back_as_they_were_given(edge: EdgeClient, http: httpx.As
     assert sorted(one["id"] for one in wrapped) == sorted(ODD_IDS)
     for n, identity in enumerate(ODD_IDS):
         assert (await get(edge, name, identity)).text == rows[n].text
+        assert row_ids(await pages(edge, name, where=json.dumps({"document_id": identity}))) == [identity]
         found = await search(edge, name, query_vector=axes[n], settings={"limit": 1})
         assert ids_of(found) == [identity]
         narrowed = await search(edge, name, query_vector=axes[0], document_ids=[identity])

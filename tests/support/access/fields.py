@@ -74,6 +74,11 @@ FILLERS: dict[str, Filler] = {
         tag=lambda values, _: json.dumps({"tags": values["tag"]}),
         metadata=lambda values, _: json.dumps({"shelf": values["shelf"]}),
     ),
+    "ListVectors.where": made(
+        "filter",
+        row=lambda values, _: json.dumps({"document_id": values["vector_id"]}),
+        metadata=lambda values, _: json.dumps({"shelf": values["shelf"]}),
+    ),
     "filename_contains": of("filter", part="filename_part"),
     "page_token": of("token", other="page_token"),
     # What is looked for.

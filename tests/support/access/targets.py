@@ -194,6 +194,7 @@ class Seeder:
         """Add a row of own vectors beside the documents."""
         identity, secret = word("row"), word("brought")
         row = VectorRow(id=identity, text=f"Brought along: {secret}", vector=[0.5] * target.names["dimensions"])
+        row.metadata["shelf"] = target.names["shelf"]
         request = AddVectorsRequest(collection=target.names["collection_id"], rows=[row])
         await self.stub.AddVectors(request, metadata=self.maker(target.owner))
         target.names["vector_id"] = identity
