@@ -92,10 +92,13 @@ async def test_a_writer_gives_its_collections_no_provider_that_is_not_in_use(
     [
         ({"prompt": {"systemPrompt": "x" * 8001}}, "system_prompt must have at most 8000"),
         ({"prompt": {"tokenBudget": 100_000}}, "token_budget must be from 100 to 32000"),
-        ({"generation": {"maxTokens": 1_000_000}}, "max_tokens must be from 0"),
-        ({"generation": {"stop": ["x" * 300]}}, "stop must be texts"),
-        ({"rerank": {"provider": "lexical", "settings": {"x": "y" * 20_000}}}, "settings must be at most 16 KiB"),
-        ({"embedding": {"settings": {"document_prefix": "y" * 20_000}}}, "settings must be at most 16 KiB"),
+        ({"generation": {"maxTokens": 1_000_000}}, "max_tokens must be from 1 to 16384"),
+        ({"generation": {"stop": {"values": ["x" * 300]}}}, "must have at most 200 characters"),
+        (
+            {"rerank": {"provider": "lexical", "settings": {"x": "y" * 20_000}}},
+            "settings must have at most 16384 bytes",
+        ),
+        ({"embedding": {"settings": {"document_prefix": "y" * 20_000}}}, "settings must have at most 16384 bytes"),
         (
             {"embedding": {"provider": "openai", "settings": {"base_url": "http://169.254.169.254"}}},
             "for the deployment",
