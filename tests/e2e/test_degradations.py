@@ -24,6 +24,7 @@ from footnote.edge.v1.conversations_pb2 import SearchMemoryRequest
 from footnote.types.v1.answer_pb2 import PipelineStage
 from footnote.types.v1.collection_pb2 import Collection, SearchStrategy
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from footnote_kit.degradations import word
 from footnote_kit.errors import Unavailable
 from support.deployment import Deployment
 from support.edge_client import EdgeClient, edge_client
@@ -62,7 +63,7 @@ async def search(edge: EdgeClient) -> tuple[list[str], set[tuple[str, str]]]:
 
 def reasons(response: Any) -> set[tuple[str, str]]:
     assert all(one.effect for one in response.degradations), "each degradation says what it means for the caller"
-    return {(PipelineStage.Name(one.stage), one.reason) for one in response.degradations}
+    return {(PipelineStage.Name(one.stage), word(one)) for one in response.degradations}
 
 
 async def remembered(edge: EdgeClient) -> tuple[bool, str, set[tuple[str, str]]]:

@@ -37,6 +37,7 @@ from footnote.types.v1.provider_pb2 import (
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_edge.keys import offline
 from footnote_kit.clients import open_channel
+from footnote_kit.degradations import word
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.json_format import ParseDict
@@ -239,7 +240,7 @@ async def test_a_collection_that_keeps_its_texts_gives_them_to_nobody(world: Wor
     assert "4200" in answered.answer.text
     assert answered.manifest.local_only
     # The second opinion is elsewhere: the rules judge alone, and the answer says so.
-    assert "VERIFIER_UNAVAILABLE" in {one.reason for one in answered.degradations}
+    assert "VERIFIER_UNAVAILABLE" in {word(one) for one in answered.degradations}
     assert world.outside.said(SECRET, "4200") == []
     # The same deployment gives the texts of others away as before, the second opinion included.
     await world.reader.answer("When does the canteen open?", collections=["free"])
@@ -272,7 +273,7 @@ async def test_nothing_of_a_conversation_over_it_leaves_either(world: World) -> 
         conversation_id=other.conversation.id,
         use_memory=True,
     )
-    assert "MEMORY_KEPT_HERE" in {one.reason for one in answered.degradations}
+    assert "MEMORY_KEPT_HERE" in {word(one) for one in answered.degradations}
     assert world.outside.said(SECRET, "4200") == []
 
 

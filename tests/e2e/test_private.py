@@ -23,7 +23,7 @@ from footnote.edge.v1.documents_pb2 import (
 )
 from footnote.types.v1.collection_pb2 import ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
-from footnote_edge.withholding import WITHHELD
+from footnote_kit.degradations import word
 from footnote_kit.errors import NotFound, PermissionDenied
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.edge_client import EdgeClient
@@ -127,7 +127,7 @@ async def test_a_private_collection_is_for_those_it_is_shared_with(edge: EdgeCli
     await until(gus, document, set())
     kept = (await bob("ListMessages", ListMessagesRequest(conversation_id=conversation))).messages
     assert kept[0].text == QUESTION
-    assert [one.reason for one in kept[1].degradations] == [WITHHELD]
+    assert [word(one) for one in kept[1].degradations] == ["SOURCES_WITHHELD"]
     assert "Brunner" not in str(kept)
     assert document.id not in str(kept)
     for gone in (document, own):

@@ -52,7 +52,7 @@ from footnote.types.v1.collection_pb2 import (
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM
 from footnote_edge.app import build
-from footnote_edge.withholding import WITHHELD
+from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, NotFound, PermissionDenied, Unavailable
 from footnote_kit.testing import Served, serve_app
@@ -328,14 +328,14 @@ async def test_stored_answers_lose_what_can_no_longer_be_read(served: Served, wo
     assert page.total_size == 2
     assert page.messages[0].text == "tea ?"
     answer = page.messages[1]
-    assert [one.reason for one in answer.degradations] == [WITHHELD]
+    assert [word(one) for one in answer.degradations] == ["SOURCES_WITHHELD"]
     assert "moon" not in str(page.messages)
     assert ids["d"] not in str(page.messages)
     assert not answer.sources and not answer.answer.citations and not answer.manifest.sources  # noqa: PT018
     replayed = await rita.call("ReplayAnswer", ReplayAnswerRequest(answer_id=before.answer.id))
     assert "moon" not in str(replayed)
     again = (await rita.call("Ask", AskRequest(question="sugar ?", conversation_id=conversation)))[-1].completed
-    assert "HISTORY_WITHHELD" in [one.reason for one in again.degradations]
+    assert "HISTORY_WITHHELD" in [word(one) for one in again.degradations]
     assert "moon" not in str(world.requests("BuildPrompt")[-1])
 
     world.recalled = [
@@ -346,7 +346,7 @@ async def test_stored_answers_lose_what_can_no_longer_be_read(served: Served, wo
     remembered = await rita.call("SearchMemory", memory)
     assert remembered.context == "[user] tea ?"
     assert [one.text for one in remembered.source_messages] == ["tea ?"]
-    assert [one.reason for one in remembered.degradations] == [WITHHELD]
+    assert [word(one) for one in remembered.degradations] == ["SOURCES_WITHHELD"]
 
     await ann.update(Collection(id=ids["c"], grants=GRANTS), "grants")
     assert "moon" in str((await rita.call("ListMessages", messages)).messages)

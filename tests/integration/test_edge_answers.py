@@ -28,6 +28,7 @@ from footnote.edge.v1.conversations_pb2 import (
 from footnote_edge import database as database_module
 from footnote_edge.app import build
 from footnote_edge.database import Database
+from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import NotFound
 from footnote_kit.testing import serve_app
@@ -152,7 +153,7 @@ async def test_an_answer_that_cannot_be_stored_is_given_and_says_so(edge: EdgeSt
     monkeypatch.setattr("footnote_edge.answers.Answers.keep", broken)
     done = await ask(edge)
     assert done.answer.text == "Tea is brewed at 80 degrees. [1]"
-    assert [one.reason for one in done.degradations] == ["ANSWER_NOT_STORED"]
+    assert [word(one) for one in done.degradations] == ["ANSWER_NOT_STORED"]
 
 
 async def test_messages_and_feedback_of_before_are_kept(database_url: str) -> None:

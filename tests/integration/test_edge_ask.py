@@ -14,6 +14,7 @@ from footnote.edge.v1.system_pb2 import GetHealthRequest, GetTraceRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote_edge.app import build
+from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
@@ -49,7 +50,7 @@ async def ask(edge: EdgeStub, question: str = "tea ?", **more: Any) -> list[AskR
 
 
 def reasons(completed: AskCompleted) -> list[str]:
-    return [one.reason for one in completed.degradations]
+    return [word(one) for one in completed.degradations]
 
 
 async def test_events_come_in_order_and_completed_has_everything(edge: EdgeStub) -> None:
@@ -132,7 +133,7 @@ async def test_memory_that_fails_is_empty_and_says_so(edge: EdgeStub, world: Wor
     world.failures["SearchMemory"] = failure
     found = await edge.SearchMemory(SearchMemoryRequest(query="tea"))
     assert (found.context, list(found.source_messages), found.enabled) == ("", [], False)
-    assert [one.reason for one in found.degradations] == ["MEMORY_UNAVAILABLE"]
+    assert [word(one) for one in found.degradations] == ["MEMORY_UNAVAILABLE"]
 
 
 async def test_without_indexing_the_deployments_settings_are_used(edge: EdgeStub, world: World) -> None:

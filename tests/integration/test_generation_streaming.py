@@ -12,6 +12,7 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.locator_pb2 import Locator, PageLocator
 from footnote_generation.app import build
 from footnote_kit import telemetry
+from footnote_kit.degradations import word
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 from footnote_kit.testing import SCOPE, serve_app
 from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
@@ -267,7 +268,7 @@ async def test_a_verifier_that_fails_is_a_degradation_of_the_answer(
     async with serve_app(build) as served:
         events = [event async for event in GenerationServiceStub(served.channel).Generate(request())]
     completed = events[-1].completed
-    assert [item.reason for item in completed.degradations] == ["VERIFIER_UNAVAILABLE"]
+    assert [word(item) for item in completed.degradations] == ["VERIFIER_UNAVAILABLE"]
     assert completed.answer.citations[0].support == types.VERDICT_SUPPORTED
 
 

@@ -18,6 +18,7 @@ import structlog
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole, PipelineStage
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
+from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.testing import SCOPE
 from footnote_providers.registry import check, make
@@ -84,7 +85,7 @@ async def retrieve(library: Library) -> pb.RetrieveResponse:
 
 def reasons(response: Any) -> list[tuple[str, str]]:
     assert all(found.stage == PipelineStage.PIPELINE_STAGE_RETRIEVAL for found in response.degradations)
-    return [(found.reason, found.effect) for found in response.degradations]
+    return [(word(found), found.effect) for found in response.degradations]
 
 
 EMBEDDING_DOWN = [("EMBEDDING_UNAVAILABLE", "Full text search only.")]

@@ -38,7 +38,9 @@ def test_sentences_without_support_are_pointed_out_with_the_reason() -> None:
 
 def test_degradations_say_their_effect_first() -> None:
     degradation = Degradation(
-        stage="PIPELINE_STAGE_RETRIEVAL", reason="EMBEDDING_UNAVAILABLE", effect="Full text search only."
+        stage="PIPELINE_STAGE_RETRIEVAL",
+        reason="DEGRADATION_REASON_EMBEDDING_UNAVAILABLE",
+        effect="Full text search only.",
     )
     assert [line.plain for line in notices([degradation])] == [
         "! Full text search only. (retrieval, EMBEDDING_UNAVAILABLE)"

@@ -74,7 +74,11 @@ def test_ask_trace_draws_the_commands_own_span_above_the_edges(footnote: Footnot
 
 def test_what_did_not_work_is_a_notice_under_the_answer(footnote: Footnote, edge: ScriptedEdge) -> None:
     edge.degradations.append(
-        Degradation(stage="PIPELINE_STAGE_RETRIEVAL", reason="EMBEDDING_UNAVAILABLE", effect="Full text only.")
+        Degradation(
+            stage="PIPELINE_STAGE_RETRIEVAL",
+            reason="DEGRADATION_REASON_EMBEDDING_UNAVAILABLE",
+            effect="Full text only.",
+        )
     )
     assert "! Full text only. (retrieval, EMBEDDING_UNAVAILABLE)" in footnote("ask", "q").stdout
 

@@ -1,6 +1,7 @@
 import pytest
 from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote_kit.degradations import word
 from footnote_retrieval import adjust
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate, Group
@@ -109,5 +110,5 @@ def test_a_damaged_row_is_left_out_and_reported() -> None:
     damaged.hit.extra = "no base64 of a chunk"
     degradations: list[Degradation] = []
     assert readable([damaged, good], degradations) == [good]
-    assert [entry.reason for entry in degradations] == ["STORE_UNAVAILABLE"]
+    assert [word(entry) for entry in degradations] == ["STORE_UNAVAILABLE"]
     assert damaged.hit.id in degradations[0].detail

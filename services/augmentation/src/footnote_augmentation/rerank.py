@@ -8,6 +8,7 @@ from typing import Any
 
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation
 from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk
+from footnote_kit.degradations import degradation
 from footnote_kit.errors import FootnoteError, InvalidArgument
 
 from footnote_augmentation.registry import Rerankers
@@ -50,9 +51,4 @@ class RerankStep:
 
 
 def _failed(detail: str) -> Degradation:
-    return Degradation(
-        stage=PIPELINE_STAGE_AUGMENTATION,
-        reason="RERANKER_FAILED",
-        effect="Sources are in retrieval's order.",
-        detail=detail,
-    )
+    return degradation(PIPELINE_STAGE_AUGMENTATION, "RERANKER_FAILED", "Sources are in retrieval's order.", detail)

@@ -11,6 +11,7 @@ from footnote.types.v1.answer_pb2 import (
     StageTiming,
 )
 from footnote_kit import names
+from footnote_kit.degradations import Reason, degradation, word
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, ResourceExhausted, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
@@ -69,20 +70,20 @@ class Ledger:
             self.timings.append(moved)
 
     def degrade(
-        self, stage: PipelineStage.ValueType, reason: str, effect: str, error: FootnoteError | None = None
+        self, stage: PipelineStage.ValueType, reason: Reason, effect: str, error: FootnoteError | None = None
     ) -> None:
         """Note that something did not work, and what that does to the answer."""
-        self.report([Degradation(stage=stage, reason=reason, effect=effect, detail=error.message if error else "")])
+        self.report([degradation(stage, reason, effect, error.message if error else "")])
 
     def report(self, degradations: Sequence[Degradation]) -> None:
         """Note degradations: in the answer, on the span, as a metric and in the log."""
         for one in degradations:
             self.degradations.append(one)
             stage = PipelineStage.Name(one.stage).removeprefix("PIPELINE_STAGE_").lower()
-            counter("footnote.edge.degradations").add(1, {"stage": stage, "reason": one.reason})
-            _log.warning("answer_degraded", stage=stage, reason=one.reason, effect=one.effect, detail=one.detail)
+            counter("footnote.edge.degradations").add(1, {"stage": stage, "reason": word(one)})
+            _log.warning("answer_degraded", stage=stage, reason=word(one), effect=one.effect, detail=one.detail)
         if degradations:
-            reasons = [one.reason for one in self.degradations]
+            reasons = [word(one) for one in self.degradations]
             trace.get_current_span().set_attribute(names.DEGRADATIONS, reasons)
 
     def saw_token(self) -> None:

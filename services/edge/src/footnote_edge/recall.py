@@ -8,19 +8,18 @@ from footnote.types.v1.answer_pb2 import (
     MESSAGE_ROLE_ASSISTANT,
     PIPELINE_STAGE_EDGE,
     PIPELINE_STAGE_RETRIEVAL,
-    Degradation,
     MemoryMessage,
 )
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
+from footnote_kit.degradations import degradation
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_text import dialogue
 
 from footnote_edge.conversations import Conversations
 from footnote_edge.stages import Stages
-from footnote_edge.withholding import WITHHELD
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -76,11 +75,11 @@ class Recall:
             return retrieval.SearchMemoryResponse(
                 enabled=False,
                 degradations=[
-                    Degradation(
-                        stage=PIPELINE_STAGE_RETRIEVAL,
-                        reason="MEMORY_UNAVAILABLE",
-                        effect="Answered without earlier conversations.",
-                        detail=error.message,
+                    degradation(
+                        PIPELINE_STAGE_RETRIEVAL,
+                        "MEMORY_UNAVAILABLE",
+                        "Answered without earlier conversations.",
+                        error.message,
                     )
                 ],
             )
@@ -116,7 +115,7 @@ class Recall:
             return found
         kept = [one for one in found.source_messages if one.message_id not in unreadable]
         effect = "Earlier answers from collections that you can no longer read were left out of memory."
-        left_out = Degradation(stage=PIPELINE_STAGE_EDGE, reason=WITHHELD, effect=effect)
+        left_out = degradation(PIPELINE_STAGE_EDGE, "SOURCES_WITHHELD", effect)
         return retrieval.SearchMemoryResponse(
             context=_context(kept),
             source_messages=kept,
@@ -138,16 +137,13 @@ def without(found: retrieval.SearchMemoryResponse, conversation_ids: Collection[
     kept = [message for message in found.source_messages if message.conversation_id not in conversation_ids]
     if len(kept) == len(found.source_messages):
         return found
-    degradation = Degradation(
-        stage=PIPELINE_STAGE_RETRIEVAL,
-        reason="MEMORY_KEPT_HERE",
-        effect="Earlier conversations about collections that keep their texts on this machine were left out.",
-    )
+    effect = "Earlier conversations about collections that keep their texts on this machine were left out."
+    left_out = degradation(PIPELINE_STAGE_RETRIEVAL, "MEMORY_KEPT_HERE", effect)
     return retrieval.SearchMemoryResponse(
-        context="\n".join(f"[{_speaker(one.role)}] {one.text}" for one in kept),
+        context=_context(kept),
         source_messages=kept,
         enabled=found.enabled,
-        degradations=[*found.degradations, degradation],
+        degradations=[*found.degradations, left_out],
     )
 
 

@@ -9,6 +9,7 @@ from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.answer_pb2 import (
+    DEGRADATION_REASON_STORE_UNAVAILABLE,
     PIPELINE_STAGE_AUGMENTATION,
     PIPELINE_STAGE_EDGE,
     PIPELINE_STAGE_RETRIEVAL,
@@ -24,7 +25,6 @@ from footnote_edge.answering import Ledger, degrades
 from footnote_edge.deadlines import Deadline
 from footnote_edge.stages import Stages
 
-STORE_REASONS = ("STORE_UNAVAILABLE",)
 FIRST_QUERY = "first message (raw query)"
 
 _log = get_logger(__name__)
@@ -100,7 +100,9 @@ class Steps:
             return Found(blind=True)
         self._ledger.include(found.timings, began)
         self._ledger.report(found.degradations)
-        blind = not found.chunks and any(one.reason in STORE_REASONS for one in found.degradations)
+        blind = not found.chunks and any(
+            one.reason == DEGRADATION_REASON_STORE_UNAVAILABLE for one in found.degradations
+        )
         manifest.collection_ids.extend(found.collection_ids)
         if found.HasField("settings"):
             manifest.retrieval.CopyFrom(found.settings)

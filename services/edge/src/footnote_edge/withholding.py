@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
-from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE, Degradation
+from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_SOURCES_WITHHELD, PIPELINE_STAGE_EDGE
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
+from footnote_kit.degradations import degradation
 from footnote_kit.errors import Unavailable
 
 from footnote_edge.permissions import Permissions
 
-WITHHELD = "SOURCES_WITHHELD"
 _EFFECT = "What this answer took from collections that you can no longer read is withheld."
 _UNKNOWN = "What this answer took from collections is withheld while it cannot be looked up whether you may read them."
 
@@ -40,7 +40,7 @@ class Withholding:
 
 def is_withheld(message: ConversationMessage) -> bool:
     """Tell whether something of a message was left out."""
-    return any(one.reason == WITHHELD for one in message.degradations)
+    return any(one.reason == DEGRADATION_REASON_SOURCES_WITHHELD for one in message.degradations)
 
 
 def _shown(message: ConversationMessage, readable: set[str], effect: str) -> ConversationMessage:
@@ -62,7 +62,7 @@ def _shown(message: ConversationMessage, readable: set[str], effect: str) -> Con
         shown.text = shown.answer.text = ""
         for field in ("citations", "claims", "reliability", "warnings"):
             shown.answer.ClearField(field)
-    shown.degradations.append(Degradation(stage=PIPELINE_STAGE_EDGE, reason=WITHHELD, effect=effect))
+    shown.degradations.append(degradation(PIPELINE_STAGE_EDGE, "SOURCES_WITHHELD", effect))
     return shown
 
 

@@ -26,6 +26,7 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, TextBounds
 from footnote_kit import names, provider_calls, telemetry
 from footnote_kit.collection_settings import resolve
+from footnote_kit.degradations import degradation
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress import limits
@@ -249,11 +250,9 @@ def _completed(event: Completed, settings: GenerationSettings) -> pb.GenerateCom
     if event.first_token is not None:
         completed.time_to_first_token.FromTimedelta(timedelta(seconds=event.first_token))
     if event.verifier_failure:
-        completed.degradations.add(
-            stage=PIPELINE_STAGE_GENERATION,
-            reason="VERIFIER_UNAVAILABLE",
-            effect="Statements were checked by the rules alone.",
-            detail=event.verifier_failure,
+        what = "Statements were checked by the rules alone."
+        completed.degradations.append(
+            degradation(PIPELINE_STAGE_GENERATION, "VERIFIER_UNAVAILABLE", what, event.verifier_failure)
         )
     return completed
 

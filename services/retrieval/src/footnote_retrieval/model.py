@@ -12,6 +12,8 @@ from footnote.types.v1.answer_pb2 import Degradation, PipelineStage, StageTiming
 from footnote.types.v1.chunk_pb2 import ScoredChunk, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit import degradations
+from footnote_kit.degradations import Reason
 from footnote_store.filters import ALL, Expr, RowScope
 from footnote_store.rows import Hit, dimensions_of
 
@@ -166,9 +168,9 @@ class SearchResult:
     named_document_ids: list[str] = field(default_factory=list)
 
 
-def degradation(reason: str, effect: str, detail: str = "") -> Degradation:
+def degradation(reason: Reason, effect: str, detail: str = "") -> Degradation:
     """Return a degradation of this stage."""
-    return Degradation(stage=PipelineStage.PIPELINE_STAGE_RETRIEVAL, reason=reason, effect=effect, detail=detail)
+    return degradations.degradation(PipelineStage.PIPELINE_STAGE_RETRIEVAL, reason, effect, detail)
 
 
 class Clock:

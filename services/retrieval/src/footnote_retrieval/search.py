@@ -11,6 +11,7 @@ from footnote.types.v1.chunk_pb2 import ChannelScore, ScoredChunk, SearchChannel
 from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
 from footnote_kit import names
 from footnote_kit.collection_settings import resolve, shared
+from footnote_kit.degradations import word
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
@@ -290,7 +291,7 @@ class Searcher:
         _log.info(
             "search_done", strategy=strategy, reason=result.strategy_reason, outcome=outcome,
             query_length=len(request.query), language=result.language, chunks=len(result.chunks),
-            candidates=result.total, degradations=[d.reason for d in result.degradations],
+            candidates=result.total, degradations=[word(one) for one in result.degradations],
             duration_ms=round(result.timings[-1].duration.ToNanoseconds() / 1e6, 2),
         )  # fmt: skip
 

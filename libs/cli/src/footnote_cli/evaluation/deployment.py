@@ -15,6 +15,7 @@ from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStu
 from footnote.types.v1.collection_pb2 import Collection, RetrievalSettings
 from footnote.types.v1.document_pb2 import Block, BlockKind, Document, ParsedMetadata
 from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote_kit.degradations import word
 from footnote_kit.settings import KitSettings
 
 from footnote_cli.evaluation.dataset import CorpusDocument, Dataset
@@ -94,7 +95,7 @@ class Bench:
             ranked[query] = list(dict.fromkeys(ids[scored.chunk.document_id] for scored in response.chunks))
             seconds[query] = response.timings[-1].duration.ToNanoseconds() / 1e9
             for found in response.degradations:
-                degraded[found.reason] = degraded.get(found.reason, 0) + 1
+                degraded[word(found)] = degraded.get(word(found), 0) + 1
 
         async with asyncio.TaskGroup() as group:
             for query, text in dataset.queries.items():

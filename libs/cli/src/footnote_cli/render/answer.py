@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from footnote.edge.v1.answers_pb2 import AskCompleted
 from footnote.types.v1 import answer_pb2
 from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
+from footnote_kit.degradations import word
 from footnote_kit.printable import printable_line
 from rich.text import Text
 
@@ -77,7 +78,7 @@ def notices(degradations: Sequence[Degradation]) -> Iterator[Text]:
     """Yield one line for each thing that did not work, with what it did to the answer."""
     for degradation in degradations:
         where = stage_name(degradation.stage)
-        cause = ", ".join(part for part in (where, degradation.reason, degradation.detail) if part)
+        cause = ", ".join(part for part in (where, word(degradation), degradation.detail) if part)
         effect = degradation.effect or "Something did not work as configured."
         yield Text(printable_line(f"! {effect}" + (f" ({cause})" if cause else "")), style="yellow")
 
