@@ -73,7 +73,8 @@ Expr = And | Or | Not | Compare | In | Exists
 ALL: Expr = And(())
 
 
-def _invalid(problem: str) -> InvalidArgument:
+def invalid(problem: str) -> InvalidArgument:
+    """Return the error for a filter that is not valid."""
     return InvalidArgument(
         f"Invalid 'where' filter: {problem}", reason="INVALID_FILTER", violations=[("where", problem)]
     )
@@ -88,13 +89,13 @@ def parse_where(json_text: str) -> Expr:
     if not json_text.strip():
         return ALL
     if len(json_text) > _MAX_CHARS:
-        raise _invalid(f"must be at most {_MAX_CHARS} characters")
+        raise invalid(f"must be at most {_MAX_CHARS} characters")
     try:
         data = json.loads(json_text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
-        raise _invalid("must be valid JSON") from None
+        raise invalid("must be valid JSON") from None
     if not isinstance(data, dict):
-        raise _invalid("must be a JSON object")
+        raise invalid("must be a JSON object")
     return _Parser().object(data, 0)
 
 
@@ -108,7 +109,7 @@ class _Parser:
 
     def object(self, data: dict[str, Any], depth: int) -> Expr:
         if depth > _MAX_DEPTH:
-            raise _invalid(f"must not be nested deeper than {_MAX_DEPTH}")
+            raise invalid(f"must not be nested deeper than {_MAX_DEPTH}")
         children = [self._entry(key, value, depth) for key, value in data.items()]
         return children[0] if len(children) == 1 else And(tuple(children))
 
@@ -116,26 +117,26 @@ class _Parser:
         self._count(1)
         if key in {"$and", "$or"}:
             if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-                raise _invalid(f"{key} takes a list of objects")
+                raise invalid(f"{key} takes a list of objects")
             children = tuple(self.object(item, depth + 1) for item in value)
             return And(children) if key == "$and" else Or(children)
         if key == "$not":
             if not isinstance(value, dict):
-                raise _invalid("$not takes an object")
+                raise invalid("$not takes an object")
             return Not(self.object(value, depth + 1))
         if key.startswith("$"):
-            raise _invalid(f"unknown operator '{key[:32]}'")
+            raise invalid(f"unknown operator '{key[:32]}'")
         if not key or len(key) > 256:
-            raise _invalid("field names must have 1 to 256 characters")
+            raise invalid("field names must have 1 to 256 characters")
         if isinstance(value, dict):
             return self._operators(key, value, depth + 1)
         return self._equals(key, value)
 
     def _operators(self, field: str, operators: dict[str, Any], depth: int) -> Expr:
         if not operators:
-            raise _invalid(f"the condition on '{field[:64]}' is empty")
+            raise invalid(f"the condition on '{field[:64]}' is empty")
         if depth > _MAX_DEPTH:
-            raise _invalid(f"must not be nested deeper than {_MAX_DEPTH}")
+            raise invalid(f"must not be nested deeper than {_MAX_DEPTH}")
         children = tuple(self._operator(field, name, value, depth) for name, value in operators.items())
         return children[0] if len(children) == 1 else And(children)
 
@@ -147,24 +148,24 @@ class _Parser:
             return Not(self._equals(field, value))
         if name in {"$in", "$nin"}:
             if not isinstance(value, list):
-                raise _invalid(f"{name} takes a list")
+                raise invalid(f"{name} takes a list")
             self._count(len(value))
             inside = In(field, tuple(_scalar(item) for item in value))
             return inside if name == "$in" else Not(inside)
         if name in _COMPARISONS:
             scalar = _scalar(value)
             if isinstance(scalar, bool):
-                raise _invalid(f"{name} takes a number or a string")
+                raise invalid(f"{name} takes a number or a string")
             return Compare(field, _COMPARISONS[name], scalar)
         if name == "$exists":
             if not isinstance(value, bool):
-                raise _invalid("$exists takes true or false")
+                raise invalid("$exists takes true or false")
             return Exists(field) if value else Not(Exists(field))
         if name == "$not":
             if not isinstance(value, dict):
-                raise _invalid("$not takes an object")
+                raise invalid("$not takes an object")
             return Not(self._operators(field, value, depth + 1))
-        raise _invalid(f"unknown operator '{name[:32]}'")
+        raise invalid(f"unknown operator '{name[:32]}'")
 
     def _equals(self, field: str, value: Any) -> Expr:
         return Not(Exists(field)) if value is None else Compare(field, "eq", _scalar(value))
@@ -172,7 +173,7 @@ class _Parser:
     def _count(self, nodes: int) -> None:
         self._nodes += nodes
         if self._nodes > _MAX_NODES:
-            raise _invalid(f"must have at most {_MAX_NODES} conditions and values")
+            raise invalid(f"must have at most {_MAX_NODES} conditions and values")
 
 
 def one_line(text: str) -> str:
@@ -183,7 +184,7 @@ def one_line(text: str) -> str:
 def _scalar(value: Any) -> Scalar:
     if isinstance(value, str):
         if "\x00" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
-            raise _invalid("strings must not hold null characters or lone surrogates")
+            raise invalid("strings must not hold null characters or lone surrogates")
         return one_line(value)
     if isinstance(value, bool):
         return value
@@ -193,10 +194,10 @@ def _scalar(value: Any) -> Scalar:
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise _invalid("numbers must be finite")
+            raise invalid("numbers must be finite")
         # Metadata travels as double precision, so an integer beyond it is compared as what it would have become.
         return number if abs(number) > 2**53 else value
-    raise _invalid("values must be strings, numbers or true or false; use $in for lists")
+    raise invalid("values must be strings, numbers or true or false; use $in for lists")
 
 
 def any_of(field: str, values: Sequence[str]) -> Expr:

@@ -1,8 +1,9 @@
 """The filter language in one import: parse, compile for Milvus, evaluate in plain Python, and the scope of a search."""
 
 from footnote_store.compiler import TRUE, compile_expr, conjunction, quote
+from footnote_store.dates import parse_where
 from footnote_store.evaluator import evaluate
-from footnote_store.expr import ALL, And, Compare, Exists, Expr, In, Not, Or, any_of, both, parse_where
+from footnote_store.expr import ALL, And, Compare, Exists, Expr, In, Not, Or, any_of, both
 from footnote_store.scope import RowScope
 
 __all__ = [
