@@ -147,7 +147,7 @@ def test_a_break_against_the_last_release_fails(clone: Path) -> None:
     assert message in text
     file.write_text(text.replace(message, f"{message}  // More.\n  string more = 99;\n"), encoding="utf-8")
     assert compared().returncode == 0, compared().stdout
-    file.write_text(text.replace("string reason = 2;", "string reason = 22;"), encoding="utf-8")
+    file.write_text(text.replace("DegradationReason reason = 2;", "DegradationReason reason = 22;"), encoding="utf-8")
     broken = compared()
     assert broken.returncode != 0
     assert "Degradation" in broken.stdout + broken.stderr
