@@ -6,7 +6,7 @@ import pytest
 from footnote_generation.ports import ModelRequest
 from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import FailedPrecondition
 
 KEYS = {
     "openai": "FOOTNOTE_OPENAI_API_KEY",
@@ -27,9 +27,9 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_missing_key_is_named(provider: str, variable: str) -> None:
     providers = Providers(Settings())
     try:
-        with pytest.raises(InvalidArgument, match=variable):
+        with pytest.raises(FailedPrecondition, match=variable):
             await anext(providers.get(provider).stream(ModelRequest((), "", (), "en")))
-        with pytest.raises(InvalidArgument, match=variable):
+        with pytest.raises(FailedPrecondition, match=variable):
             await providers.get(provider).health()
     finally:
         await providers.close()

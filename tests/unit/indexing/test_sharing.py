@@ -76,7 +76,7 @@ async def filled(database: Database) -> list[Collection]:
 
 async def test_the_database_lists_what_the_rule_lets_read(database: Database) -> None:
     made = await filled(database)
-    book = Collections(database, *[cast(Any, None)] * 4)
+    book = Collections(database, *[cast(Any, None)] * 6)
     everybody = cast(list[Scope], SCOPES if database.dialect == "sqlite" else SCOPES[::7])
     for scope in everybody:
         expected = {one.id: access.access_of(scope, one) for one in made if access.may_read(scope, one)}

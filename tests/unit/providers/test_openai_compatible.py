@@ -10,7 +10,7 @@ from time import time
 import numpy as np
 import pytest
 from footnote.types.v1 import collection_pb2
-from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.openai_compatible import retry_after
@@ -166,7 +166,7 @@ async def test_health_says_what_is_wrong(provider: EmbeddingProvider, server: ms
 def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "FOOTNOTE_OPENAI_API_KEY", "FOOTNOTE_OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(InvalidArgument, match="FOOTNOTE_OPENAI_API_KEY"):
+    with pytest.raises(FailedPrecondition, match="FOOTNOTE_OPENAI_API_KEY"):
         made(provider="openai")
 
 

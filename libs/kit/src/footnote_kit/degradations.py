@@ -22,6 +22,7 @@ Reason = Literal[
     "HISTORY_WITHHELD",
     "SOURCES_WITHHELD",
     "ANSWER_NOT_STORED",
+    "OWN_VECTORS",
 ]
 """The names of footnote.types.v1.DegradationReason without their prefix."""
 

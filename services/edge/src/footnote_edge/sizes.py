@@ -31,7 +31,7 @@ CHARACTERS: dict[str, int] = {
     "sha256": 64, "request_id": 64,
     # Texts.
     "query": 8000, "question": 100_000, "text": 100_000, "description": 20_000, "comment": 20_000,
-    "system_prompt": 20_000, "stop": 1000, "where": 16_384,
+    "system_prompt": 20_000, "values": 1000, "where": 16_384,
 }  # fmt: skip
 """Characters of a text by the name of its field, wherever it stands; of a list, of each of its texts.
 
@@ -39,7 +39,7 @@ Of a question the setting FOOTNOTE_EDGE_MAX_QUESTION_CHARACTERS decides, 8000 by
 """
 BYTES = {"metadata": 256 * 1024, "settings": 64 * 1024}
 """Bytes of a JSON object (google.protobuf.Struct), encoded."""
-ITEMS = {"stop": 16, "tags": 1000, "paths": 100, "grants": LIST, "history": LIST}
+ITEMS = {"values": 16, "tags": 1000, "paths": 100, "grants": LIST, "history": LIST}
 """Items of a list by the name of its field; LIST where none is said."""
 HISTORY = 1_000_000
 """Characters of all messages of a history together."""

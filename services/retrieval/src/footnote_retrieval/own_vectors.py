@@ -8,7 +8,7 @@ import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.collection_pb2 import SearchStrategy
 from footnote_kit.errors import InvalidArgument
-from footnote_providers.own_vectors import REASON, brings_own, no_query
+from footnote_providers.own_vectors import brings_own, no_query
 
 from footnote_retrieval.model import Group, SearchRequest, degradation
 
@@ -65,4 +65,4 @@ def by_words_only(lacking: Sequence[Group], *, searched: bool) -> Degradation:
         if searched
         else "Collections that bring their own vectors were not searched."
     )
-    return degradation(REASON, effect, f"{listed}: name them and give query_vector")
+    return degradation("OWN_VECTORS", effect, f"{listed}: name them and give query_vector")
