@@ -149,7 +149,7 @@ async def test_fields_are_checked(client: Client) -> None:
             await client.upload(TEXT, filename, collection)
         assert caught.value.violations
     with pytest.raises(InvalidArgument):
-        await client.list(page_size=1001)
+        await client.list(page_size=-1)
     with pytest.raises(InvalidArgument):
         await client.list(page_token="nonsense")
     client.scope.Clear()

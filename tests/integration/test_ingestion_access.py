@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, Document
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Scope
 from footnote_ingestion.app import build
 from footnote_kit.authorizer import FRESH_SECONDS
 from footnote_kit.errors import FootnoteError, NotFound, PermissionDenied, Unavailable
 from footnote_kit.testing import Served, serve_app
+from google.protobuf.field_mask_pb2 import FieldMask
 from support import postgres
 from support.authority import Authority, serve_authority
 from support.ingestion_client import Client
@@ -53,9 +54,17 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
     "ParseDocument": (READ, lambda c, d: c.parse(d)),
     "ReplaceDocument": (WRITE, lambda c, d: c.replace(d, f"{time.time_ns()}".encode())),
     "UpdateDocumentState": (WRITE, lambda c, d: c.move(d)),
+    "UpdateDocument": (
+        WRITE,
+        lambda c, d: c.stub.UpdateDocument(
+            pb.UpdateDocumentRequest(
+                scope=c.scope, document_id=d, document=Document(tags=["new"]), update_mask=FieldMask(paths=["tags"])
+            )
+        ),
+    ),
     "DeleteDocument": (WRITE, lambda c, d: c.delete(d)),
 }
-OTHERS = {"UploadDocument", "ListDocuments", "GetIsolation"}  # the last is about no document
+OTHERS = {"UploadDocument", "ListDocuments", "ListDocumentChanges", "GetIsolation"}  # the last is about no document
 
 
 def test_every_rpc_is_looked_at() -> None:
@@ -140,6 +149,24 @@ async def test_uploads_and_duplicates(served: Served, authority: Authority) -> N
                 assert went[0] == ("ok" if who == "service" else "NotFound"), (who, name)
             else:
                 assert went[0] == ("ok" if held >= WRITE else "PermissionDenied"), (who, name)
+
+
+async def test_changes_are_for_those_who_may_read(served: Served, authority: Authority) -> None:
+    authority.collections.pop()
+    for name in ("shared", "private"):
+        await put(served, name)
+
+    async def changes(client: Client, name: str) -> None:
+        request = pb.ListDocumentChangesRequest(scope=client.scope, collection_id=name)
+        assert [one async for one in client.stub.ListDocumentChanges(request)]
+
+    for who, (caller, *held_in) in CALLERS.items():
+        client = Client(served, caller)
+        absent = await outcome(changes, client, "none")
+        for name, held in zip(("shared", "private"), held_in[:2], strict=True):
+            went = await outcome(changes, client, name)
+            assert went == (("ok", "") if held >= READ else absent), (who, name)
+            assert absent[0] == ("ok" if who in ("service", "admin") else "NotFound"), who
 
 
 async def test_lists_and_counts_hold_what_may_be_read(served: Served, authority: Authority) -> None:

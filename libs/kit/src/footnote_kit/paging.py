@@ -39,6 +39,11 @@ class Page:
     _print: str
 
     @classmethod
+    def first(cls, size: int = DEFAULT_SIZE) -> "Page":
+        """Return the first page of a list that nobody goes on with."""
+        return cls(size, None, "")
+
+    @classmethod
     def of(cls, scope: Scope, request: Any, *, places: int = 1) -> "Page":
         """Read `page_size` and `page_token` of a request; `places` is how many values make a position.
 

@@ -11,11 +11,11 @@ from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MemoryMessage
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument, NotFound
-from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from footnote_kit.paging import Page, fitting
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from footnote_edge.database import Database, utc
-from footnote_edge.paging import Page
 from footnote_edge.tables import ConversationRow, MessageRow
 from footnote_edge.withholding import Withholding, is_withheld
 
@@ -65,21 +65,28 @@ class Conversations:
             raise _missing(conversation_id)
         return _conversation(found[0], found[1])
 
-    async def page(self, scope: Scope, page: Page) -> tuple[list[Conversation], int]:
-        """Return a page of conversations, the most recently used first, and how many there are."""
+    async def page(self, scope: Scope, page: Page) -> tuple[list[Conversation], str, int]:
+        """Return a page of conversations, the most recently used first; the next page's token; how many there are."""
         mine = (ConversationRow.tenant_id == scope.tenant_id, ConversationRow.user_id == scope.user_id)
         count = select(func.count()).where(MessageRow.conversation_id == ConversationRow.id).scalar_subquery()
         query = (
             select(ConversationRow, count)
             .where(*mine)
             .order_by(ConversationRow.update_time.desc(), ConversationRow.id)
-            .limit(page.size)
-            .offset(page.offset)
+            .limit(page.size + 1)
         )
+        if page.position is not None:
+            time, last = _moment(page.position[0]), str(page.position[1])
+            same = and_(ConversationRow.update_time == time, ConversationRow.id > last)
+            query = query.where(or_(ConversationRow.update_time < time, same))
         async with self._sessions() as session:
             rows = (await session.execute(query)).all()
             total = await session.scalar(select(func.count()).select_from(ConversationRow).where(*mine))
-        return [_conversation(row, messages) for row, messages in rows], total or 0
+        found = [_conversation(row, messages) for row, messages in rows]
+        shown = min(page.size, fitting(found))
+        last_row = rows[shown - 1][0] if shown < len(rows) else None
+        token = page.token((last_row.update_time.isoformat(), last_row.id)) if last_row is not None else ""
+        return found[:shown], token, total or 0
 
     async def rename(self, scope: Scope, conversation_id: str, title: str, *, only_untitled: bool = False) -> None:
         """Give a conversation a title; with `only_untitled` one that a person has given stays."""
@@ -100,15 +107,22 @@ class Conversations:
             if not (await session.execute(statement)).rowcount:  # type: ignore[attr-defined]
                 raise _missing(conversation_id)
 
-    async def messages(self, scope: Scope, conversation_id: str, page: Page) -> tuple[list[ConversationMessage], int]:
-        """Return a page of messages, oldest first, and how many there are."""
+    async def messages(
+        self, scope: Scope, conversation_id: str, page: Page
+    ) -> tuple[list[ConversationMessage], str, int]:
+        """Return a page of messages, oldest first; the next page's token; how many there are."""
         await self.get(scope, conversation_id)
         mine = MessageRow.conversation_id == conversation_id
-        query = select(MessageRow).where(mine).order_by(MessageRow.sequence).limit(page.size).offset(page.offset)
+        query = select(MessageRow).where(mine).order_by(MessageRow.sequence).limit(page.size + 1)
+        if page.position is not None:
+            query = query.where(MessageRow.sequence > page.position[0])
         async with self._sessions() as session:
             rows = (await session.scalars(query)).all()
             total = await session.scalar(select(func.count()).select_from(MessageRow).where(mine))
-        return await self._withholding.shown(scope, [_message(row) for row in rows]), total or 0
+        messages = [_message(row) for row in rows]
+        shown = min(page.size, fitting(messages))
+        token = page.token((rows[shown - 1].sequence,)) if shown < len(rows) else ""
+        return await self._withholding.shown(scope, messages[:shown]), token, total or 0
 
     async def unreadable(self, scope: Scope, message_ids: Sequence[str]) -> set[str]:
         """Return those messages of the user whose words come of collections that it can no longer read."""
@@ -239,6 +253,13 @@ def _mine(scope: Scope, conversation_id: str) -> tuple[ColumnElement[bool], ...]
         ConversationRow.tenant_id == scope.tenant_id,
         ConversationRow.user_id == scope.user_id,
     )
+
+
+def _moment(text: str | int) -> datetime:
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError as error:
+        raise InvalidArgument.field("page_token", "is not one that was given out") from error
 
 
 def _missing(conversation_id: str) -> NotFound:

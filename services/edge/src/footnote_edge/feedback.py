@@ -8,12 +8,12 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
+from footnote_kit.paging import Page, fitting
 from footnote_kit.telemetry import counter
 from sqlalchemy import delete, func, select
 
 from footnote_edge.answers import Answers
 from footnote_edge.database import Database, utc
-from footnote_edge.paging import Page
 from footnote_edge.tables import FeedbackRow
 
 MAX_COMMENT = 4000
@@ -66,18 +66,26 @@ class FeedbackBook:
             _log.warning("feedback_negative", feedback_id=row.id, answer_id=answer_id, citation=citation)
         return _feedback(row)
 
-    async def page(self, scope: Scope, rating: Rating.ValueType, page: Page) -> tuple[list[Feedback], int]:
-        """Return a page, newest first, and how much there is: of the tenant for administrators, else one's own."""
+    async def page(self, scope: Scope, rating: Rating.ValueType, page: Page) -> tuple[list[Feedback], str, int]:
+        """Return a page, newest first, the next one's token, and how much there is.
+
+        That is of the whole tenant for administrators, else one's own.
+        """
         wanted = [FeedbackRow.tenant_id == scope.tenant_id]
         if not sees_all(scope):
             wanted.append(FeedbackRow.user_id == scope.user_id)
         if rating != RATING_UNSPECIFIED:
             wanted.append(FeedbackRow.rating == rating)
-        query = select(FeedbackRow).where(*wanted).order_by(FeedbackRow.sequence.desc())
+        query = select(FeedbackRow).where(*wanted).order_by(FeedbackRow.sequence.desc()).limit(page.size + 1)
+        if page.position is not None:
+            query = query.where(FeedbackRow.sequence < page.position[0])
         async with self._sessions() as session:
-            rows = (await session.scalars(query.limit(page.size).offset(page.offset))).all()
+            rows = (await session.scalars(query)).all()
             total = await session.scalar(select(func.count()).select_from(FeedbackRow).where(*wanted))
-        return [_feedback(row) for row in rows], total or 0
+        found = [_feedback(row) for row in rows]
+        shown = min(page.size, fitting(found))
+        token = page.token((rows[shown - 1].sequence,)) if shown < len(rows) else ""
+        return found[:shown], token, total or 0
 
 
 def _feedback(row: FeedbackRow) -> Feedback:

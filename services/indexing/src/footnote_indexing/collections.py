@@ -1,9 +1,6 @@
 """Collections: made, found, listed, changed, deleted."""
 
-import base64
-import binascii
 import hashlib
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +12,7 @@ from footnote.types.v1.collection_pb2 import Collection, Grant
 from footnote_kit.access import Access, access_of, check, check_create, collection_missing, may_manage
 from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, ResourceExhausted
+from footnote_kit.paging import Page, fitting
 from footnote_providers.own_vectors import REASON, brings_own
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -176,25 +174,21 @@ class Collections:
             query = _joined().where(visible(scope)).order_by(collections.c.name, collections.c.id)
             return [self._read(row) for row in await connection.execute(query)]
 
-    async def page(
-        self, scope: scope_pb2.Scope, page_size: int, page_token: str
-    ) -> tuple[list[collection_pb2.Collection], str, int]:
+    async def page(self, scope: scope_pb2.Scope, page: Page) -> tuple[list[collection_pb2.Collection], str, int]:
         """Return a page of collections by name, the next page's token ("" on the last), and the number on all pages."""
-        if not 0 <= page_size <= 1000:
-            raise InvalidArgument.field("page_size", "must be between 1 and 1000, or 0 for 100")
-        size = page_size or 100
-        query = _joined().where(visible(scope)).order_by(collections.c.name, collections.c.id).limit(size + 1)
-        if page_token:
-            name, last = _decode(page_token)
+        query = _joined().where(visible(scope)).order_by(collections.c.name, collections.c.id).limit(page.size + 1)
+        if page.position is not None:
+            name, last = map(str, page.position)
             same = sa.and_(collections.c.name == name, collections.c.id > last)
             query = query.where(sa.or_(collections.c.name > name, same))
         async with self._database.read() as connection:
             rows = list(await connection.execute(query))
             counted = sa.select(sa.func.count()).select_from(collections).where(visible(scope))
             total = int((await connection.execute(counted)).scalar_one())
-        found = [self._read(row) for row in rows[:size]]
-        token = _encode(found[-1].collection) if len(rows) > size else ""
-        return await self.with_counts(scope, found), token, total
+        found = await self.with_counts(scope, [self._read(row) for row in rows])
+        shown = min(page.size, fitting(found))
+        token = page.token((found[shown - 1].name, found[shown - 1].id)) if shown < len(found) else ""
+        return found[:shown], token, total
 
     async def update(
         self,
@@ -365,15 +359,3 @@ def _check_texts(collection: collection_pb2.Collection) -> None:
 def _joined() -> sa.Select[tuple[object, ...]]:
     current = sa.and_(generations.c.collection_id == collections.c.id, generations.c.number == collections.c.generation)
     return sa.select(collections, generations.c.variant, generations.c.embedding).join(generations, current)
-
-
-def _encode(last: collection_pb2.Collection) -> str:
-    return base64.urlsafe_b64encode(json.dumps([last.name, last.id]).encode()).decode()
-
-
-def _decode(token: str) -> tuple[str, str]:
-    try:
-        name, last = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
-        return str(name), str(last)
-    except (binascii.Error, ValueError, TypeError) as error:
-        raise InvalidArgument.field("page_token", "is not one that was given out") from error

@@ -66,7 +66,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Any) -> pb.ListCollectionsResponse:
         """Return a page of collections."""
-        page, token, total = await self._collections.page(request.scope, request.page_size, request.page_token)
+        page, token, total = await self._collections.page(request.scope, Page.of(request.scope, request, places=2))
         return pb.ListCollectionsResponse(collections=page, next_page_token=token, total_size=total)
 
     async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Any) -> pb.UpdateCollectionResponse:

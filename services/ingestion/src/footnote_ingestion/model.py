@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from footnote.types.v1.document_pb2 import Document, DocumentState
+from footnote_kit.paging import Page
 
 # A file that is written but not yet referred to may be deleted after this time: by then its upload has ended or died.
 GRACE_MICROS = 3600 * 1_000_000
@@ -39,8 +40,7 @@ class ListQuery:
     collection_ids: frozenset[str] | None = None
     states: Sequence[DocumentState.ValueType] = ()
     filename_contains: str = ""
-    page_size: int = 100
-    page_token: str = ""
+    page: Page = field(default_factory=Page.first)
 
 
 def now_micros() -> int:

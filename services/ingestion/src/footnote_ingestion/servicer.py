@@ -12,6 +12,7 @@ from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceSer
 from footnote.types.v1.document_pb2 import Document, DocumentState, ParsedMetadata
 from footnote_kit.access import is_system
 from footnote_kit.errors import InvalidArgument, PermissionDenied
+from footnote_kit.paging import Page
 from google.protobuf.struct_pb2 import Struct
 
 from footnote_ingestion.catalog import Catalog, NewFile
@@ -76,8 +77,6 @@ class IngestionServicer(IngestionServiceServicer):
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Any) -> pb.ListDocumentsResponse:
         """Give a page of documents."""
-        if not 0 <= request.page_size <= 1000:
-            raise InvalidArgument.field("page_size", "must be between 0 and 1000")
         for state in request.states:
             if state not in DocumentState.values() or not state:
                 raise InvalidArgument.field("states", "holds an unknown state")
@@ -87,8 +86,7 @@ class IngestionServicer(IngestionServiceServicer):
             tenant_id="" if request.all_tenants else request.scope.tenant_id,
             states=tuple(request.states),
             filename_contains=request.filename_contains,
-            page_size=request.page_size or 100,
-            page_token=request.page_token,
+            page=Page.of(request.scope, request, places=2),
         )
         documents, token, total = await self._catalog.list(request.scope, query, request.collection_ids)
         return pb.ListDocumentsResponse(documents=documents, next_page_token=token, total_size=total)

@@ -38,11 +38,11 @@ from footnote.edge.v1.conversations_pb2 import (
 )
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.provider_pb2 import TextBounds
+from footnote_kit.paging import Page
 from footnote_kit.telemetry import current_trace_id
 
 from footnote_edge.answer_parts import trim, wanted
 from footnote_edge.api.common import caller, seconds
-from footnote_edge.paging import Page
 from footnote_edge.parts import Parts
 from footnote_edge.replay import replay
 
@@ -129,11 +129,9 @@ class ChatApi:
 
     async def ListConversations(self, request: ListConversationsRequest, context: Any) -> ListConversationsResponse:
         """List the caller's conversations, the most recently used first."""
-        page = Page.of(request.page_size, request.page_token)
-        found, total = await self.parts.conversations.page(caller(), page)
-        return ListConversationsResponse(
-            conversations=found, next_page_token=page.next_token(len(found), total), total_size=total
-        )
+        scope = caller()
+        found, token, total = await self.parts.conversations.page(scope, Page.of(scope, request, places=2))
+        return ListConversationsResponse(conversations=found, next_page_token=token, total_size=total)
 
     async def UpdateConversation(self, request: UpdateConversationRequest, context: Any) -> UpdateConversationResponse:
         """Rename a conversation."""
@@ -153,14 +151,13 @@ class ChatApi:
 
     async def ListMessages(self, request: ListMessagesRequest, context: Any) -> ListMessagesResponse:
         """List a conversation's messages, oldest first."""
-        page = Page.of(request.page_size, request.page_token)
-        found, total = await self.parts.conversations.messages(caller(), request.conversation_id, page)
+        scope = caller()
+        page = Page.of(scope, request)
+        found, token, total = await self.parts.conversations.messages(scope, request.conversation_id, page)
         for message in found:
             if message.HasField("answer"):
                 trim(message, request.include)
-        return ListMessagesResponse(
-            messages=found, next_page_token=page.next_token(len(found), total), total_size=total
-        )
+        return ListMessagesResponse(messages=found, next_page_token=token, total_size=total)
 
     async def ReplayAnswer(self, request: ReplayAnswerRequest, context: Any) -> ReplayAnswerResponse:
         """Make a stored answer again and say what differs."""
@@ -197,8 +194,6 @@ class ChatApi:
 
     async def ListFeedback(self, request: ListFeedbackRequest, context: Any) -> ListFeedbackResponse:
         """List feedback, newest first."""
-        page = Page.of(request.page_size, request.page_token)
-        found, total = await self.parts.feedback.page(caller(), request.rating, page)
-        return ListFeedbackResponse(
-            feedback=found, next_page_token=page.next_token(len(found), total), total_size=total
-        )
+        scope = caller()
+        found, token, total = await self.parts.feedback.page(scope, request.rating, Page.of(scope, request))
+        return ListFeedbackResponse(feedback=found, next_page_token=token, total_size=total)

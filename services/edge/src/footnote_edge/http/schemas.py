@@ -6,8 +6,6 @@ from typing import Any
 from google.api import field_behavior_pb2
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
-from footnote_edge.paging import MAX_SIZE
-
 Schema = dict[str, Any]
 
 _WELL_KNOWN: dict[str, Schema] = {
@@ -39,7 +37,7 @@ _SCALARS: dict[int, Schema] = {
 
 # What the services accept of fields that mean the same wherever they stand.
 _BOUNDS: dict[str, Schema] = {
-    "page_size": {"minimum": 0, "maximum": MAX_SIZE},
+    "page_size": {"minimum": 0},
     "offset": {"minimum": 0},
 }
 _NOT_EMPTY: dict[str, Schema] = {"string": {"minLength": 1}, "array": {"minItems": 1}}

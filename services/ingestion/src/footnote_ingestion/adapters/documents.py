@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 
 from footnote_kit.access import document_missing
-from footnote_kit.errors import Aborted, InvalidArgument, NotFound
+from footnote_kit.errors import Aborted, NotFound
+from footnote_kit.paging import fitting
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
@@ -165,17 +164,18 @@ class DocumentTable:
         if query.filename_contains:
             where.append(documents.c.filename_folded.contains(query.filename_contains.casefold(), autoescape=True))
         page = select(documents).where(*where)
-        if query.page_token:
-            time, last = _from_token(query.page_token)
+        if query.page.position is not None:
+            time, last = int(query.page.position[0]), str(query.page.position[1])
             older = and_(documents.c.create_time == time, documents.c.id < last)
             page = page.where(or_(documents.c.create_time < time, older))
-        page = page.order_by(documents.c.create_time.desc(), documents.c.id.desc()).limit(query.page_size + 1)
+        page = page.order_by(documents.c.create_time.desc(), documents.c.id.desc()).limit(query.page.size + 1)
         async with self._database.read() as connection:
             total = (await connection.execute(select(func.count()).select_from(documents).where(*where))).scalar_one()
             rows = (await connection.execute(page)).mappings().all()
-        found = [from_row(row) for row in rows[: query.page_size]]
-        more = len(rows) > query.page_size
-        return found, _to_token(rows[query.page_size - 1]["create_time"], found[-1].document.id) if more else "", total
+        found = [from_row(row) for row in rows]
+        shown = min(query.page.size, fitting([stored.document for stored in found]))
+        last_shown = (rows[shown - 1]["create_time"], found[shown - 1].document.id) if shown < len(rows) else None
+        return found[:shown], query.page.token(last_shown) if last_shown is not None else "", total
 
     async def doom(self, keys: Iterable[str], due_micros: int) -> None:
         """Put files on the list to delete from `due_micros` on; one on it already gets the new time."""
@@ -266,15 +266,3 @@ class DocumentTable:
         if rows:
             await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_([row["key"] for row in rows])))
             await connection.execute(insert(doomed_blobs), rows)
-
-
-def _to_token(create_time: int, document_id: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([create_time, document_id]).encode()).decode()
-
-
-def _from_token(token: str) -> tuple[int, str]:
-    try:
-        time, last = json.loads(base64.urlsafe_b64decode(token.encode()))
-        return int(time), str(last)
-    except (ValueError, TypeError, binascii.Error, UnicodeError) as error:
-        raise InvalidArgument.field("page_token", "is not one that this service gave") from error
