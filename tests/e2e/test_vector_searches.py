@@ -10,6 +10,7 @@ import pytest
 from footnote.edge.v1 import collections_pb2
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1.vector_pb2 import VectorRow
+from footnote_kit import degradations
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound
 from support.deployment import Deployment
 from support.edge_client import EdgeClient
@@ -108,7 +109,7 @@ async def test_a_search_of_everything_says_what_was_searched_by_words_only(edge:
     for query, strategy in ((f"When does the {word} sing?", 0), (f"the {word} at dawn", col.SEARCH_STRATEGY_HYBRID)):
         found = await search(edge, query=query, settings={"strategy": strategy})
         assert "bird" in ids_of(found)
-        told = [one for one in found.degradations if one.reason == "OWN_VECTORS"]
+        told = [one for one in found.degradations if degradations.word(one) == "OWN_VECTORS"]
         assert len(told) == 1
         assert "by words only" in told[0].effect
     alone = await search(edge, query=f"the {word} at dawn", settings={"strategy": col.SEARCH_STRATEGY_VECTOR})
@@ -159,9 +160,9 @@ async def test_only_an_empty_collection_begins_or_ceases_to_bring_its_own(edge: 
         await add(edge, own, [VectorRow(id="a", text="bolts", vector=[1, 0, 0])])
         await edge.put(b"Bolts are counted every Friday.", "bolts.txt", collection=plain)
     for name, provider, dimensions in ((own, "builtin", 0), (own, "none", 4), (plain, "none", 4)):
-        change = col.Collection(name=name)
+        change = col.Collection()
         change.settings.embedding.provider, change.settings.embedding.dimensions = provider, dimensions
-        request = collections_pb2.UpdateCollectionRequest(collection=change)
+        request = collections_pb2.UpdateCollectionRequest(collection=name, resource=change)
         request.update_mask.paths.append("settings.embedding")
         if not filled:
             await edge.stub.UpdateCollection(request)

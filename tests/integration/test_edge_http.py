@@ -317,7 +317,7 @@ async def test_the_openai_sdk_asks_whole_and_as_a_stream(http: httpx.AsyncClient
     ("path", "methods"),
     [
         ("/v1/documents", "GET, HEAD, POST"),
-        ("/v1/documents/x", "DELETE, GET, HEAD"),
+        ("/v1/documents/x", "DELETE, GET, HEAD, PATCH"),
         ("/v1/documents/x:download", "GET, HEAD"),
         ("/collections/x/documents", "GET, HEAD, POST"),
     ],

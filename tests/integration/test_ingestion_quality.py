@@ -52,7 +52,7 @@ def dropped_on_purpose(path: Path) -> str:
 
     document = _open(path)
     try:
-        pages, _, _ = _read(document)
+        pages, _, _ = _read(document, BlockWriter(lambda _: None, Limits()))
     finally:
         document.close()
     kept = {id(line) for page in without_running_lines(pages) for line in page}

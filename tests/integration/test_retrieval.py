@@ -12,6 +12,7 @@ from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.testing import SCOPE
 from support.chunks import make_chunk
@@ -336,7 +337,7 @@ async def test_a_text_is_not_embedded_for_a_collection_that_brings_its_own_vecto
             library, "How large is the safety stock of bolts in Lyon?", explain=True,
             settings=RetrievalSettings(strategy=HYBRID, fusion=fusion),
         )  # fmt: skip
-        assert [one.reason for one in found.degradations] == ["OWN_VECTORS"]
+        assert [word(one) for one in found.degradations] == ["OWN_VECTORS"]
         channels = {one.chunk.text: [c.channel for c in one.channels] for one in found.chunks}
         assert channels[HANDBOOK[0]] == [SearchChannel.SEARCH_CHANNEL_LEXICAL]
         assert SearchChannel.SEARCH_CHANNEL_DENSE in channels[HANDBOOK[3]]

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,8 @@ def server() -> Iterator[str]:
             assert process.stderr is not None
             for line in process.stderr:
                 if (found := _ADDRESS.search(line)) is not None:
+                    # It logs every request: a pipe that nobody empties would hold it up after some hundred.
+                    threading.Thread(target=process.stderr.read, daemon=True).start()
                     yield found[0]
                     return
             raise RuntimeError("the S3 server did not start")

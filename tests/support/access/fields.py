@@ -155,8 +155,8 @@ FILLERS: dict[str, Filler] = {
     **dict.fromkeys(
         (
             "allow_duplicate", "allow_missing", "chunk_count", "citation", "create_time", "description",
-            "document_count", "enabled",
-            "embedding_model", "embedding_provider", "etag", "explain", "failed_only", "generation", "grants",
+            "document_count", "effective_settings", "embedding_model", "embedding_provider", "enabled", "etag",
+            "explain", "failed_only", "generation", "grants",
             "history", "kind", "language", "limit", "max_messages", "max_tokens", "offset", "owner_id", "prompt",
             "query_vector", "rating", "rerank", "resume_token", "retrieval", "settings", "source_type", "states",
             "tags", "tenant_id", "ttl", "update_time", "use_memory", "visibility", "Collection.id", "VectorRow.id",

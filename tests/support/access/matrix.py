@@ -197,7 +197,9 @@ class Matrix:
         spent, manager = cell.planned.rule.spends, self.seeder.key(target.manager)
         if spent == "document" and "document" in variant.kinds and uploaded:
             subject = replace(target, names={**target.names, "document_id": uploaded[-1]})
-        elif spent in variant.kinds and not (operation.id == "UpdateCollection" and variant.mode in HARMLESS):
+        elif spent == "vector" or (
+            spent in variant.kinds and not (operation.id == "UpdateCollection" and variant.mode in HARMLESS)
+        ):
             subject = await self.seeder.scratch(target, spent)
         cell = replace(cell, target=subject)
         outcome = await self.cells.run(cell)

@@ -1,7 +1,7 @@
 """Every operation of every door, found where the product publishes them, and what the contracts say of each."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from footnote_kit.edge import METHODS
@@ -49,7 +49,7 @@ RULES: dict[str, Rule] = {
     "AddVectors": WRITE,
     "GetVector": CONTENT,
     "ListVectors": CONTENT,
-    "DeleteVectors": WRITE,
+    "DeleteVectors": replace(WRITE, spends="vector"),
     "QueryChunks": CONTENT,
     "UploadDocument": WRITE,
     "WatchDocument": CONTENT,

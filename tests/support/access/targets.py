@@ -253,6 +253,8 @@ class Seeder:
             await self.collection(own)
         elif kind == "conversation":
             await self.conversation(own, word("title"))
+        elif kind == "vector":
+            await self._vector(own)
         elif kind == "document":
             text = f"The code word of {word('key')} is {word('scratch')}.\n".encode()
             head = {"filename": f"{word('scratch')}.txt"}

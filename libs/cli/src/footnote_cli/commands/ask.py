@@ -83,8 +83,9 @@ async def ask(
     request.document_ids.extend(document or ())
     if limit:
         request.retrieval.limit = limit
-    if provider or model:
+    if provider:
         request.generation.provider = provider
+    if model:
         request.generation.model = model
     if new_conversation:
         request.conversation_id = await _new_conversation(session, collection or ())

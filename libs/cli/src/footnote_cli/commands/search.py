@@ -50,8 +50,9 @@ async def search(
         float | None, typer.Option(metavar="0..1", min=0, max=1, help="Weight of the vectors against the words.")
     ] = None,
     min_score: Annotated[
-        float, typer.Option(metavar="0..1", min=0, max=1, help="Leave out passages scoring below.")
-    ] = 0.0,
+        float | None,
+        typer.Option(metavar="0..1", min=0, max=1, help="Leave out passages scoring below; 0 leaves out none."),
+    ] = None,
     document: Annotated[
         list[str] | None, typer.Option("--document", metavar="ID", help="Only in this document, by id; repeatable.")
     ] = None,
@@ -77,8 +78,10 @@ async def search(
     request.collections.extend(collection or ())
     request.document_ids.extend(document or ())
     request.query_vector.extend(read_vector(vector) if vector is not None else ())
-    request.settings.limit = limit
-    request.settings.min_score = min_score
+    if limit:
+        request.settings.limit = limit
+    if min_score is not None:
+        request.settings.min_score = min_score
     if strategy:
         request.settings.strategy = _STRATEGIES[strategy.lower()]
     if dense_weight is not None:
