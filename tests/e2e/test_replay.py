@@ -81,16 +81,16 @@ async def tuned(edge: EdgeClient) -> str:
     except AlreadyExists:
         change = col.Collection(name="tuned", settings=settings)
         paths = FieldMask(paths=["settings.prompt"])
-        await edge.stub.UpdateCollection(UpdateCollectionRequest(collection=change, update_mask=paths))
+        await edge.stub.UpdateCollection(UpdateCollectionRequest(collection=tuned, resource=change, update_mask=paths))
     return "tuned"
 
 
 async def test_settings_of_then_count_although_the_collections_have_changed(edge: EdgeClient, tuned: str) -> None:
     done = await edge.answer("How does the tuned zebra sleep?", collections=[tuned])
-    change = col.Collection(name=tuned)
+    change = col.Collection()
     change.settings.prompt.system_prompt = "Be rude."
     paths = FieldMask(paths=["settings.prompt"])
-    await edge.stub.UpdateCollection(UpdateCollectionRequest(collection=change, update_mask=paths))
+    await edge.stub.UpdateCollection(UpdateCollectionRequest(collection=tuned, resource=change, update_mask=paths))
     await same(edge, done)
 
 

@@ -86,11 +86,11 @@ async def test_what_every_question_would_be_refused_is_refused_at_write(
     edge: EdgeStub, wanted: col.Collection, reason: str, more: object
 ) -> None:
     plain = (await edge.CreateCollection(CreateCollectionRequest(collection=col.Collection(name="plain")))).collection
-    changed = col.Collection(id=plain.id, settings=wanted.settings)
+    changed = col.Collection(settings=wanted.settings)
     kind = FailedPrecondition if reason == "PROVIDER_UNCONFIGURED" else InvalidArgument
     for call in (
         edge.CreateCollection(CreateCollectionRequest(collection=wanted)),
-        edge.UpdateCollection(UpdateCollectionRequest(collection=changed)),
+        edge.UpdateCollection(UpdateCollectionRequest(collection=plain.id, resource=changed)),
     ):
         with pytest.raises(kind) as refused:
             await call
@@ -98,7 +98,8 @@ async def test_what_every_question_would_be_refused_is_refused_at_write(
         if isinstance(more, tuple):
             assert tuple(refused.value.metadata[key] for key in ("kind", "provider", "needs")) == more
         elif more:
-            assert refused.value.violations[0].field == more
+            place, _, field = refused.value.violations[0].field.partition(".")
+            assert (place in ("collection", "resource"), field) == (True, str(more).partition(".")[2])
     listed = (await edge.ListCollections(ListCollectionsRequest())).collections
     assert list(listed) == [plain], "it was made or changed all the same"
 
@@ -116,9 +117,9 @@ async def test_settings_are_shown_as_given_and_as_they_count(edge: EdgeStub) -> 
     assert (counting.retrieval.limit, counting.prompt.token_budget) == (7, 1234), "the deployment's do not count"
     assert (counting.chunking.size, counting.generation.max_tokens, counting.rerank.provider) == (1000, 1024, "none")
     # Cleared, it is inherited again; what is sent as effective is nobody's to set.
-    change = col.Collection(id=made.id, effective_settings=col.CollectionSettings(retrieval={"neighbors": 5}))
+    change = col.Collection(effective_settings=col.CollectionSettings(retrieval={"neighbors": 5}))
     mask = FieldMask(paths=["settings.retrieval.neighbors"])
-    await edge.UpdateCollection(UpdateCollectionRequest(collection=change, update_mask=mask))
+    await edge.UpdateCollection(UpdateCollectionRequest(collection=made.id, resource=change, update_mask=mask))
     after = (await edge.GetCollection(GetCollectionRequest(collection=made.id))).collection
     assert not after.settings.retrieval.HasField("neighbors")
     assert after.effective_settings.retrieval.neighbors == 0
@@ -126,7 +127,7 @@ async def test_settings_are_shown_as_given_and_as_they_count(edge: EdgeStub) -> 
     # By a path a false counts as said.
     change.settings.generation.strict = False
     mask = FieldMask(paths=["settings.generation.strict"])
-    await edge.UpdateCollection(UpdateCollectionRequest(collection=change, update_mask=mask))
+    await edge.UpdateCollection(UpdateCollectionRequest(collection=made.id, resource=change, update_mask=mask))
     after = (await edge.GetCollection(GetCollectionRequest(collection=made.id))).collection
     assert after.settings.generation.HasField("strict")
     assert not after.effective_settings.generation.strict
