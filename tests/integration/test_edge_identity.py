@@ -163,7 +163,8 @@ async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
             refused.add(method.name)
     assert refused == {
         "CreateCollection", "UpdateCollection", "DeleteCollection", "CheckProvider",
-        "UploadDocument", "ReplaceDocument", "DeleteDocument", "ReindexDocuments", "AddVectors", "DeleteVectors",
+        "UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments", "AddVectors",
+        "DeleteVectors",
     }  # fmt: skip
 
 
