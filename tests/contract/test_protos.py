@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from footnote_kit.edge import METHODS, PATHS
 from google.protobuf import descriptor_pb2, descriptor_pool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -151,3 +152,7 @@ def test_a_break_against_the_last_release_fails(clone: Path) -> None:
     broken = compared()
     assert broken.returncode != 0
     assert "Degradation" in broken.stdout + broken.stderr
+
+
+def test_names_of_public_rpcs_are_unique() -> None:
+    assert len(PATHS) == len(METHODS), "footnote_kit.edge holds them by name"

@@ -50,3 +50,12 @@ def test_no_cut_lets_a_tag_or_key_through(parts: list[str]) -> None:
     for answer in (text, whole):
         assert "<b>" not in answer
         assert "sk-abcdefghijklmnop" not in answer
+
+
+@pytest.mark.parametrize("before", ["", "Bearer ", "k=", "a-", "x" * 70 + "-", "x_" * 200 + "-"])
+def test_a_token_is_removed_wherever_its_run_of_characters_begins(before: str) -> None:
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcdefghijkl"
+    cleaned, done = policy.secrets(f"It is {before}{token}, keep it.")
+    assert "eyJ" not in cleaned
+    assert cleaned.endswith("[redacted], keep it.")
+    assert done

@@ -22,7 +22,7 @@ _SECRETS = (
     re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
     re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
     # Looked for from where a run of its characters begins, so that no run is read once for each of its "eyJ".
-    re.compile(r"(?<![\w-])[\w-]{0,64}?\beyJ[\w-]{10,}+\.eyJ[\w-]{10,}+\.[\w-]{8,}+", re.ASCII),
+    re.compile(r"(?<![\w-])(?=[\w-]*\beyJ[\w-]{10})[\w-]++\.eyJ[\w-]{10,}+\.[\w-]{8,}+", re.ASCII),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
 )
 _ROUNDS = 4
