@@ -118,7 +118,7 @@ def growth(
     long, half = make(length), make(length // 2)
     seconds = ratio = inf
     for _ in range(3):
-        seconds = min(seconds, best(call, long, 1.0, 1 if seconds == inf else _TRIES))
+        seconds = min(seconds, best(call, long, 1.0))  # as many tries as half of it gets, or the ratio leans
         ratio = min(ratio, seconds / max(best(call, half, 1.0), 1e-7))
         if ratio <= GROWTH or seconds <= FLOOR or (seconds > limit and ratio > _CLEAR):
             break
