@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +27,7 @@ class Elsewhere:
         """Return the paths that were given one of these words, from one request on."""
         found = []
         for path, body in self.bodies[since:]:
-            text = json.dumps(body, ensure_ascii=False)
+            text = "\n".join(_strings(body))
             # As a word of its own: the digits of a delimiter's random number may hold any four.
             found += [path] if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) for word in words) else []
         return found
@@ -51,6 +51,14 @@ class Elsewhere:
             rows = [{"index": i, "relevance_score": 0.5} for i in range(len(body["documents"]))]
             return JSONResponse({"results": rows})
         return Response(_stream("An answer from elsewhere [1]."), media_type="text/event-stream")
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _strings(one)
 
 
 def _stream(text: str) -> bytes:
