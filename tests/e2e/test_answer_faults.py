@@ -40,6 +40,7 @@ async def model() -> AsyncIterator[ModelServer]:
 def running(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """A deployment whose answers the scripted model writes."""
     env = {
+        "FOOTNOTE_GENERATION_PROVIDER": "openai",
         "FOOTNOTE_OPENAI_BASE_URL": model.url,
         "FOOTNOTE_OPENAI_API_KEY": "sk-test-key-of-no-value",
         "FOOTNOTE_GENERATION_FIRST_TOKEN_TIMEOUT": str(FIRST_TOKEN_SECONDS),

@@ -120,6 +120,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
     async with elsewhere() as outside, AsyncExitStack() as stack:
         env = {
             "FOOTNOTE_EDGE_AUTH": "keys",
+            "FOOTNOTE_GENERATION_PROVIDER": "openai",
             "FOOTNOTE_OPENAI_BASE_URL": outside.base_url,
             "FOOTNOTE_OPENAI_API_KEY": "sk-elsewhere-0123456789",
             "FOOTNOTE_OPENAI_MODEL": "away-1",
@@ -394,6 +395,7 @@ async def test_the_operators_file_rules_by_tenant_and_role(tmp_path: Path) -> No
         env = {
             "FOOTNOTE_EDGE_AUTH": "keys",
             "FOOTNOTE_PROVIDER_POLICY_FILE": str(tmp_path / "policy.toml"),
+            "FOOTNOTE_GENERATION_PROVIDER": "openai",
             "FOOTNOTE_OPENAI_BASE_URL": outside.base_url,
             "FOOTNOTE_OPENAI_API_KEY": "sk-elsewhere-0123456789",
             "FOOTNOTE_OPENAI_MODEL": "away-1",

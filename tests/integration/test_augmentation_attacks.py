@@ -49,6 +49,7 @@ async def test_no_attack_escapes_its_block() -> None:
     async with serve_model() as model, serve_app(build_augmentation) as augmentation:
         model.respond(obedient)
         with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("FOOTNOTE_GENERATION_PROVIDER", "openai")
             patch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
             async with serve_app(build_generation) as generation:
                 builder, answerer = (

@@ -48,6 +48,7 @@ async def stub(
     model: ModelServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[GenerationServiceStub]:
     """The service, with the settings that a test asks for; by itself it waits long for a model."""
+    monkeypatch.setenv("FOOTNOTE_GENERATION_PROVIDER", "openai")
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
     for name, value in request.param.items():
@@ -261,6 +262,7 @@ async def test_strict_mode_withholds_what_the_sources_do_not_bear_out(
 async def test_a_verifier_that_fails_is_a_degradation_of_the_answer(
     model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("FOOTNOTE_GENERATION_PROVIDER", "openai")
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
     monkeypatch.setenv("FOOTNOTE_GENERATION_VERIFIER", "openai:this-server-has-no-embeddings")

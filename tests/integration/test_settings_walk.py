@@ -257,6 +257,7 @@ async def test_settings_of_generation(setting: Setting, model: ModelServer) -> N
     prompt = ans.Prompt(messages=[ans.ChatMessage(role=ans.MESSAGE_ROLE_USER, text="How many days of leave?")])
     # A deployment with a model of its own, so that the built-in one is another.
     own = {"FOOTNOTE_OPENAI_BASE_URL": model.url, "FOOTNOTE_OPENAI_API_KEY": "sk-test-key-of-no-value"}
+    own["FOOTNOTE_GENERATION_PROVIDER"] = "openai"
 
     async def run(request: Any, collection: Any, deployed: Any) -> tuple[Outcome, Message]:
         async with environ({**own, **environment(deployed)}), serve_app(build_generation) as served:

@@ -57,7 +57,7 @@ def page(number: int) -> locator_pb2.Locator:
 def document(filename: str, state: str = "INDEXED", **fields: Any) -> document_pb2.Document:
     """Return a document in a state."""
     values = {
-        "id": f"doc-{filename}",
+        "id": f"doc-{filename.partition('.')[0]}",
         "collection_id": "c1",
         "size_bytes": 2048,
         "chunks_stored": 3,

@@ -254,20 +254,20 @@ def test_deleting_needs_a_yes_where_nobody_can_be_asked(footnote: Footnote, edge
 def test_documents_are_a_table(footnote: Footnote) -> None:
     printed = lines(footnote("documents", "list").stdout)
     assert printed[0].split() == ["File", "Collection", "State", "Chunks", "Size", "Id"]
-    assert printed[2].split() == ["handbook.pdf", "default", "indexed", "3", "2.0", "KiB", "doc-handbook.pdf"]
+    assert printed[2].split() == ["handbook.pdf", "default", "indexed", "3", "2.0", "KiB", "doc-handbook"]
     assert footnote("documents", "list", "--state", "lost").exit_code == 2
 
 
 def test_a_download_keeps_to_its_folder_and_does_not_overwrite(footnote: Footnote, tmp_path: Path) -> None:
-    assert footnote("documents", "download", "doc-handbook.pdf").exit_code == 0
+    assert footnote("documents", "download", "doc-handbook").exit_code == 0
     assert (tmp_path / "handbook.pdf").read_bytes() == b"first second"
-    assert footnote("documents", "download", "doc-handbook.pdf").exit_code == 2
-    assert footnote("documents", "download", "doc-handbook.pdf", "--force").exit_code == 0
+    assert footnote("documents", "download", "doc-handbook").exit_code == 2
+    assert footnote("documents", "download", "doc-handbook", "--force").exit_code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["handbook.pdf"]
 
 
 def test_watching_ends_with_the_document_and_its_state(footnote: Footnote) -> None:
-    result = footnote("documents", "watch", "doc-bad.pdf")
+    result = footnote("documents", "watch", "doc-bad")
     assert result.exit_code == 1
     assert [line.split("  ")[1] for line in lines(result.stdout)] == ["processing", "processing", "error"]
     assert footnote("documents", "watch").exit_code == 2

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from footnote_cli.main import app
+from support.readme import commands, inline
 from support.settings import known_variables
 from typer.main import get_command
 
@@ -29,19 +30,19 @@ def test_variables_are_read() -> None:
     assert mentioned - known_variables() - CLIENT_VARIABLES - {"FOOTNOTE"} == set()
 
 
-def commands() -> list[str]:
-    blocks = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
-    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.replace("\\\n", " ").splitlines()]
-    return [line for line in lines if line.startswith("footnote ") and not line.startswith("footnote is ")]
+def ours() -> list[str]:
+    """Return the commands of the blocks and of the text."""
+    return [line for line in (*(command.line for command in commands()), *inline()) if line.startswith("footnote ")]
 
 
-@pytest.mark.parametrize("line", commands())
+@pytest.mark.parametrize("line", ours())
 def test_commands_exist(line: str) -> None:
     command = get_command(app)
-    words = shlex.split(line, comments=True)[1:]
+    words = shlex.split(line.replace("\\\n", " "), comments=True)[1:]
     while hasattr(command, "commands"):
         word = words.pop(0)
-        assert word in command.commands
-        command = command.commands[word]
+        found = command.get_command(None, word)
+        assert found, word
+        command = found
     options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     assert {word for word in words if word.startswith("-") and word != "-"} <= options

@@ -55,10 +55,7 @@ class Providers:
     @property
     def default(self) -> str:
         """The provider used when a request names none."""
-        if self._settings.provider:
-            return self._settings.provider
-        configured = self._settings.openai_api_key or self._settings.openai_base_url
-        return "openai" if configured else "builtin"
+        return self._settings.provider or "builtin"
 
     def all(self) -> Sequence[Descriptor]:
         """Return the registered providers."""

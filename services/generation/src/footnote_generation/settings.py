@@ -13,7 +13,8 @@ class Settings(BaseSettings):
 
     provider: str = Field(
         default="",
-        description="Used when a request names none; empty means builtin, or openai when its key or address is set.",
+        # Never guessed from a key: one that a shell happens to hold must not send texts away.
+        description="Used when nothing else names one; empty means builtin.",
     )
     model: str = Field(default="", description="Model of that provider.")
     openai_base_url: str = Field(

@@ -19,6 +19,7 @@ from footnote.types.v1 import answer_pb2
 from rich.console import Console
 from rich.status import Status
 
+from footnote_cli import naming
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import CommandError, usage_error
@@ -52,7 +53,7 @@ async def ask(
         ),
     ] = None,
     conversation: Annotated[
-        str, typer.Option(metavar="ID", help="Answer in this conversation, by id, and add to it.")
+        str, typer.Option(metavar="ID", help="Answer in this conversation, by id or 'last', and add to it.")
     ] = "",
     new_conversation: Annotated[
         bool, typer.Option("--new-conversation", help="Begin a conversation and print its id.")
@@ -77,10 +78,11 @@ async def ask(
     """Ask a question; the answer streams, and its footnotes say where each sentence stands."""
     if not question.strip():
         raise usage_error("The question is empty.", 'Ask like this: footnote ask "How many days of leave do I have?"')
+    conversation = await naming.conversation_id(session, conversation)
     request = AskRequest(question=question, conversation_id=conversation, where=parse_where(where))
     request.include.extend(_FOR_PROGRAMS if session.as_json else _SHOWN)
     request.collections.extend(collection or ())
-    request.document_ids.extend(document or ())
+    request.document_ids.extend([await naming.document_id(session, name) for name in document or ()])
     if limit:
         request.retrieval.limit = limit
     if provider:

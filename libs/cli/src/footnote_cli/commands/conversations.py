@@ -13,6 +13,7 @@ from footnote.edge.v1.conversations_pb2 import (
 from footnote.types.v1 import answer_pb2
 from footnote_kit.printable import printable_line
 
+from footnote_cli import naming
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.listing import read_all
@@ -23,7 +24,7 @@ from footnote_cli.values import confirm
 
 app = typer.Typer(no_args_is_help=True, help="See and delete conversations; `ask --new-conversation` begins one.")
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the conversation.", show_default=False)]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help=naming.CONVERSATION, show_default=False)]
 
 
 @app.command("list")
@@ -43,6 +44,7 @@ async def list_(session: Session) -> None:
 @connected("footnote conversations show")
 async def show(session: Session, conversation_id: IdArgument) -> None:
     """Print what was said, with the footnotes of each answer."""
+    conversation_id = await naming.conversation_id(session, conversation_id)
     request = GetConversationRequest(conversation_id=conversation_id)
     conversation = (await session.call(session.stub.GetConversation, request)).conversation
     listing = ListMessagesRequest(conversation_id=conversation_id)
@@ -73,6 +75,7 @@ async def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
 ) -> None:
     """Delete a conversation with everything remembered of it."""
+    conversation_id = await naming.conversation_id(session, conversation_id)
     await confirm("Delete this conversation?", yes)
     request = DeleteConversationRequest(conversation_id=conversation_id)
     await session.call(session.stub.DeleteConversation, request)

@@ -27,6 +27,7 @@ from footnote.types.v1.document_pb2 import Document
 from footnote_kit.printable import printable_line
 from google.protobuf.field_mask_pb2 import FieldMask
 
+from footnote_cli import naming
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, is_screen, print_json, write_bytes
 from footnote_cli.errors import usage_error
@@ -41,7 +42,7 @@ from footnote_cli.values import confirm, parse_duration, parse_metadata
 app = typer.Typer(no_args_is_help=True, help="See, replace, index again, download and delete documents.")
 _TRANSFER_TIMEOUT = 600.0
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the document.", show_default=False)]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help=naming.DOCUMENT, show_default=False)]
 WaitOption = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is searchable.")]
 _STATES = ("uploaded", "processing", "indexed", "error")
 
@@ -82,7 +83,8 @@ async def list_(
 @connected("footnote documents get")
 async def get(session: Session, document_id: IdArgument) -> None:
     """Show one document."""
-    response = await session.call(session.stub.GetDocument, GetDocumentRequest(document_id=document_id))
+    request = GetDocumentRequest(document_id=await naming.document_id(session, document_id))
+    response = await session.call(session.stub.GetDocument, request)
     await _show(session, response.document)
 
 
@@ -114,6 +116,7 @@ async def update(
         paths.append("expire_time")
     if not paths:
         raise usage_error("It is not said what to change.", "Give --tag, --meta or --ttl.")
+    document_id = await naming.document_id(session, document_id)
     request = UpdateDocumentRequest(document_id=document_id, document=changes, update_mask=FieldMask(paths=paths))
     response: UpdateDocumentResponse = await session.call(session.stub.UpdateDocument, request)
     await _show(session, response.document)
@@ -128,6 +131,7 @@ async def delete(
     allow_missing: Annotated[bool, typer.Option("--allow-missing", help="Also if they are gone already.")] = False,
 ) -> None:
     """Delete documents with everything indexed from them."""
+    document_ids = [await naming.document_id(session, name) for name in document_ids]
     await confirm(f"Delete {plural(len(document_ids), 'document')}?", yes)
     results = []
     for document_id in document_ids:
@@ -152,7 +156,7 @@ async def download(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Download a document as it was uploaded."""
-    request = DownloadDocumentRequest(document_id=document_id)
+    request = DownloadDocumentRequest(document_id=await naming.document_id(session, document_id))
     parts = session.stream(session.stub.DownloadDocument, request, timeout=_TRANSFER_TIMEOUT)
     if output == "-":
         if is_screen() and not force:
@@ -186,6 +190,8 @@ async def replace(
     if not await asyncio.to_thread(path.is_file):
         raise usage_error(f"There is no file {file}.", "Check the path.")
 
+    document_id = await naming.document_id(session, document_id)
+
     async def parts() -> AsyncIterator[ReplaceDocumentRequest]:
         yield ReplaceDocumentRequest(metadata=ReplaceMetadata(document_id=document_id, filename=path.name))
         async for data in read_parts(path):
@@ -218,7 +224,8 @@ async def reindex(
     """Index documents again with their collection's present settings, or retry those that failed."""
     if not document_ids and not collection:
         raise usage_error("It is not said what to index again.", "Give document ids or --collection NAME.")
-    request = ReindexDocumentsRequest(document_ids=document_ids or (), collection=collection, failed_only=failed)
+    ids = [await naming.document_id(session, name) for name in document_ids or ()]
+    request = ReindexDocumentsRequest(document_ids=ids, collection=collection, failed_only=failed)
     response: ReindexDocumentsResponse = await session.call(session.stub.ReindexDocuments, request)
     documents = list(response.documents)
     if response.unfinished and not session.as_json:
@@ -262,6 +269,7 @@ async def watch(
     if collection:
         await follow_collection(session, collection, until_idle)
         return
+    document_id = await naming.document_id(session, document_id)
     _exit_if_failed([await follow_document(session, document_id, show=True)])
 
 
