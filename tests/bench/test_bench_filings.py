@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.chunks_pb2 import Chunk
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
-from footnote.types.v1.chunk_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from rich.console import Console

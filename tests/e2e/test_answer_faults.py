@@ -55,7 +55,7 @@ async def edge(running: Deployment) -> AsyncIterator[EdgeClient]:
     """A client of the public API, its two documents in place."""
     async with edge_client(running.address()) as client:
         for text, name in ((LEAVE, "leave.txt"), (STOCK, "stock.txt")):
-            assert (await client.put(text, name)).chunks_stored == 1
+            assert (await client.put(text, name)).chunk_count == 1
         yield client
 
 

@@ -24,7 +24,7 @@ async def collection(edge: EdgeClient, name: str, **chunking: bool | int) -> Non
     await edge.stub.CreateCollection(
         pb.CreateCollectionRequest(collection=col.Collection(name=name, settings=settings))
     )
-    assert (await edge.put("\n\n".join(PARAGRAPHS).encode(), "machines.txt", collection=name)).chunks_stored > 0
+    assert (await edge.put("\n\n".join(PARAGRAPHS).encode(), "machines.txt", collection=name)).chunk_count > 0
 
 
 async def test_neighbours_stand_around_their_hit_and_footnotes_still_find_their_lines(edge: EdgeClient) -> None:

@@ -85,7 +85,7 @@ async def test_a_conversation_remembers_its_subject_and_gets_a_title(edge: EdgeC
 async def test_a_deleted_collection_is_gone_from_search(edge: EdgeClient) -> None:
     await edge.stub.CreateCollection(CreateCollectionRequest(collection=col.Collection(name="short-lived")))
     document = await edge.put(b"The zebra sleeps standing.", collection="short-lived")
-    assert document.chunks_stored == 1
+    assert document.chunk_count == 1
     deleted = await edge.stub.DeleteCollection(DeleteCollectionRequest(collection="short-lived"), timeout=60)
     assert (deleted.documents_deleted, deleted.chunks_deleted) == (1, 1)
     found = await edge.stub.Search(SearchRequest(query="zebra sleeps standing"))

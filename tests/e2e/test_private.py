@@ -13,6 +13,7 @@ from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteColl
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
+    Document,
     DownloadDocumentRequest,
     GetDocumentRequest,
     ListDocumentsRequest,
@@ -22,7 +23,7 @@ from footnote.edge.v1.documents_pb2 import (
     WatchDocumentRequest,
 )
 from footnote.types.v1.collection_pb2 import ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.degradations import word
 from footnote_kit.errors import NotFound, PermissionDenied
 from google.protobuf.field_mask_pb2 import FieldMask

@@ -21,11 +21,11 @@ from pathlib import Path
 
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.chunks_pb2 import Chunk
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, GetCollectionRequest, UpdateCollectionRequest
-from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest
-from footnote.types.v1 import chunk_pb2
+from footnote.edge.v1.documents_pb2 import Document, ReindexDocumentsRequest
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, RetrievalSettings
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED, Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient
@@ -89,7 +89,7 @@ def running(tmp_path: Path) -> Iterator[Deployment]:
         yield started
 
 
-async def search(edge: EdgeClient, query: str, limit: int, *document_ids: str) -> list[chunk_pb2.Chunk]:
+async def search(edge: EdgeClient, query: str, limit: int, *document_ids: str) -> list[Chunk]:
     """Search; nothing may be missing from the answer because a part of the service did not do its work."""
     request = SearchRequest(
         query=query, collections=[NAME], document_ids=document_ids, settings=RetrievalSettings(limit=limit)

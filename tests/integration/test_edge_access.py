@@ -21,9 +21,12 @@ from footnote.edge.v1.collections_pb2 import (
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest, SearchMemoryRequest
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
+    Document,
     DownloadDocumentRequest,
     EditableDocument,
+    GetChunkRequest,
     GetDocumentRequest,
+    ListChunksRequest,
     ListDocumentsRequest,
     ReindexDocumentsRequest,
     ReplaceDocumentRequest,
@@ -49,7 +52,7 @@ from footnote.types.v1.collection_pb2 import (
     Collection,
     Grant,
 )
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM
 from footnote_edge.app import build
 from footnote_kit.degradations import word
@@ -124,6 +127,8 @@ DONE: dict[str, tuple[int, Callable[[Caller, dict[str, str]], Any]]] = {
     "WatchDocuments": (
         READ, lambda w, i: w.call("WatchDocuments", WatchDocumentsRequest(collection=i["c"], until_idle=True)),
     ),
+    "GetChunk": (READ, lambda w, i: w.call("GetChunk", GetChunkRequest(chunk_id=f"{i['d']}:1:0"))),
+    "ListChunks": (READ, lambda w, i: w.call("ListChunks", ListChunksRequest(document_id=i["d"]))),
     "ListDocuments": (READ, lambda w, i: w.call("ListDocuments", ListDocumentsRequest(collection=i["c"]))),
     "DownloadDocument": (READ, lambda w, i: w.call("DownloadDocument", DownloadDocumentRequest(document_id=i["d"]))),
     "ReplaceDocument": (WRITE, lambda w, i: w.replace(i["d"], SECRET)),

@@ -27,7 +27,7 @@ from footnote.types.v1 import document_pb2 as doc
 from footnote_edge.app import build
 from footnote_edge.chores import RENEW_BATCH
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
+from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound, ResourceExhausted, Unavailable
 from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
 
@@ -73,7 +73,7 @@ async def test_an_upload_ends_indexed_and_makes_the_default_collection(edge: Edg
     assert not accepted.duplicate
     document = await settle(edge, accepted.document.id)
     assert document.state == doc.DOCUMENT_STATE_INDEXED
-    assert (document.chunks_expected, document.chunks_stored) == (2, 2)
+    assert document.chunk_count == 2
     assert [one.name for one in world.collections.values()] == ["default"]
     assert len(world.chunks[document.id]) == 2
 
@@ -112,15 +112,28 @@ async def test_a_file_that_cannot_be_read_ends_in_error_with_reason_and_hint(edg
     assert document.failure.hint == "Remove the password."
 
 
-async def test_work_waits_for_indexing_and_goes_on_by_itself(edge: EdgeStub, world: World) -> None:
-    world.failures["IndexDocument"] = Unavailable("the store is down", reason="STORE_UNAVAILABLE")
+@pytest.mark.parametrize(
+    ("stage", "error", "waiting"),
+    [
+        ("IndexDocument", Unavailable("the store is down", reason="STORE_UNAVAILABLE"), "STORE_UNAVAILABLE"),
+        ("IndexDocument", Unavailable("shutting down", reason="SHUTTING_DOWN"), "INDEXING_UNAVAILABLE"),
+        ("IndexDocument", Unavailable("does not answer"), "INDEXING_UNAVAILABLE"),
+        ("IndexDocument", ResourceExhausted("too many", reason="RATE_LIMITED"), "INDEXING_UNAVAILABLE"),
+        ("ParseDocument", Unavailable("Too many files wait to be read"), "INGESTION_UNAVAILABLE"),
+        ("ParseDocument", Unavailable("shutting down", reason="SHUTTING_DOWN"), "INGESTION_UNAVAILABLE"),
+    ],
+)
+async def test_work_waits_for_a_stage_and_goes_on_by_itself(
+    edge: EdgeStub, world: World, stage: str, error: FootnoteError, waiting: str
+) -> None:
+    world.failures[stage] = error
     accepted = await edge.UploadDocument(upload(b"patience"))
     async for event in edge.WatchDocument(WatchDocumentRequest(document_id=accepted.document.id), timeout=20):
         if event.document.waiting_reason:
-            assert event.document.waiting_reason == "indexing unavailable"
+            assert doc.WaitingReason.Name(event.document.waiting_reason) == f"WAITING_REASON_{waiting}"
             assert event.document.state == doc.DOCUMENT_STATE_PROCESSING
             break
-    del world.failures["IndexDocument"]
+    del world.failures[stage]
     document = await settle(edge, accepted.document.id)
     assert document.state == doc.DOCUMENT_STATE_INDEXED
     assert not document.waiting_reason

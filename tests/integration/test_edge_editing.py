@@ -9,12 +9,12 @@ import httpx
 import pytest
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
+    Document,
     EditableDocument,
     UpdateDocumentRequest,
     UploadDocumentRequest,
     UploadMetadata,
 )
-from footnote.types.v1.document_pb2 import Document
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound, Unavailable

@@ -79,7 +79,8 @@ async def test_a_document_becomes_searchable_with_exact_places(client: Client, s
     blocks = article()
     result = await client.index(collection.id, "exact-1", blocks)
     assert result.chunks_expected == result.chunks_stored > 3
-    assert result.processing_strategy == "HEADING_SECTION: 5 headings"
+    assert result.chunking_strategy == collection_pb2.CHUNKING_STRATEGY_HEADING_SECTION
+    assert result.chunking_choice == document_pb2.CHUNKING_CHOICE_HEADINGS_FOUND
     [item] = (await client.resolve("exact")).collections
     assert list(item.languages) == ["en"]
     expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()

@@ -83,6 +83,15 @@ def update(client: Client, collection: Collection, *paths: str) -> Any:
     return client.stub.UpdateCollection(request)
 
 
+async def chunk(client: Client, name: str) -> None:
+    """Ask for chunks of a revision that is not there: told so is who may read the collection."""
+    request = pb.ListChunksRequest(scope=client.scope, collection_id=name, document_id="none", revision=1)
+    with pytest.raises(NotFound) as caught:
+        await client.stub.ListChunks(request)
+    if caught.value.reason != "CHUNK_NOT_FOUND":
+        raise caught.value
+
+
 async def row(client: Client, name: str) -> None:
     """Ask for a row that is not there: told so is who may read the collection."""
     with pytest.raises(NotFound) as caught:
@@ -117,6 +126,7 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
         ),
     ),
     "GetVector": (READ, row),
+    "ListChunks": (READ, chunk),
     "ListVectors": (READ, lambda c, n: c.stub.ListVectors(pb.ListVectorsRequest(scope=c.scope, collection=n))),
     "DeleteVectors": (
         WRITE,

@@ -17,6 +17,8 @@ import pypdfium2 as pdfium
 import pytest
 import pytest_asyncio
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
+from footnote.types.v1.collection_pb2 import CHUNKING_STRATEGY_PARAGRAPH
+from footnote.types.v1.document_pb2 import WAITING_REASON_INDEXING_UNAVAILABLE as WAITING
 from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, FailureReason
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM, Scope
 from footnote_ingestion.app import build
@@ -256,8 +258,8 @@ async def test_life_cycle(client: Client) -> None:
     with pytest.raises(FailedPrecondition) as caught:
         await client.move(document.id, INDEXED, chunks_expected=1, chunks_stored=1)
     assert caught.value.reason == "ILLEGAL_STATE"
-    moved = await client.move(document.id, PROCESSING, revision=1, waiting_reason="indexing unavailable")
-    assert (moved.attempts, moved.waiting_reason) == (1, "indexing unavailable")
+    moved = await client.move(document.id, PROCESSING, revision=1, waiting_reason=WAITING)
+    assert (moved.attempts, moved.waiting_reason) == (1, WAITING)
     with pytest.raises(Aborted):
         await client.move(document.id, ERROR, etag=document.etag, failure=Failure(message="no"))
     with pytest.raises(FailedPrecondition):
@@ -268,8 +270,10 @@ async def test_life_cycle(client: Client) -> None:
     moved = await client.move(document.id, PROCESSING)
     assert moved.attempts == 2
     assert not moved.HasField("failure")
-    done = await client.move(document.id, INDEXED, chunks_expected=3, chunks_stored=3, processing_strategy="PARAGRAPH")
-    assert (done.indexed_revision, done.chunks_stored, done.waiting_reason) == (1, 3, "")
+    done = await client.move(
+        document.id, INDEXED, chunks_expected=3, chunks_stored=3, chunking_strategy=CHUNKING_STRATEGY_PARAGRAPH
+    )
+    assert (done.indexed_revision, done.chunks_stored, done.waiting_reason) == (1, 3, 0)
     assert done.HasField("index_time")
     assert await client.move(document.id, INDEXED, chunks_expected=3, chunks_stored=3) == done  # said again
     with pytest.raises(FailedPrecondition):

@@ -26,6 +26,7 @@ def authorized(collections: list[Collection], request: Any) -> idx.AuthorizeColl
                 visibility=one.visibility,
                 access=ACCESS_WRITE if held >= Access.WRITE else ACCESS_READ,
                 may_manage=held == Access.MANAGE,
+                name=one.name,
             )
     return response
 

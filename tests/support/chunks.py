@@ -44,8 +44,8 @@ def make_chunk(
         id=chunk_id(document_id, revision, ordinal),
         tenant_id=tenant_id, owner_id=owner_id, collection_id=collection_id, document_id=document_id,
         revision=revision, ordinal=ordinal, text=text, filename=filename, language=language, level=level,
-        document_type=filename.rsplit(".", 1)[-1], source_type="upload", processing_strategy="PARAGRAPH",
-        tags=list(tags), **more,
+        document_type=filename.rsplit(".", 1)[-1], source_type="upload",
+        chunking_strategy="CHUNKING_STRATEGY_PARAGRAPH", tags=list(tags), **more,
     )  # fmt: skip
     chunk.create_time.FromSeconds(created)
     if expires is not None:

@@ -8,12 +8,12 @@ from typing import Any
 
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse
 from footnote.edge.v1.documents_pb2 import (
+    Document,
     ListDocumentsRequest,
     UploadDocumentRequest,
     UploadMetadata,
     WatchDocumentRequest,
 )
-from footnote.types.v1.document_pb2 import Document
 from footnote_kit.clients import open_channel
 from footnote_kit.edge import EdgeStub
 

@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 import grpc.aio
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskResponse, SearchResponse, StageEvent
+from footnote.edge.v1.chunks_pb2 import Chunk, ScoredChunk
 from footnote.edge.v1.collections_pb2 import (
     CreateCollectionResponse,
     DeleteCollectionResponse,
@@ -26,6 +27,7 @@ from footnote.edge.v1.conversations_pb2 import (
 )
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentResponse,
+    Document,
     DownloadDocumentResponse,
     GetDocumentResponse,
     ListDocumentsResponse,
@@ -54,17 +56,18 @@ def page(number: int) -> locator_pb2.Locator:
     return locator_pb2.Locator(page=locator_pb2.PageLocator(page=number, last_page=number))
 
 
-def document(filename: str, state: str = "INDEXED", **fields: Any) -> document_pb2.Document:
+def document(filename: str, state: str = "INDEXED", **fields: Any) -> Document:
     """Return a document in a state."""
     values = {
         "id": f"doc-{filename.partition('.')[0]}",
         "collection_id": "c1",
+        "collection": "default",
         "size_bytes": 2048,
-        "chunks_stored": 3,
+        "chunk_count": 3,
         "revision": 1,
         **fields,
     }
-    return document_pb2.Document(filename=filename, state=f"DOCUMENT_STATE_{state}", **values)
+    return Document(filename=filename, state=f"DOCUMENT_STATE_{state}", **values)
 
 
 class ScriptedEdge(PartialEdge):
@@ -145,23 +148,23 @@ class ScriptedEdge(PartialEdge):
             else:
                 data += request.data
         self.uploads[metadata.filename] = data
-        return UploadDocumentResponse(document=document(metadata.filename, "UPLOADED", chunks_stored=0))
+        return UploadDocumentResponse(document=document(metadata.filename, "UPLOADED", chunk_count=0))
 
     async def WatchDocument(self, request: Any, context: Any) -> AsyncIterator[WatchDocumentResponse]:
         self._note(request, context)
         filename = request.document_id.removeprefix("doc-")
         parsing = document_pb2.Progress(phase="PROGRESS_PHASE_PARSING", pages_parsed=1, pages_total=4)
-        yield WatchDocumentResponse(document=document(filename, "PROCESSING", chunks_stored=0), progress=parsing)
+        yield WatchDocumentResponse(document=document(filename, "PROCESSING", chunk_count=0), progress=parsing)
         storing = document_pb2.Progress(
             phase="PROGRESS_PHASE_INDEXING", chunks_total=3, chunks_embedded=3, chunks_stored=1
         )
-        yield WatchDocumentResponse(document=document(filename, "PROCESSING", chunks_stored=1), progress=storing)
+        yield WatchDocumentResponse(document=document(filename, "PROCESSING", chunk_count=1), progress=storing)
         if filename.startswith("bad"):
             reason = document_pb2.FAILURE_REASON_PASSWORD_PROTECTED
             failure = document_pb2.Failure(
                 reason=reason, message="The file needs a password", hint="Save it without one."
             )
-            yield WatchDocumentResponse(document=document(filename, "ERROR", chunks_stored=0, failure=failure))
+            yield WatchDocumentResponse(document=document(filename, "ERROR", chunk_count=0, failure=failure))
         else:
             yield WatchDocumentResponse(document=document(filename))
 
@@ -190,8 +193,8 @@ class ScriptedEdge(PartialEdge):
 
     async def Search(self, request: Any, context: Any) -> SearchResponse:
         self._note(request, context)
-        chunk = chunk_pb2.Chunk(id="d:000001:0000003", filename="handbook.pdf", text=QUOTE, locator=page(3))
-        hit = chunk_pb2.ScoredChunk(chunk=chunk, score=0.91)
+        chunk = Chunk(id="d:000001:0000003", filename="handbook.pdf", text=QUOTE, locator=page(3))
+        hit = ScoredChunk(chunk=chunk, score=0.91)
         if request.explain:
             hit.channels.add(channel=chunk_pb2.SEARCH_CHANNEL_DENSE, raw_score=0.44, score=1.0, rank=1, weight=0.3)
             hit.channels.add(channel=chunk_pb2.SEARCH_CHANNEL_LEXICAL, raw_score=12.5, score=0.87, rank=2, weight=0.7)

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -84,9 +84,9 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
             data += message.data
         if not data:
             raise InvalidArgument("The file is empty", reason="FILE_EMPTY")
-        checksum = hashlib.sha256(data).hexdigest()
+        sha256 = hashlib.sha256(data).hexdigest()
         for known in self.world.documents.values():
-            same = (known.checksum, known.collection_id) == (checksum, first.metadata.collection_id)
+            same = (known.sha256, known.collection_id) == (sha256, first.metadata.collection_id)
             if same and not first.metadata.allow_duplicate:
                 lacking = [tag for tag in first.metadata.tags if tag not in known.tags]
                 known.tags.extend(lacking)
@@ -99,7 +99,7 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
             filename=first.metadata.filename,
             tags=first.metadata.tags,
             size_bytes=len(data),
-            checksum=checksum,
+            sha256=sha256,
             state=doc.DOCUMENT_STATE_UPLOADED,
             revision=1,
         )
@@ -221,6 +221,9 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         if request.HasField("chunks_stored"):
             document.chunks_expected, document.chunks_stored = request.chunks_expected, request.chunks_stored
         document.waiting_reason = request.waiting_reason
+        if request.chunking_strategy:
+            document.chunking_strategy = request.chunking_strategy
+            document.chunking_choice = request.chunking_choice
         self._touch(document)
         return ing.UpdateDocumentStateResponse(document=document)
 
@@ -313,7 +316,10 @@ class Indexing(idx_grpc.IndexingServiceServicer):
                 self.world.chunks[document.id] = chunks
                 yield idx.IndexDocumentResponse(
                     result=idx.IndexResult(
-                        chunks_expected=len(chunks), chunks_stored=len(chunks), processing_strategy="PARAGRAPH: double"
+                        chunks_expected=len(chunks),
+                        chunks_stored=len(chunks),
+                        chunking_strategy=col.CHUNKING_STRATEGY_PARAGRAPH,
+                        chunking_choice=doc.CHUNKING_CHOICE_PARAGRAPHS_FOUND,
                     )
                 )
                 return
@@ -337,6 +343,22 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         await self.world.enter("AddVectors", request)
         self._find(request.scope, request.collection, Access.WRITE)
         return idx.AddVectorsResponse(count=len(request.rows), ids=[one.id for one in request.rows])
+
+    async def GetChunk(self, request: Any, context: Any) -> idx.GetChunkResponse:
+        await self.world.enter("GetChunk", request)
+        for chunk in (one for chunks in self.world.chunks.values() for one in chunks if one.id == request.chunk_id):
+            with suppress(NotFound):
+                self._find(request.scope, chunk.collection_id)
+                return idx.GetChunkResponse(chunk=chunk)
+        raise NotFound(f"Chunk '{request.chunk_id}' not found", reason="CHUNK_NOT_FOUND")
+
+    async def ListChunks(self, request: Any, context: Any) -> idx.ListChunksResponse:
+        await self.world.enter("ListChunks", request)
+        self._find(request.scope, request.collection_id)
+        chunks = self.world.chunks.get(request.document_id, [])
+        return idx.ListChunksResponse(
+            chunks=chunks, total_size=len(chunks), revision=chunks[0].revision if chunks else 0
+        )
 
     async def GetVector(self, request: Any, context: Any) -> idx.GetVectorResponse:
         await self.world.enter("GetVector", request)

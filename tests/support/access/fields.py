@@ -65,6 +65,8 @@ FILLERS: dict[str, Filler] = {
     "collections": COLLECTION,
     "document_id": of("document", id="document_id", failed="failed_id"),
     "document_ids": of("document", id="document_id", failed="failed_id"),
+    "chunk_id": of("document", id="chunk_id"),
+    "ListChunks.revision": SKIP,
     "conversation_id": of("conversation", id="conversation_id"),
     "answer_id": of("message", id="answer_id"),
     "trace_id": of("trace", id="trace_id"),

@@ -51,6 +51,8 @@ RULES: dict[str, Rule] = {
     "ListVectors": CONTENT,
     "DeleteVectors": replace(WRITE, spends="vector"),
     "QueryChunks": CONTENT,
+    "GetChunk": CONTENT,
+    "ListChunks": CONTENT,
     "UploadDocument": WRITE,
     "WatchDocument": CONTENT,
     "WatchDocuments": CONTENT,

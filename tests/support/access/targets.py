@@ -179,7 +179,8 @@ class Seeder:
         document = await self.settle(document.id, self.key(target.manager))
         assert document.state == DOCUMENT_STATE_INDEXED, document
         names["document_id"] = document.id
-        target.content |= {document.id, document.checksum, secret, more, whole, names["tag"], names["shelf"]}
+        names["chunk_id"] = f"{document.id}:{document.revision:06d}:0000000"
+        target.content |= {document.id, document.sha256, secret, more, whole, names["tag"], names["shelf"]}
         target.content |= {names["filename_part"], names["key"]}
 
     async def _failed(self, target: Target) -> None:
@@ -188,7 +189,7 @@ class Seeder:
         document = await self.upload(target, blank, {"filename": f"{name}.txt"}, self.maker(target.owner))
         assert document.state == DOCUMENT_STATE_ERROR, document
         target.names["failed_id"] = document.id
-        target.content |= {document.id, document.checksum, name}
+        target.content |= {document.id, document.sha256, name}
 
     async def _vector(self, target: Target) -> None:
         """Add a row of own vectors beside the documents."""

@@ -3,7 +3,8 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import Document, Progress
+from footnote.edge.v1.documents_pb2 import Document
+from footnote.types.v1.document_pb2 import Progress
 from footnote_cli.ingestion import Outcome
 from footnote_cli.render.progress import BarReport, fraction, outcome_line, step
 from footnote_cli.render.text import elapsed, milliseconds, one_line, plural, shorten, size
@@ -24,7 +25,7 @@ STORING = Progress(phase="PROGRESS_PHASE_INDEXING", chunks_total=10, chunks_embe
         (PROCESSING, LATER, 30, "reading page 3 of 6, 1 min 5 s left"),
         (PROCESSING, Progress(phase="PROGRESS_PHASE_INDEXING"), 40, "cutting"),
         (PROCESSING, STORING, 85, "storing 5 of 10 chunks"),
-        (Document(waiting_reason="indexing unavailable"), PARSING, 30, "waiting: indexing unavailable"),
+        (Document(waiting_reason="WAITING_REASON_INDEXING_UNAVAILABLE"), PARSING, 30, "waiting: indexing unavailable"),
     ],
 )
 def test_the_bar_follows_what_the_server_says(document: Document, progress: Progress, share: float, words: str) -> None:
@@ -38,7 +39,7 @@ def test_the_bar_is_full_when_a_document_is_done_well_or_not() -> None:
 
 
 def test_a_finished_file_is_one_line() -> None:
-    pdf = Document(state="DOCUMENT_STATE_INDEXED", document_type="pdf", page_count=4, chunks_stored=1)
+    pdf = Document(state="DOCUMENT_STATE_INDEXED", document_type="pdf", page_count=4, chunk_count=1)
     assert outcome_line(Outcome(Path("a.pdf"), pdf), "a.pdf").plain == "✓ a.pdf  4 pages, 1 chunk"
     assert outcome_line(Outcome(Path("a.pdf"), pdf, duplicate=True), "a.pdf").plain.endswith("was there already")
     assert outcome_line(Outcome(Path("a.pdf"), error="It is empty."), "a.pdf").plain == "✗ a.pdf  It is empty."
@@ -55,7 +56,7 @@ def test_bars_come_and_go_and_leave_a_line_for_each_file() -> None:
         bars.uploading(path, 512, 1024)
         bars.progress(path, PROCESSING, STORING)
         bars.waiting(path, "the server is away; trying again")
-        bars.finished(Outcome(path, Document(state="DOCUMENT_STATE_INDEXED", chunks_stored=10)))
+        bars.finished(Outcome(path, Document(state="DOCUMENT_STATE_INDEXED", chunk_count=10)))
     output = console.file.getvalue()  # type: ignore[attr-defined]
     assert "✓ " in output
     assert "handbook.pdf" in output

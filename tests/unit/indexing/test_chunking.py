@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from footnote.types.v1 import collection_pb2, document_pb2
+from footnote.types.v1.document_pb2 import ChunkingChoice as Why
 from footnote_indexing.chunking import auto
 from footnote_indexing.chunking.assemble import TextWindow
+from footnote_indexing.chunking.model import Chosen
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -277,16 +279,22 @@ def test_a_paragraph_cut_in_two_says_its_own_lines() -> None:
 @pytest.mark.parametrize(
     ("kinds", "expected"),
     [
-        ([ROW] * 5 + [PARAGRAPH], "TABLE: 5 table rows"),
-        ([HEADING, PARAGRAPH, HEADING, PARAGRAPH], "HEADING_SECTION: 2 headings"),
-        ([HEADING, PARAGRAPH, PARAGRAPH, ITEM], "PARAGRAPH: 3 paragraphs"),
-        ([PARAGRAPH], "FIXED_WINDOW: text without structure"),
+        ([ROW] * 5 + [PARAGRAPH], (S.CHUNKING_STRATEGY_TABLE, Why.CHUNKING_CHOICE_TABLE_FOUND)),
+        (
+            [HEADING, PARAGRAPH, HEADING, PARAGRAPH],
+            (S.CHUNKING_STRATEGY_HEADING_SECTION, Why.CHUNKING_CHOICE_HEADINGS_FOUND),
+        ),
+        (
+            [HEADING, PARAGRAPH, PARAGRAPH, ITEM],
+            (S.CHUNKING_STRATEGY_PARAGRAPH, Why.CHUNKING_CHOICE_PARAGRAPHS_FOUND),
+        ),
+        ([PARAGRAPH], (S.CHUNKING_STRATEGY_FIXED_WINDOW, Why.CHUNKING_CHOICE_NO_STRUCTURE)),
     ],
 )
-def test_auto_says_what_it_chose_and_why(kinds: list[document_pb2.BlockKind.ValueType], expected: str) -> None:
+def test_auto_says_what_it_chose_and_why(kinds: list[document_pb2.BlockKind.ValueType], expected: Chosen) -> None:
     window = TextWindow()
     blocks = window.place(placed([block(kind, "Some words here.") for kind in kinds]))
-    assert auto.describe(*auto.choose(blocks)) == expected
+    assert auto.choose(blocks) == expected
 
 
 def test_semantic_cuts_where_the_subject_changes() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from footnote.types.v1.document_pb2 import WAITING_REASON_STORE_UNAVAILABLE as WAITING
 from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, ParsedMetadata
 from footnote_ingestion.lifecycle import ERROR, INDEXED, PROCESSING, UNSPECIFIED, UPLOADED, Move, apply
 from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument
@@ -98,9 +99,9 @@ def test_what_parsing_found_replaces_what_was_known() -> None:
     parsed = ParsedMetadata(
         title="T", authors=["A", "B"], language="fr", keywords=["k"], page_count=2, word_count=5, warnings=["w"]
     )
-    apply(subject, Move(parsed=parsed, waiting_reason="store down"))
+    apply(subject, Move(parsed=parsed, waiting_reason=WAITING))
     assert (subject.title, list(subject.authors), subject.language, subject.page_count) == ("T", ["A", "B"], "fr", 2)
     assert list(subject.warnings) == ["w"]
-    assert subject.waiting_reason == "store down"
+    assert subject.waiting_reason == WAITING
     apply(subject, Move(state=UNSPECIFIED))
-    assert subject.waiting_reason == ""
+    assert not subject.waiting_reason

@@ -3,10 +3,11 @@
 from footnote.edge.v1.documents_pb2 import (
     WATCH_END_REASON_LIFETIME,
     WATCH_END_REASON_UNSPECIFIED,
+    Document,
     WatchDocumentsRequest,
 )
 from footnote.types.v1 import document_pb2
-from footnote.types.v1.document_pb2 import Document, Progress
+from footnote.types.v1.document_pb2 import Progress
 from footnote_kit.printable import printable_line
 
 from footnote_cli.console import as_dict, print_json
@@ -62,7 +63,7 @@ def _print(session: Session, document: Document, progress: Progress) -> None:
     if document.state == document_pb2.DOCUMENT_STATE_ERROR:
         doing = document.failure.message
     elif document.state == document_pb2.DOCUMENT_STATE_INDEXED:
-        doing = plural(document.chunks_stored, "chunk")
+        doing = plural(document.chunk_count, "chunk")
     else:
         doing = step(document, progress)
     session.out.print(

@@ -9,12 +9,13 @@ from typing import TypeVar
 from uuid import uuid4
 
 from footnote.edge.v1.documents_pb2 import (
+    Document,
     UploadDocumentRequest,
     UploadDocumentResponse,
     UploadMetadata,
 )
 from footnote.types.v1 import document_pb2
-from footnote.types.v1.document_pb2 import Document, Progress
+from footnote.types.v1.document_pb2 import Progress
 
 from footnote_cli.errors import CommandError
 from footnote_cli.session import Session

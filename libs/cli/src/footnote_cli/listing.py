@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from footnote.edge.v1.collections_pb2 import ListCollectionsRequest
-from footnote.edge.v1.documents_pb2 import ListDocumentsRequest
+from footnote.edge.v1.documents_pb2 import Document, ListDocumentsRequest
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.document_pb2 import Document
 
 from footnote_cli.session import Session
 
@@ -33,8 +32,3 @@ async def list_collections(session: Session) -> list[Collection]:
 async def list_documents(session: Session, request: ListDocumentsRequest) -> list[Document]:
     """Return every document that a request matches, newest first."""
     return await read_all(session, session.stub.ListDocuments, request, "documents")
-
-
-async def collection_names(session: Session) -> dict[str, str]:
-    """Return the names of the collections by their ids."""
-    return {item.id: item.name for item in await list_collections(session)}

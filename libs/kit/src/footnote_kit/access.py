@@ -121,6 +121,11 @@ def collection_missing(name: str) -> NotFound:
     return NotFound(f"Collection '{name}' not found", reason="COLLECTION_NOT_FOUND", metadata={"collection": name})
 
 
+def chunk_missing(chunk_id: str) -> NotFound:
+    """Return the one error for a chunk that is not there and for one that the caller may not see."""
+    return NotFound(f"Chunk '{chunk_id}' not found", reason="CHUNK_NOT_FOUND", metadata={"chunk_id": chunk_id})
+
+
 def document_missing(document_id: str) -> NotFound:
     """Return the one error for a document that is not there and for one that the caller may not see."""
     return NotFound(f"Document '{document_id}' not found", reason="DOCUMENT_NOT_FOUND")

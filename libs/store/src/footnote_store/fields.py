@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.types.v1.collection_pb2 import ChunkingStrategy
 from footnote_kit.errors import InvalidArgument
 from google.protobuf.struct_pb2 import Struct, Value
 
@@ -28,7 +29,7 @@ TEXT_COLUMNS = {
     "document_type": "document_type",
     "language": "language",
     "source_type": "source_type",
-    "processing_strategy": "processing_strategy",
+    "chunking_strategy": "processing_strategy",
 }
 """Filter names of text columns; every row has them, empty when unknown."""
 
@@ -116,7 +117,7 @@ def metadata_fields(chunk: Chunk) -> dict[str, Field]:
     ours = {
         "title": chunk.title,
         "mime_type": chunk.mime_type,
-        "checksum": chunk.checksum,
+        "sha256": chunk.sha256,
         "heading": " › ".join(chunk.locator.heading_path),
         "page": chunk.locator.page.page if place == "page" else 0,
         "slide": chunk.locator.slide.slide if place == "slide" else 0,
@@ -169,7 +170,15 @@ def to_millis(value: Scalar) -> int | float | None:
 
 def text_column(chunk: Chunk, column: str) -> str:
     """Return a chunk's value in a text column."""
+    if column == "processing_strategy":
+        return strategy_name(chunk)
     return one_line(str(getattr(chunk, column)))
+
+
+def strategy_name(chunk: Chunk) -> str:
+    """Return the name of the strategy that a chunk was cut by, without its prefix; "" for none."""
+    value = chunk.chunking_strategy
+    return ChunkingStrategy.Name(value).removeprefix("CHUNKING_STRATEGY_") if value else ""
 
 
 def number_column(chunk: Chunk, column: str) -> int:

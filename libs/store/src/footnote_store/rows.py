@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusClient
 
 from footnote_store.expr import one_line
-from footnote_store.fields import created_millis, facets
+from footnote_store.fields import created_millis, facets, strategy_name
 from footnote_store.scope import NEVER_FOUND, search_key
 
 Vector = Sequence[float] | NDArray[np.float32]
@@ -26,6 +27,11 @@ FAR_FUTURE = 2**62
 """`expires_at` of rows that never expire, in Unix milliseconds."""
 
 _LAYOUT = "l2"  # to be raised when older rows cannot be searched any more
+
+MAX_ID = 512
+"""Characters of the longest id of a row."""
+
+_CHUNK_ID = re.compile(r"([^\x00]+):([0-9]{6,18}):([0-9]{7,18})")
 
 MAX_TEXT_BYTES = 65_535
 """The engine's limit for a text value."""
@@ -136,6 +142,15 @@ def chunk_id(document_id: str, revision: int, ordinal: int) -> str:
     return f"{name}:{revision:06d}:{ordinal:07d}"
 
 
+def parse_chunk_id(id_: str) -> tuple[str, int, int] | None:
+    """Return document (or own row), revision and ordinal of a chunk's id; None for what is no such id."""
+    match = _CHUNK_ID.fullmatch(id_) if len(id_) <= MAX_ID else None
+    if match is None:
+        return None
+    parsed = match[1].replace("%27", "'").replace("%25", "%"), int(match[2]), int(match[3])
+    return parsed if chunk_id(*parsed) == id_ else None
+
+
 def revision_key(document_id: str, revision: int) -> str:
     """Return the value of the `revision_key` column for a document's revision."""
     return f"{document_id}:{revision}"
@@ -197,7 +212,7 @@ def encode_chunk(row: Row, dimensions: int) -> dict[str, Any]:
         "language": _shortened(chunk.language, 64),
         "document_type": _shortened(chunk.document_type, 64),
         "source_type": _shortened(chunk.source_type, 256),
-        "processing_strategy": _shortened(chunk.processing_strategy, 256),
+        "processing_strategy": strategy_name(chunk),
         "filename": _shortened(chunk.filename, 1024),
         "created_at": created_millis(chunk),
         "expires_at": expires,
@@ -253,7 +268,7 @@ def decode_message(entity: Mapping[str, Any], score: float) -> MemoryMessage:
 def chunk_schema(dimensions: int, *, partition_by_tenant: bool) -> CollectionSchema:
     """Return the schema of a physical chunk collection."""
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
-    schema.add_field("id", DataType.VARCHAR, max_length=512, is_primary=True)
+    schema.add_field("id", DataType.VARCHAR, max_length=MAX_ID, is_primary=True)
     schema.add_field("tenant_id", DataType.VARCHAR, max_length=256, is_partition_key=partition_by_tenant)
     for name, width in (
         ("owner_id", 256), ("collection_key", 256), ("document_id", 256), ("revision_key", 512), ("language", 64),

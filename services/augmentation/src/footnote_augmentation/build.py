@@ -212,7 +212,7 @@ def _source(item: _Prepared, number: int, text: str) -> Source:
         filename=chunk.filename,
         title=chunk.title,
         mime_type=chunk.mime_type,
-        checksum=chunk.checksum,
+        checksum=chunk.sha256,
         locator=locator,
         anchors=anchors,
         text=text,

@@ -20,6 +20,9 @@ from footnote_edge.backlog import Backlog
 from footnote_edge.catalog import Catalog
 from footnote_edge.changes import Feed
 from footnote_edge.chores import Chores
+from footnote_edge.chunks import Chunks
+from footnote_edge.collection_names import CollectionNames
+from footnote_edge.collection_names import asking as asking_names
 from footnote_edge.conversations import Conversations
 from footnote_edge.database import Database
 from footnote_edge.documents import Documents
@@ -40,6 +43,7 @@ from footnote_edge.permissions import Permissions
 from footnote_edge.processing import Processor
 from footnote_edge.progress import ProgressBus
 from footnote_edge.providers import Providers
+from footnote_edge.public import Public
 from footnote_edge.reconcile import Reconciler
 from footnote_edge.records import Records
 from footnote_edge.request_ids import RequestIds
@@ -62,7 +66,8 @@ async def build(runtime: Runtime) -> App:
     stages = Stages.connect(runtime.channel)
     database = Database(settings.sqlalchemy_url(folder))
     await database.migrate()
-    permissions = Permissions(Authorizer(asking(stages.indexing)))
+    names = CollectionNames(asking_names(stages.indexing))
+    permissions = Permissions(Authorizer(asking(stages.indexing)), names)
     withholding = Withholding(permissions)
     conversations = Conversations(database, withholding)
     answers = Answers(database, withholding, settings.answer_days)
@@ -87,11 +92,14 @@ async def build(runtime: Runtime) -> App:
         stages=stages,
         catalog=catalog,
         documents=documents,
+        public=Public(names),
+        chunks=Chunks(stages, documents, permissions, settings.call_timeout_seconds),
         editing=Editing(stages, documents, settings.call_timeout_seconds),
         watch=Watch(
             documents,
             Feed(stages, settings.call_timeout_seconds),
             permissions,
+            names,
             bus,
             settings.watch_poll_seconds,
             settings.watch_lifetime_seconds,

@@ -1,6 +1,7 @@
 """Documents at the public API: in, out, again and gone. Files pass through in parts; none is ever held whole."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
@@ -38,6 +39,16 @@ AT_WORK = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
 _log = get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """What was begun: the documents, how many were at work already, how many were begun, whether more follow."""
+
+    documents: list[Document]
+    skipped: int
+    begun: int
+    unfinished: bool
+
+
 class Documents:
     """What callers do with documents, and the jobs that follow from it."""
 
@@ -64,7 +75,7 @@ class Documents:
 
     async def upload(
         self, scope: Scope, metadata: edge.UploadMetadata, parts: AsyncIterator[bytes]
-    ) -> edge.UploadDocumentResponse:
+    ) -> ingestion.UploadDocumentResponse:
         """Store a file and take on its job, or find the document that has its bytes; raises InvalidArgument."""
         if not metadata.filename:
             raise InvalidArgument.field("metadata.filename", "must be given")
@@ -95,7 +106,9 @@ class Documents:
             async for part in self._received(scope, parts):
                 yield ingestion.UploadDocumentRequest(data=part)
 
-        response = await self._ingestion.UploadDocument(messages(), timeout=self._transfer_timeout)
+        response: ingestion.UploadDocumentResponse = await self._ingestion.UploadDocument(
+            messages(), timeout=self._transfer_timeout
+        )
         if not response.duplicate or response.document.state == DOCUMENT_STATE_UPLOADED:
             # The second case heals an upload whose first answer was lost before its job was taken on.
             await self._jobs.process(response.document)
@@ -103,9 +116,7 @@ class Documents:
         if response.merged or (response.duplicate and labelled):
             # Also where nothing was added: the first answer, and with it the chunks' change, may have been lost.
             response.document.CopyFrom(await align(self._stages, scope, response.document, self._timeout))
-        return edge.UploadDocumentResponse(
-            document=response.document, duplicate=response.duplicate, merged=response.merged
-        )
+        return response
 
     async def replace(
         self, scope: Scope, metadata: edge.ReplaceMetadata, parts: AsyncIterator[bytes]
@@ -206,9 +217,7 @@ class Documents:
         await self._jobs.forget_document(document_id)
         return int(removed)
 
-    async def reindex(
-        self, scope: Scope, request: edge.ReindexDocumentsRequest, seconds: float
-    ) -> edge.ReindexDocumentsResponse:
+    async def reindex(self, scope: Scope, request: edge.ReindexDocumentsRequest, seconds: float) -> "Reindexed":
         """Begin new revisions of the same bytes; a large collection's are still being begun after `seconds`."""
         await self._limiting.admit(scope.tenant_id)
         if request.document_ids:
@@ -219,19 +228,16 @@ class Documents:
         reached = await self._jobs.reindex_collection(
             scope, collection.id, request.failed_only, min(seconds * 0.8, REINDEX_SECONDS)
         )
-        return edge.ReindexDocumentsResponse(
-            documents=await self._of_collection(scope, collection.id, set(reached.documents)),
-            skipped=reached.skipped,
-            begun=reached.begun,
-            unfinished=not reached.finished,
-        )
+        documents = await self._of_collection(scope, collection.id, set(reached.documents))
+        return Reindexed(documents, reached.skipped, reached.begun, unfinished=not reached.finished)
 
-    async def _reindex_named(self, scope: Scope, ids: list[str], failed_only: bool) -> edge.ReindexDocumentsResponse:
+    async def _reindex_named(self, scope: Scope, ids: list[str], failed_only: bool) -> "Reindexed":
         if len(ids) > LIST_PAGE:
             raise InvalidArgument.field(
                 "document_ids", f"must name at most {LIST_PAGE} documents, or none of a collection"
             )
-        result = edge.ReindexDocumentsResponse()
+        begun: list[Document] = []
+        skipped = 0
         documents = [await self.get(scope, document_id) for document_id in ids]
         await self._permissions.documents(scope, documents, Access.WRITE)
         for document in documents:
@@ -239,12 +245,11 @@ class Documents:
                 continue
             again = await self._chores.renew(scope, document)
             if again is None:
-                result.skipped += 1
+                skipped += 1
                 continue
             await self._jobs.process(again)
-            result.documents.append(again)
-        result.begun = len(result.documents)
-        return result
+            begun.append(again)
+        return Reindexed(begun, skipped, len(begun), unfinished=False)
 
     async def _of_collection(self, scope: Scope, collection_id: str, ids: set[str]) -> list[Document]:
         """Return the documents of a collection that have these ids and still exist."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from footnote_edge.answers import Answers
 from footnote_edge.ask import Asker
 from footnote_edge.catalog import Catalog
+from footnote_edge.chunks import Chunks
 from footnote_edge.conversations import Conversations
 from footnote_edge.documents import Documents
 from footnote_edge.editing import Editing
@@ -13,6 +14,7 @@ from footnote_edge.health import Health
 from footnote_edge.jobs import Jobs
 from footnote_edge.limiting import Limiting
 from footnote_edge.providers import Providers
+from footnote_edge.public import Public
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.traces import Traces
@@ -27,6 +29,8 @@ class Parts:
     stages: Stages
     catalog: Catalog
     documents: Documents
+    public: Public
+    chunks: Chunks
     editing: Editing
     watch: Watch
     jobs: Jobs

@@ -5,18 +5,22 @@ Jobs that handlers take on act on the service's own account; for them nobody ask
 
 from collections.abc import Iterable
 
+from footnote.types.v1.chunk_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.access import Access, check, collection_missing, document_missing
+from footnote_kit.access import Access, check, chunk_missing, collection_missing, document_missing
 from footnote_kit.authorizer import Authorizer
+
+from footnote_edge.collection_names import CollectionNames
 
 
 class Permissions:
     """Raises NotFound for what does not exist for the caller, PermissionDenied for what it may only read."""
 
-    def __init__(self, authorizer: Authorizer) -> None:
+    def __init__(self, authorizer: Authorizer, names: CollectionNames) -> None:
         self._authorizer = authorizer
+        self._names = names
 
     async def collection(self, scope: Scope, collection: Collection, needs: Access, *, exact: bool = True) -> None:
         """Check what the caller needs to do to a collection; not `exact`, an answer of the last minutes may do."""
@@ -27,6 +31,11 @@ class Permissions:
         """Check what the caller needs to do with a document; to change it the answer is exact."""
         held = await self._authorizer.access(scope, document.collection_id, exact=needs > Access.READ)
         check(held, needs, document_missing(document.id))
+
+    async def chunk(self, scope: Scope, chunk: Chunk) -> None:
+        """Check that the caller may read a chunk."""
+        held = await self._authorizer.access(scope, chunk.collection_id)
+        check(held, Access.READ, chunk_missing(chunk.id))
 
     async def documents(self, scope: Scope, documents: list[Document], needs: Access) -> None:
         """Check many documents by one question."""
@@ -43,3 +52,4 @@ class Permissions:
     def changed(self, scope: Scope) -> None:
         """Forget what is known of a tenant's collections: one of them was changed."""
         self._authorizer.forget(scope.tenant_id)
+        self._names.forget(scope.tenant_id)

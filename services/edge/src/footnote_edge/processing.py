@@ -21,6 +21,7 @@ from footnote.types.v1.document_pb2 import (
     Failure,
     ParsedMetadata,
     Progress,
+    WaitingReason,
 )
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, NotFound
@@ -33,7 +34,7 @@ from footnote_edge.progress import Pages, ProgressBus
 from footnote_edge.settings import Settings
 from footnote_edge.shares import Shares
 from footnote_edge.stages import Stages
-from footnote_edge.waiting import is_passing, until_available
+from footnote_edge.waiting import is_passing, until_available, waiting_for
 
 INTERNAL_ATTEMPTS = 3
 """How often a fault of ours is tried before the document fails with it: some faults are of the moment."""
@@ -98,7 +99,8 @@ class Processor:
                 request.failure.CopyFrom(failure_of(error))
                 return request
         request.parsed.CopyFrom(metadata)
-        request.processing_strategy = result.processing_strategy
+        request.chunking_strategy = result.chunking_strategy
+        request.chunking_choice = result.chunking_choice
         request.chunks_expected = result.chunks_expected
         request.chunks_stored = result.chunks_stored
         if not result.chunks_expected:
@@ -170,6 +172,7 @@ class Processor:
                         metadata.CopyFrom(part.metadata)
             except FootnoteError as error:
                 # Ending the stream without metadata tells indexing that the document is broken off.
+                error.metadata.setdefault("stage", "ingestion")
                 broken.append(error)
                 return
             yield indexing.IndexDocumentRequest(metadata=metadata)
@@ -197,9 +200,10 @@ class Processor:
         return metadata, result
 
     async def _note_waiting(self, scope: Scope, document: Document, error: FootnoteError) -> None:
-        stage = error.metadata.get("stage", "")
-        waiting = "ingestion unavailable" if stage == "ingestion" else "indexing unavailable"
-        _log.warning("document_waits", document_id=document.id, reason=error.reason, waiting=waiting)
+        waiting = waiting_for(error)
+        _log.warning(
+            "document_waits", document_id=document.id, reason=error.reason, waiting=WaitingReason.Name(waiting)
+        )
         request = ingestion.UpdateDocumentStateRequest(
             scope=scope,
             document_id=document.id,

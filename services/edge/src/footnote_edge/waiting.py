@@ -5,6 +5,12 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from footnote.types.v1.document_pb2 import (
+    WAITING_REASON_INDEXING_UNAVAILABLE,
+    WAITING_REASON_INGESTION_UNAVAILABLE,
+    WAITING_REASON_STORE_UNAVAILABLE,
+    WaitingReason,
+)
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
 
 T = TypeVar("T")
@@ -17,6 +23,15 @@ def is_passing(error: FootnoteError) -> bool:
     if isinstance(error, ResourceExhausted):
         return error.reason == "RATE_LIMITED"
     return isinstance(error, Unavailable) and error.reason != "PROVIDER_FAILED"
+
+
+def waiting_for(error: FootnoteError) -> WaitingReason.ValueType:
+    """Return what a document waits for that a passing failure has stopped."""
+    if error.reason == "STORE_UNAVAILABLE":
+        return WAITING_REASON_STORE_UNAVAILABLE
+    if error.metadata.get("stage") == "ingestion":
+        return WAITING_REASON_INGESTION_UNAVAILABLE
+    return WAITING_REASON_INDEXING_UNAVAILABLE
 
 
 async def until_available(

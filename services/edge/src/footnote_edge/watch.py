@@ -16,10 +16,12 @@ from footnote_kit.paging import position_of, position_token
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_edge.changes import Changes, Feed
+from footnote_edge.collection_names import CollectionNames
 from footnote_edge.documents import Documents, is_final
 from footnote_edge.looks import SharedLooks
 from footnote_edge.permissions import Permissions
 from footnote_edge.progress import ProgressBus, Watcher
+from footnote_edge.public import document_of
 
 ROUNDS_PER_SECOND = 20.0
 """How often all watches of one thing together are told of it; each of many hears the more seldom."""
@@ -44,6 +46,7 @@ class Watch:
         documents: Documents,
         feed: Feed,
         permissions: Permissions,
+        names: CollectionNames,
         bus: ProgressBus,
         poll_seconds: float,
         lifetime: float,
@@ -51,6 +54,7 @@ class Watch:
         self._documents = documents
         self._feed = feed
         self._permissions = permissions
+        self._names = names
         self._bus = bus
         self._poll = poll_seconds
         self._lifetime = lifetime
@@ -75,13 +79,15 @@ class Watch:
                         raise
                     # Still there for the caller but for this one document: it was deleted. Else NotFound once more.
                     await self._may_read(scope, document.collection_id)
-                    yield pb.WatchDocumentResponse(document=document, deleted=True)
+                    name = await self._names.one(scope, document.collection_id)
+                    yield pb.WatchDocumentResponse(document=document_of(document, name), deleted=True)
                     return
                 progress = self._progress(document)
                 now = _mark(document, progress)
                 if now != seen:
                     seen = now
-                    yield pb.WatchDocumentResponse(document=document, progress=progress)
+                    name = await self._names.one(scope, document.collection_id)
+                    yield pb.WatchDocumentResponse(document=document_of(document, name), progress=progress)
                 if is_final(document):
                     return
                 await self._next(watcher, end)
@@ -103,6 +109,7 @@ class Watch:
         with self._bus.watching(collection_id) as watcher:
             told = 0
             async for part in self._feed.parts(scope, collection_id, since, self._lifetime):
+                teller.collection = await self._names.one(scope, collection_id)
                 for event in teller.tell(part):
                     told += event.WhichOneof("event") == "changed"
                     yield event
@@ -130,6 +137,7 @@ class Watch:
                 changes = await self._look(scope, collection_id, since, watcher)
                 since = changes.until
                 token = position_token(scope, bound, (since,))
+                teller.collection = await self._names.one(scope, collection_id)
                 for event in teller.tell(changes):
                     event.resume_token = token
                     yield event
@@ -178,6 +186,8 @@ class _Teller:
         self._documents: dict[str, Document] = {}
         self._gone: set[str] = set()
         self.at_work: set[str] = set()
+        self.collection = ""
+        """Name of the collection that the documents are in."""
 
     def tell(self, changes: Changes) -> list[pb.WatchDocumentsResponse]:
         """Return what is new in the changes, and in the progress of what is at work."""
@@ -188,7 +198,7 @@ class _Teller:
             progress = progress_of(self._bus, document)
             now = _mark(document, progress)
             if self._seen.get(document.id) != now:
-                changed = pb.DocumentChanged(document=document, progress=progress)
+                changed = pb.DocumentChanged(document=document_of(document, self.collection), progress=progress)
                 events.append(pb.WatchDocumentsResponse(changed=changed))
             self._seen[document.id] = now
             self._documents[document.id] = document

@@ -12,6 +12,8 @@ from footnote_store.store import VectorStore
 
 from footnote_indexing.adapters.cache_redis import RedisCache
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
+from footnote_indexing.chunk_ledger import ChunkLedger
+from footnote_indexing.chunk_reading import ChunkReading
 from footnote_indexing.collections import Collections
 from footnote_indexing.cutting import Cutters
 from footnote_indexing.database import Database
@@ -73,6 +75,7 @@ async def build(runtime: Runtime) -> App:
         vectorizers,
         inventory,
         Relabelling(collections, generations, ledger, writer, store),
+        ChunkReading(collections, ChunkLedger(database), writer),
     )
 
     logs = LogKeeper(file_of(settings.database_url) or folder / "indexing.db", folder / "embeddings.db")

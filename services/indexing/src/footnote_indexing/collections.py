@@ -148,11 +148,11 @@ class Collections:
     async def authorize(self, scope: scope_pb2.Scope, ids: Sequence[str]) -> list[collection_pb2.Collection]:
         """Return the visible ones of these collections, or every visible one, with what is needed to know the access.
 
-        That is id, tenant, owner, visibility, and the grants to this caller as one.
+        That is id, name, tenant, owner, visibility, and the grants to this caller as one.
         """
         if len(ids) > _MOST_AUTHORIZED:
             raise InvalidArgument.field("collection_ids", f"must be at most {_MOST_AUTHORIZED}")
-        columns = (collections.c.id, collections.c.owner_id, collections.c.visibility)
+        columns = (collections.c.id, collections.c.name, collections.c.owner_id, collections.c.visibility)
         query = sa.select(*columns, granted(scope).label("access")).where(visible(scope))
         if ids:
             query = query.where(collections.c.id.in_(list(dict.fromkeys(ids))))
@@ -160,7 +160,7 @@ class Collections:
             rows = list(await connection.execute(query))
         return [
             Collection(
-                id=row.id, tenant_id=scope.tenant_id, owner_id=row.owner_id, visibility=row.visibility,
+                id=row.id, name=row.name, tenant_id=scope.tenant_id, owner_id=row.owner_id, visibility=row.visibility,
                 grants=[] if row.access is None else [Grant(user_id=scope.user_id, access=row.access)],
             )
             for row in rows

@@ -20,7 +20,7 @@ from footnote_kit.errors import Internal
 from footnote_kit.logs import get_logger
 from footnote_kit.status import make
 
-from footnote_indexing.chunking.model import SentenceVectors
+from footnote_indexing.chunking.model import UNDECIDED, Chosen, SentenceVectors
 from footnote_indexing.cutting_process import LENGTH
 from footnote_indexing.drafts import Draft, Drafter
 
@@ -77,14 +77,14 @@ class Cutter:
         self._held: list[Sequence[document_pb2.Block]] = []
         self._characters = 0
         self._away = False
-        self._state: tuple[str, str, int, int] = ("", "", 0, 0)
+        self._state: tuple[Chosen, str, int, int] = (UNDECIDED, "", 0, 0)
 
     @property
-    def state(self) -> tuple[str, str, int, int]:
-        """Strategy, language, number of chunks and of characters, as far as it has come."""
+    def state(self) -> tuple[Chosen, str, int, int]:
+        """Strategy with what decided it, language, number of chunks and of characters, as far as it has come."""
         if self._away:
             return self._state
-        return self._drafter.strategy, self._drafter.language, self._drafter.ordinal, self._drafter.characters
+        return self._drafter.chosen, self._drafter.language, self._drafter.ordinal, self._drafter.characters
 
     async def feed(self, blocks: Sequence[document_pb2.Block]) -> list[Draft]:
         """Take the next blocks; return chunks that are complete. Raises InvalidArgument for blocks out of place."""

@@ -64,7 +64,7 @@ def _answer(drafters: dict[int, Drafter], number: int, what: str, *values: Any) 
             drafts = drafter.feed([document_pb2.Block.FromString(block) for block in values[0]])
         else:
             drafts = drafter.finish(document_pb2.ParsedMetadata.FromString(values[0]))
-        state = (drafter.strategy, drafter.language, drafter.ordinal, drafter.characters)
+        state = (drafter.chosen, drafter.language, drafter.ordinal, drafter.characters)
         cut = [(draft.chunk.SerializeToString(), draft.embedded_text, draft.lexical_text) for draft in drafts]
     except FootnoteError as error:
         violations = [tuple(one) for one in error.violations]

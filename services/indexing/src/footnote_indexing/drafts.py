@@ -13,7 +13,7 @@ from footnote_text.lexical import lexical_text
 
 from footnote_indexing.chunking import auto, make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
-from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock, SentenceVectors
+from footnote_indexing.chunking.model import UNDECIDED, Chosen, Chunker, Cut, PlacedBlock, SentenceVectors
 
 _LOOK_BLOCKS, _LOOK_CHARACTERS = 400, 100_000
 """How much of a document AUTO looks at before it chooses; whatever came until then is held back."""
@@ -56,7 +56,7 @@ class Drafter:
         self._parent_id = ""
         self.ordinal = 0
         self.characters = 0
-        self.strategy = ""
+        self.chosen: Chosen = UNDECIDED
 
     @property
     def language(self) -> str:
@@ -73,7 +73,7 @@ class Drafter:
         self._waiting_characters += sum(len(block.text) for block in placed)
         if len(self._waiting) < _LOOK_BLOCKS and self._waiting_characters < _LOOK_CHARACTERS:
             return []
-        return self._begin(" in its first part")
+        return self._begin()
 
     def finish(self, parsed: document_pb2.ParsedMetadata) -> list[Draft]:
         """Return the last chunks; what parsing found out fills in title and language where nothing is written yet."""
@@ -85,16 +85,15 @@ class Drafter:
         assert self._chunker is not None
         return drafts + self._draft(self._chunker.finish())
 
-    def _begin(self, looked_at: str = "") -> list[Draft]:
+    def _begin(self) -> list[Draft]:
         """Choose the chunker and give it what was held back."""
-        strategy, reason = self._chunking.strategy, "as the collection sets it"
+        strategy, choice = self._chunking.strategy, document_pb2.CHUNKING_CHOICE_CONFIGURED
         if strategy == collection_pb2.CHUNKING_STRATEGY_AUTO:
-            strategy, reason = auto.choose(self._waiting)
-            reason += looked_at
+            strategy, choice = auto.choose(self._waiting)
         self._chunker = make_chunker(strategy, self._chunking, self._sentence_vectors)
-        self.strategy = auto.describe(strategy, reason)
+        self.chosen = strategy, choice
         self._heading = next((b.text for b in self._waiting if b.is_heading and b.block.level <= 1), "")
-        self._base = _base(self._document, self._title or self._heading, auto.short_name(strategy))
+        self._base = _base(self._document, self._title or self._heading, strategy)
         waiting, self._waiting = self._waiting, []
         return self._draft(self._chunker.feed(waiting))
 
@@ -158,7 +157,9 @@ class _LanguageTracker:
         return max(self._seen, key=self._seen.__getitem__, default="")
 
 
-def _base(document: document_pb2.Document, title: str, strategy: str) -> chunk_pb2.Chunk:
+def _base(
+    document: document_pb2.Document, title: str, strategy: collection_pb2.ChunkingStrategy.ValueType
+) -> chunk_pb2.Chunk:
     """Return what all chunks of a revision have in common."""
     chunk = chunk_pb2.Chunk(
         tenant_id=document.tenant_id,
@@ -171,8 +172,8 @@ def _base(document: document_pb2.Document, title: str, strategy: str) -> chunk_p
         mime_type=document.mime_type,
         document_type=document.document_type,
         source_type=document.source_type,
-        processing_strategy=strategy,
-        checksum=document.checksum,
+        chunking_strategy=strategy,
+        sha256=document.sha256,
         tags=document.tags,
     )
     if document.HasField("metadata"):
@@ -209,7 +210,7 @@ def embedded_text(chunk: chunk_pb2.Chunk, with_header: bool) -> str:
 def fingerprint(document: document_pb2.Document, settings: collection_pb2.CollectionSettings) -> str:
     """Return what tells whether a revision begun earlier was cut and embedded in the same way."""
     digest = hashlib.sha256(b"footnote-1")
-    digest.update(document.checksum.encode())
+    digest.update(document.sha256.encode())
     digest.update(settings.chunking.SerializeToString(deterministic=True))
     digest.update(settings.embedding.SerializeToString(deterministic=True))
     return digest.hexdigest()

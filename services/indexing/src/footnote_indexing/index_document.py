@@ -11,7 +11,7 @@ from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.telemetry import span
 from footnote_providers.base import Vectors
 
-from footnote_indexing.chunking.model import SentenceVectors
+from footnote_indexing.chunking.model import Chosen, SentenceVectors
 from footnote_indexing.collections import Found
 from footnote_indexing.cutting import Cutter, Cutters
 from footnote_indexing.database import now_ms
@@ -32,7 +32,7 @@ class Result:
 
     chunks_expected: int
     chunks_stored: int
-    strategy: str
+    chosen: Chosen
     tally: Tally = field(default_factory=Tally)
 
     @property
@@ -93,7 +93,7 @@ class DocumentIndexing:
         if first is not None and all(entry is not None for entry in done):
             async for _ in parts:  # the sender is still sending
                 pass
-            yield Result(first.chunks_expected, first.chunks_stored, first.strategy)
+            yield Result(first.chunks_expected, first.chunks_stored, first.chosen)
             return
         writers = [writer for writer, entry in zip(self._writers, done, strict=True) if entry is None]
         with span("index document", {names.DOCUMENT_ID: self._document.id, names.REVISION: self._document.revision}):
@@ -106,7 +106,7 @@ class DocumentIndexing:
                 work.cancel()
             yield self._progress(writers)
         tally = writers[0].tally
-        yield Result(outcome.chunks, tally.stored, outcome.strategy, tally)
+        yield Result(outcome.chunks, tally.stored, outcome.chosen, tally)
 
     async def _open(self, writer: RevisionWriter, mark: str) -> Entry | None:
         """Open the revision; return its entry if it is complete already."""
@@ -132,9 +132,9 @@ class DocumentIndexing:
                         group.create_task(self._write(writers))
             except* Exception as errors:
                 raise _first(errors) from None
-            strategy, language, chunks, characters = cutter.state
+            chosen, language, chunks, characters = cutter.state
         outcome = Outcome(
-            strategy=strategy,
+            chosen=chosen,
             language=language,
             chunks=chunks,
             characters=characters,

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.database import Database, now_ms
 from footnote_indexing.moving import check_unmoved
 from footnote_indexing.tables import revisions
@@ -43,7 +44,7 @@ class Entry:
     key: RevisionKey
     state: str
     fingerprint: str
-    strategy: str
+    chosen: Chosen
     chunks_expected: int
     chunks_stored: int
     contextual_header: bool
@@ -93,7 +94,7 @@ def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
         RevisionKey(row.collection_id, row.generation, row.document_id, row.revision),
         row.state,
         row.fingerprint,
-        row.strategy,
+        (row.strategy, row.choice),
         row.chunks_expected,
         row.chunks_stored,
         bool(row.contextual_header),
@@ -188,7 +189,7 @@ class Ledger:
         self,
         key: RevisionKey,
         *,
-        strategy: str,
+        chosen: Chosen,
         language: str,
         chunks: int,
         characters: int,
@@ -205,7 +206,7 @@ class Ledger:
         async with self._database.write() as connection:
             await check_unmoved(connection, key.collection_id, key.generation, {key.generation, *written})
             await self.publish_on(
-                connection, key, strategy=strategy, language=language, chunks=chunks, characters=characters,
+                connection, key, chosen=chosen, language=language, chunks=chunks, characters=characters,
                 expire_at=expire_at, grace_ms=grace_ms,
             )  # fmt: skip
 
@@ -214,7 +215,7 @@ class Ledger:
         connection: AsyncConnection,
         key: RevisionKey,
         *,
-        strategy: str,
+        chosen: Chosen,
         language: str,
         chunks: int,
         characters: int,
@@ -227,8 +228,9 @@ class Ledger:
             sa.update(revisions)
             .where(_is(key), revisions.c.state == WRITING)
             .values(
-                state=CURRENT, strategy=strategy[:256], language=language[:16], chunks_expected=chunks,
-                chunks_stored=chunks, characters=characters, expire_at=expire_at, updated_at=now,
+                state=CURRENT, strategy=chosen[0], choice=chosen[1], language=language[:16],
+                chunks_expected=chunks, chunks_stored=chunks, characters=characters, expire_at=expire_at,
+                updated_at=now,
             )
         )  # fmt: skip
         if done.rowcount != 1:

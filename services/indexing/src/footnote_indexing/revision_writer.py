@@ -10,6 +10,7 @@ from footnote.types.v1 import chunk_pb2
 from footnote_kit.errors import Unavailable
 from footnote_store.rows import Row
 
+from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.drafts import Draft
 from footnote_indexing.generations import Generation
 from footnote_indexing.ledger import CURRENT, Ledger, Opened, RevisionKey
@@ -38,7 +39,7 @@ class Tally:
 class Outcome:
     """What is recorded when a revision becomes current."""
 
-    strategy: str
+    chosen: Chosen
     language: str
     chunks: int
     characters: int
@@ -159,7 +160,7 @@ class RevisionWriter:
             )
         await self._ledger.publish(
             self.key,
-            strategy=outcome.strategy,
+            chosen=outcome.chosen,
             language=outcome.language,
             chunks=outcome.chunks,
             characters=outcome.characters,

@@ -13,6 +13,7 @@ from footnote_kit.redact import redact_all
 from footnote_providers.egress import egress
 from google.protobuf import json_format
 
+from footnote_indexing.chunk_reading import ChunkReading
 from footnote_indexing.collections import Collections
 from footnote_indexing.index_document import Part, Result
 from footnote_indexing.indexing import Indexing
@@ -41,6 +42,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         vectorizers: Vectorizers,
         inventory: Inventory,
         relabelling: Relabelling,
+        chunks: ChunkReading,
     ) -> None:
         self._indexing = indexing
         self._collections = collections
@@ -51,6 +53,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self._vectorizers = vectorizers
         self._inventory = inventory
         self._relabelling = relabelling
+        self._chunks = chunks
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
         """Create a collection."""
@@ -113,6 +116,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
                     visibility=one.visibility,
                     access=collection_pb2.ACCESS_WRITE if access >= Access.WRITE else collection_pb2.ACCESS_READ,
                     may_manage=access >= Access.MANAGE,
+                    name=one.name,
                 )
                 for one, access in held
                 if access >= Access.READ
@@ -141,6 +145,23 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             request.scope, request.collection_id, request.document_id, request.revision
         )
         return pb.DeleteDocumentChunksResponse(chunks_deleted=removed)
+
+    async def GetChunk(self, request: pb.GetChunkRequest, context: Any) -> pb.GetChunkResponse:
+        """Return one chunk."""
+        return pb.GetChunkResponse(chunk=await self._chunks.get(request.scope, request.chunk_id))
+
+    async def ListChunks(self, request: pb.ListChunksRequest, context: Any) -> pb.ListChunksResponse:
+        """Return a page of a document's chunks."""
+        page = await self._chunks.page(
+            request.scope,
+            request.collection_id,
+            request.document_id,
+            request.revision if request.HasField("revision") else None,
+            Page.of(request.scope, request, places=2),
+        )
+        return pb.ListChunksResponse(
+            chunks=page.chunks, next_page_token=page.next_token, total_size=page.total, revision=page.revision
+        )
 
     async def UpdateDocumentChunks(
         self, request: pb.UpdateDocumentChunksRequest, context: Any
@@ -269,7 +290,8 @@ def _result(result: Result) -> pb.IndexResult:
     return pb.IndexResult(
         chunks_expected=result.chunks_expected,
         chunks_stored=result.chunks_stored,
-        processing_strategy=result.strategy,
+        chunking_strategy=result.chosen[0],
+        chunking_choice=result.chosen[1],
         embedded=result.tally.embedded,
         cache_hits=result.tally.cache_hits,
         unchanged=result.tally.unchanged,

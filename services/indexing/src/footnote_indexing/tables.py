@@ -56,7 +56,8 @@ revisions = sa.Table(
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("fingerprint", sa.String(64), nullable=False),
     sa.Column("contextual_header", sa.Boolean, nullable=False),
-    sa.Column("strategy", sa.String(256), nullable=False, server_default=""),
+    sa.Column("strategy", sa.Integer, nullable=False, server_default="0"),  # types.v1.ChunkingStrategy
+    sa.Column("choice", sa.Integer, nullable=False, server_default="0"),  # types.v1.ChunkingChoice
     sa.Column("language", sa.String(16), nullable=False, server_default=""),
     sa.Column("chunks_expected", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("chunks_stored", sa.BigInteger, nullable=False, server_default="0"),

@@ -18,6 +18,7 @@ from footnote_store.rows import Row, chunk_id, own_key
 from footnote_text import language, tokens
 from footnote_text.lexical import lexical_text
 
+from footnote_indexing.chunking.model import UNDECIDED
 from footnote_indexing.collections import Collections, Found
 from footnote_indexing.database import Database
 from footnote_indexing.index_document import dated
@@ -145,7 +146,7 @@ class VectorTexts:
                 await check_unmoved(connection, found.collection.id, found.generation.number, None)
                 for key, row in zip(keys, stored, strict=True):
                     await self._ledger.publish_on(
-                        connection, key, strategy="", language=row.chunk.language, chunks=1,
+                        connection, key, chosen=UNDECIDED, language=row.chunk.language, chunks=1,
                         characters=len(row.chunk.text), grace_ms=int(self._settings.purge_grace * 1000),
                         expire_at=row.chunk.expire_time.ToMilliseconds() if row.chunk.HasField("expire_time") else None,
                     )  # fmt: skip

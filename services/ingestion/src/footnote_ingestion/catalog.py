@@ -56,7 +56,7 @@ class NewFile:
     allow_duplicate: bool
     quota: Quota
     size: int | None = None
-    checksum: str = ""
+    sha256: str = ""
     request_id: str = ""
     about: bytes = b""
     """All that was said of it but `request_id`, to tell one request from another."""
@@ -114,8 +114,8 @@ class Catalog:
         if not quota.own:
             quota = replace(quota, collection_documents=self._max_documents)
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
-            check_transfer(received.size, received.checksum, new.size, new.checksum)
-            content = digest(new.about, received.checksum)
+            check_transfer(received.size, received.sha256, new.size, new.sha256)
+            content = digest(new.about, received.sha256)
             key_of_request = RequestKey(scope.tenant_id, scope.user_id, new.request_id)
             if new.request_id and (known := await self._requests.find(key_of_request)) is not None:
                 check_same(known, content)
@@ -128,7 +128,7 @@ class Catalog:
 
     async def _take(self, scope: Scope, new: NewFile, received: spool.Received, quota: Quota) -> Uploaded:
         same = await self._documents.precheck(
-            scope.tenant_id, new.collection_id, received.checksum, received.size, quota, new.allow_duplicate
+            scope.tenant_id, new.collection_id, received.sha256, received.size, quota, new.allow_duplicate
         )
         if same is not None:
             return await self._merged(scope, new, same.document)
@@ -164,7 +164,7 @@ class Catalog:
         seen = (await self._permissions.document(scope, document_id, Access.WRITE)).document
         lifecycle.check_seen(seen, etag, 0)
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
-            if received.checksum == seen.checksum:
+            if received.sha256 == seen.sha256:
                 return seen, True
             kind = await self._inspect(scope.tenant_id, received.path, filename or seen.filename)
             old: list[str] = []
@@ -177,7 +177,7 @@ class Catalog:
                     lifecycle.begin_revision(document)
                     document.state = lifecycle.UPLOADED
                     document.filename = filename or document.filename
-                    document.size_bytes, document.checksum = received.size, received.checksum
+                    document.size_bytes, document.sha256 = received.size, received.sha256
                     document.mime_type, document.document_type = kind.mime_type, kind.document_type
                     old.extend(before.blob_keys())
                     return Stored(document, key, "", before.version)
@@ -322,7 +322,7 @@ def _new_document(scope: Scope, new: NewFile, received: spool.Received, kind: Fi
         document_type=kind.document_type,
         source_type=new.source_type or "upload",
         size_bytes=received.size,
-        checksum=received.checksum,
+        sha256=received.sha256,
         state=lifecycle.UPLOADED,
         revision=1,
         tags=new.tags,

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, ParsedMetadata
+from footnote.types.v1.collection_pb2 import ChunkingStrategy
+from footnote.types.v1.document_pb2 import (
+    ChunkingChoice,
+    Document,
+    DocumentState,
+    Failure,
+    ParsedMetadata,
+    WaitingReason,
+)
 from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument
 
 UPLOADED = DocumentState.DOCUMENT_STATE_UPLOADED
@@ -29,9 +37,10 @@ class Move:
     revision: int = 0
     new_revision: bool = False
     failure: Failure | None = None
-    waiting_reason: str = ""
+    waiting_reason: WaitingReason.ValueType = WaitingReason.WAITING_REASON_UNSPECIFIED
     parsed: ParsedMetadata | None = None
-    processing_strategy: str = ""
+    chunking_strategy: ChunkingStrategy.ValueType = ChunkingStrategy.CHUNKING_STRATEGY_UNSPECIFIED
+    chunking_choice: ChunkingChoice.ValueType = ChunkingChoice.CHUNKING_CHOICE_UNSPECIFIED
     chunks_expected: int | None = None
     chunks_stored: int | None = None
     etag: str = ""
@@ -49,8 +58,9 @@ def apply(document: Document, move: Move) -> None:
     document.waiting_reason = move.waiting_reason
     if move.parsed is not None:
         _record_parsed(document, move.parsed)
-    if move.processing_strategy:
-        document.processing_strategy = move.processing_strategy
+    if move.chunking_strategy:
+        document.chunking_strategy = move.chunking_strategy
+        document.chunking_choice = move.chunking_choice
     if move.chunks_expected is not None:
         document.chunks_expected = move.chunks_expected
     if move.chunks_stored is not None:
@@ -72,7 +82,7 @@ def begin_revision(document: Document) -> None:
     document.attempts = 0
     document.chunks_expected = 0
     document.chunks_stored = 0
-    document.waiting_reason = ""
+    document.ClearField("waiting_reason")
     document.ClearField("failure")
 
 

@@ -39,7 +39,7 @@ class Documents(Protocol):
         """Add a document, or return the one with the same bytes."""
 
     async def precheck(
-        self, tenant_id: str, collection_id: str, checksum: str, size: int, quota: Quota, allow_duplicate: bool
+        self, tenant_id: str, collection_id: str, sha256: str, size: int, quota: Quota, allow_duplicate: bool
     ) -> Stored | None:
         """Return what `insert` would find."""
 

@@ -29,9 +29,9 @@ class Outcome:
     merged: bool
 
 
-def digest(about: bytes, checksum: str) -> str:
+def digest(about: bytes, sha256: str) -> str:
     """Return what tells one upload's content from another's: what is said of the file, and its bytes."""
-    return hashlib.sha256(about + checksum.encode()).hexdigest()
+    return hashlib.sha256(about + sha256.encode()).hexdigest()
 
 
 def check_same(outcome: Outcome, content: str) -> None:
@@ -42,13 +42,13 @@ def check_same(outcome: Outcome, content: str) -> None:
         )
 
 
-def check_transfer(size: int, checksum: str, wanted_size: int | None, wanted_checksum: str) -> None:
+def check_transfer(size: int, sha256: str, wanted_size: int | None, wanted_sha256: str) -> None:
     """Raise InvalidArgument when the bytes that came are not those that were announced."""
-    if (wanted_size is not None and wanted_size != size) or (wanted_checksum and wanted_checksum != checksum):
+    if (wanted_size is not None and wanted_size != size) or (wanted_sha256 and wanted_sha256 != sha256):
         raise InvalidArgument(
             "The bytes received are not those that were announced; send them again",
             reason="TRANSFER_CORRUPT",
-            metadata={"size_bytes": str(size), "sha256": checksum},
+            metadata={"size_bytes": str(size), "sha256": sha256},
         )
 
 

@@ -63,7 +63,7 @@ class IngestionServicer(IngestionServiceServicer):
                 own=given.max_documents > 0,
             ),
             size=_not_negative("metadata.size_bytes", given.size_bytes) if given.HasField("size_bytes") else None,
-            checksum=_checksum(given.sha256),
+            sha256=_sha256(given.sha256),
             request_id=_request_id(given.request_id),
             about=_about(given),
         )
@@ -162,7 +162,8 @@ class IngestionServicer(IngestionServiceServicer):
             failure=request.failure if request.HasField("failure") else None,
             waiting_reason=request.waiting_reason,
             parsed=request.parsed if request.HasField("parsed") else None,
-            processing_strategy=request.processing_strategy,
+            chunking_strategy=request.chunking_strategy,
+            chunking_choice=request.chunking_choice,
             chunks_expected=request.chunks_expected if request.HasField("chunks_expected") else None,
             chunks_stored=request.chunks_stored if request.HasField("chunks_stored") else None,
             etag=request.etag,
@@ -241,7 +242,7 @@ def _tags(tags: Sequence[str], name: str = "metadata.tags") -> tuple[str, ...]:
     return tuple(dict.fromkeys(_id(name, tag.strip()) for tag in tags))
 
 
-def _checksum(value: str) -> str:
+def _sha256(value: str) -> str:
     if value and not _SHA256.fullmatch(value):
         raise InvalidArgument.field("metadata.sha256", "must be 64 hexadecimal digits")
     return value.lower()

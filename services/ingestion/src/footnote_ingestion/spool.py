@@ -25,7 +25,7 @@ class Received:
 
     path: Path
     size: int
-    checksum: str
+    sha256: str
 
 
 def prepare(folder: Path) -> Path:

@@ -10,6 +10,7 @@ import typer
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
     DeleteDocumentResponse,
+    Document,
     DownloadDocumentRequest,
     EditableDocument,
     GetDocumentRequest,
@@ -23,7 +24,6 @@ from footnote.edge.v1.documents_pb2 import (
     UpdateDocumentResponse,
 )
 from footnote.types.v1 import document_pb2
-from footnote.types.v1.document_pb2 import Document
 from footnote_kit.printable import printable_line
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -32,8 +32,8 @@ from footnote_cli.command import connected
 from footnote_cli.console import as_dict, is_screen, print_json, write_bytes
 from footnote_cli.errors import usage_error
 from footnote_cli.following import follow_collection, follow_document
-from footnote_cli.listing import collection_names, list_documents
-from footnote_cli.render import tables
+from footnote_cli.listing import list_documents
+from footnote_cli.render import tables, words
 from footnote_cli.render.text import moment, plural, size
 from footnote_cli.session import Session
 from footnote_cli.transfers import Download, read_parts
@@ -70,7 +70,7 @@ async def list_(
     if session.as_json:
         print_json({"documents": [as_dict(item) for item in items]})
     elif items:
-        session.out.print(tables.documents(items, await collection_names(session)))
+        session.out.print(tables.documents(items))
     else:
         session.out.print(
             "There are no such documents."
@@ -245,7 +245,7 @@ async def reindex(
             }
         )
     elif documents:
-        session.out.print(tables.documents(documents, await collection_names(session)))
+        session.out.print(tables.documents(documents))
     else:
         session.out.print("Nothing to index again.")
     if response.skipped and not session.as_json:
@@ -277,7 +277,7 @@ async def _show(session: Session, document: Document) -> None:
     if session.as_json:
         print_json(document)
         return
-    session.out.print(tables.documents([document], await collection_names(session)))
+    session.out.print(tables.documents([document]))
     values = {
         "title": document.title,
         "type": document.mime_type,
@@ -287,11 +287,11 @@ async def _show(session: Session, document: Document) -> None:
         "keywords": ", ".join(document.keywords),
         "tags": ", ".join(document.tags),
         "metadata": str(as_dict(document.metadata)) if document.metadata.fields else "",
-        "cut by": document.processing_strategy,
+        "cut by": words.cut_by(document),
         "revision": str(document.revision),
         "indexed": moment(document.index_time),
         "expires": moment(document.expire_time),
-        "sha-256": document.checksum,
+        "sha-256": document.sha256,
         "noticed": "; ".join(document.warnings),
         "what to do": document.failure.hint,
     }

@@ -148,7 +148,7 @@ def _shortest_names(files: Sequence[Path]) -> Callable[[Path], str]:
 def _summarise(session: Session, outcomes: Sequence[Outcome], took: float, name: Callable[[Path], str]) -> None:
     failed = [outcome for outcome in outcomes if outcome.failed]
     fresh = [outcome for outcome in outcomes if not outcome.failed and not outcome.duplicate]
-    chunks = sum(outcome.document.chunks_stored for outcome in fresh if outcome.document is not None)
+    chunks = sum(outcome.document.chunk_count for outcome in fresh if outcome.document is not None)
     known = len(outcomes) - len(failed) - len(fresh)
     parts = [plural(len(outcomes), "document") + f" in {elapsed(took)}"]
     parts.append(f"{len(fresh)} new with {plural(chunks, 'chunk')}")

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1 import document_pb2
-from footnote.types.v1.document_pb2 import Document, Progress
+from footnote.types.v1.document_pb2 import Progress
 from footnote_kit.printable import printable_line
 from rich.console import Console, Group
 from rich.live import Live
@@ -14,6 +15,7 @@ from rich.text import Text
 
 from footnote_cli.errors import sentence
 from footnote_cli.ingestion import Observer, Outcome
+from footnote_cli.render import words
 from footnote_cli.render.text import elapsed, plural, shorten, size
 
 # Shares of a document's bar. Uploading is quick; indexing is where the chunks are embedded and stored.
@@ -36,7 +38,7 @@ def fraction(document: Document, progress: Progress) -> float:
 def step(document: Document, progress: Progress) -> str:
     """Return in a few words what is being done to a document."""
     if document.waiting_reason:
-        return f"waiting: {document.waiting_reason}"
+        return f"waiting: {words.waiting(document)}"
     if progress.phase == document_pb2.PROGRESS_PHASE_PARSING:
         pages = f" page {progress.pages_parsed} of {progress.pages_total}" if progress.pages_total else ""
         return f"reading{pages}{_left(progress)}"
@@ -60,7 +62,7 @@ def outcome_line(outcome: Outcome, name: str) -> Text:
         return Text.assemble(("✗ ", "red"), name, (f"  {printable_line(sentence(outcome.error))}", "red"))
     if document is None or document.state != document_pb2.DOCUMENT_STATE_INDEXED:
         return Text.assemble(("· ", "yellow"), name, "  accepted")
-    parts = [plural(document.chunks_stored, "chunk")]
+    parts = [plural(document.chunk_count, "chunk")]
     if document.page_count and document.document_type == "pdf":
         parts.insert(0, plural(document.page_count, "page"))
     if outcome.duplicate:

@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from footnote.edge.v1.chunks_pb2 import Chunk, ScoredChunk
 from footnote.edge.v1.conversations_pb2 import Conversation
+from footnote.edge.v1.documents_pb2 import Document
 from footnote.edge.v1.system_pb2 import GetHealthResponse
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, provider_pb2
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.collection_pb2 import Collection, Grant
-from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.provider_pb2 import Provider
 from footnote_kit.printable import printable, printable_line
 from footnote_text.locators import label
 from rich.table import Table
 from rich.text import Text
 
+from footnote_cli.render import words
 from footnote_cli.render.fitted import FittedTable
 from footnote_cli.render.text import milliseconds, moment, one_line, seconds, size
 
@@ -30,12 +31,12 @@ def enum_word(enum: Any, value: int, prefix: str) -> str:
 def state_word(document: Document) -> Text:
     """Return a document's state, and what it waits for, in its colour."""
     word = enum_word(document_pb2.DocumentState, document.state, "DOCUMENT_STATE_")
-    text = word + (f" ({document.waiting_reason})" if document.waiting_reason else "")
-    return Text(text, style=STATE_STYLES.get(word, ""))
+    waiting = words.waiting(document)
+    return Text(word + (f" ({waiting})" if waiting else ""), style=STATE_STYLES.get(word, ""))
 
 
-def documents(items: Iterable[Document], names: Mapping[str, str]) -> FittedTable:
-    """Return documents with their state, failures with why; `names` are the collections' names by id."""
+def documents(items: Iterable[Document]) -> FittedTable:
+    """Return documents with their state, failures with why."""
     result = FittedTable(
         "File",
         "Collection",
@@ -54,9 +55,9 @@ def documents(items: Iterable[Document], names: Mapping[str, str]) -> FittedTabl
             name.append(f"\n{printable_line(item.failure.message)}", style="red")
         result.add_row(
             name,
-            names.get(item.collection_id, item.collection_id),
+            item.collection or item.collection_id,
             state_word(item),
-            str(item.chunks_stored) if item.chunks_stored else "",
+            str(item.chunk_count) if item.chunk_count else "",
             size(item.size_bytes),
             moment(item.create_time),
             item.id,
@@ -178,8 +179,8 @@ def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
             )
             result.add_row("", "", *parts)
         for adjustment in item.adjustments:
-            words = adjustment.name + (f": {adjustment.detail}" if adjustment.detail else "")
-            result.add_row("", "", Text(words, style="dim"), "", "", "", "", _signed(adjustment.delta))
+            said = adjustment.name + (f": {adjustment.detail}" if adjustment.detail else "")
+            result.add_row("", "", Text(said, style="dim"), "", "", "", "", _signed(adjustment.delta))
     return result
 
 

@@ -71,7 +71,7 @@ class ChatApi:
             timeout=seconds(self.parts.settings.call_timeout_seconds),
         )
         return SearchResponse(
-            chunks=found.chunks,
+            chunks=await self.parts.public.scored(found.chunks),
             strategy=found.strategy,
             strategy_reason=found.strategy_reason,
             query_language=found.query_language,

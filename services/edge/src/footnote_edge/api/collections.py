@@ -1,4 +1,4 @@
-"""Collections and their chunks."""
+"""Collections."""
 
 from typing import Any
 
@@ -14,9 +14,7 @@ from footnote.edge.v1.collections_pb2 import (
     UpdateCollectionRequest,
     UpdateCollectionResponse,
 )
-from footnote.edge.v1.documents_pb2 import QueryChunksRequest, QueryChunksResponse
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
-from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote_kit.access import Access
 from footnote_kit.errors import Aborted, NotFound
 
@@ -68,17 +66,3 @@ class CollectionsApi:
         )
         await self.parts.catalog.forget(scope, collection)
         return DeleteCollectionResponse(documents_deleted=documents, chunks_deleted=chunks)
-
-    async def QueryChunks(self, request: QueryChunksRequest, context: Any) -> QueryChunksResponse:
-        """Return chunks by their metadata."""
-        found = await self.parts.stages.retrieval.QueryChunks(
-            retrieval.QueryChunksRequest(
-                scope=caller(),
-                collection=request.collection,
-                where=request.where,
-                limit=request.limit if request.HasField("limit") else None,
-                offset=request.offset,
-            ),
-            timeout=self.parts.settings.call_timeout_seconds,
-        )
-        return QueryChunksResponse(chunks=found.chunks, count=found.count, total=found.total)

@@ -20,15 +20,19 @@ class DocumentsApi:
     ) -> pb.UploadDocumentResponse:
         """Accept a file; it will end INDEXED or ERROR whatever crashes in between."""
         metadata = await first_of(request_iterator)
-        return await self.parts.documents.upload(caller(), metadata, bytes_of(request_iterator))
+        scope = caller()
+        done = await self.parts.documents.upload(scope, metadata, bytes_of(request_iterator))
+        document = await self.parts.public.document(scope, done.document)
+        return pb.UploadDocumentResponse(document=document, duplicate=done.duplicate, merged=done.merged)
 
     async def ReplaceDocument(
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Any
     ) -> pb.ReplaceDocumentResponse:
         """Replace a document's file; the old one stays searchable until the new one is."""
         metadata = await first_of(request_iterator)
-        document, unchanged = await self.parts.documents.replace(caller(), metadata, bytes_of(request_iterator))
-        return pb.ReplaceDocumentResponse(document=document, unchanged=unchanged)
+        scope = caller()
+        row, unchanged = await self.parts.documents.replace(scope, metadata, bytes_of(request_iterator))
+        return pb.ReplaceDocumentResponse(document=await self.parts.public.document(scope, row), unchanged=unchanged)
 
     async def WatchDocument(
         self, request: pb.WatchDocumentRequest, context: Any
@@ -51,27 +55,35 @@ class DocumentsApi:
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Any) -> pb.ListDocumentsResponse:
         """List documents, newest first."""
-        page = await self.parts.documents.page(caller(), request)
+        scope = caller()
+        page = await self.parts.documents.page(scope, request)
+        documents = await self.parts.public.documents(scope, page.documents)
         return pb.ListDocumentsResponse(
-            documents=page.documents, next_page_token=page.next_page_token, total_size=page.total_size
+            documents=documents, next_page_token=page.next_page_token, total_size=page.total_size
         )
 
     async def GetDocument(self, request: pb.GetDocumentRequest, context: Any) -> pb.GetDocumentResponse:
         """Return one document."""
-        return pb.GetDocumentResponse(document=await self.parts.documents.get(caller(), request.document_id))
+        scope = caller()
+        row = await self.parts.documents.get(scope, request.document_id)
+        return pb.GetDocumentResponse(document=await self.parts.public.document(scope, row))
 
     async def DownloadDocument(
         self, request: pb.DownloadDocumentRequest, context: Any
     ) -> AsyncIterator[pb.DownloadDocumentResponse]:
         """Stream the file back as it was uploaded."""
-        async with aclosing(self.parts.documents.download(caller(), request.document_id)) as parts:
+        scope = caller()
+        async with aclosing(self.parts.documents.download(scope, request.document_id)) as parts:
             async for part in parts:
-                document = part.document if part.HasField("document") else None
+                head = part.HasField("document")
+                document = await self.parts.public.document(scope, part.document) if head else None
                 yield pb.DownloadDocumentResponse(document=document, data=part.data)
 
     async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Any) -> pb.UpdateDocumentResponse:
         """Change a document's tags, metadata or time of expiry."""
-        return pb.UpdateDocumentResponse(document=await self.parts.editing.update(caller(), request))
+        scope = caller()
+        row = await self.parts.editing.update(scope, request)
+        return pb.UpdateDocumentResponse(document=await self.parts.public.document(scope, row))
 
     async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Any) -> pb.DeleteDocumentResponse:
         """Delete a document with its chunks and its file."""
@@ -84,4 +96,11 @@ class DocumentsApi:
     async def ReindexDocuments(self, request: pb.ReindexDocumentsRequest, context: Any) -> pb.ReindexDocumentsResponse:
         """Index documents again: named ones, a whole collection, or its failed ones."""
         limit = seconds(self.parts.settings.call_timeout_seconds)
-        return await self.parts.documents.reindex(caller(), request, limit)
+        scope = caller()
+        done = await self.parts.documents.reindex(scope, request, limit)
+        return pb.ReindexDocumentsResponse(
+            documents=await self.parts.public.documents(scope, done.documents),
+            skipped=done.skipped,
+            begun=done.begun,
+            unfinished=done.unfinished,
+        )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from footnote.edge.v1.chunks_pb2 import Chunk
 from footnote.edge.v1.collections_pb2 import (
     CreateCollectionRequest,
     DeleteCollectionRequest,
@@ -10,7 +11,6 @@ from footnote.edge.v1.collections_pb2 import (
     UpdateCollectionRequest,
 )
 from footnote.edge.v1.documents_pb2 import QueryChunksRequest
-from footnote.types.v1.chunk_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.errors import InvalidArgument
 from google.protobuf import json_format

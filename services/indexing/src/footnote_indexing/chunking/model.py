@@ -14,6 +14,12 @@ from footnote_text import tokens
 HARD_LIMIT = 8000
 """Longest stretch in code points that is kept whole because it is a table row."""
 
+Chosen: TypeAlias = tuple[collection_pb2.ChunkingStrategy.ValueType, document_pb2.ChunkingChoice.ValueType]
+"""A strategy, never AUTO, and what decided that it is the one."""
+
+UNDECIDED: Chosen = (collection_pb2.CHUNKING_STRATEGY_UNSPECIFIED, document_pb2.CHUNKING_CHOICE_UNSPECIFIED)
+"""As long as nothing was cut."""
+
 Region: TypeAlias = tuple[str, str, int]
 """Kind of place, sheet name, slide number: no chunk crosses from one to another; no locator could say where it is."""
 

@@ -52,7 +52,7 @@ class DocumentTable:
                 await self._lock(connection, document.tenant_id)
             await self._lock(connection, document.tenant_id, document.collection_id)
             if not allow_duplicate:
-                same = await self._same_bytes(connection, document.tenant_id, document.collection_id, document.checksum)
+                same = await self._same_bytes(connection, document.tenant_id, document.collection_id, document.sha256)
                 if same is not None:
                     return same
             await self._check_quota(
@@ -64,11 +64,11 @@ class DocumentTable:
         return None
 
     async def precheck(
-        self, tenant_id: str, collection_id: str, checksum: str, size: int, quota: Quota, allow_duplicate: bool
+        self, tenant_id: str, collection_id: str, sha256: str, size: int, quota: Quota, allow_duplicate: bool
     ) -> Stored | None:
         """Return what `insert` would find, without changing anything: spares storing a file in vain."""
         async with self._database.read() as connection:
-            if not allow_duplicate and (same := await self._same_bytes(connection, tenant_id, collection_id, checksum)):
+            if not allow_duplicate and (same := await self._same_bytes(connection, tenant_id, collection_id, sha256)):
                 return same
             await self._check_quota(connection, tenant_id, collection_id, quota, 1, size)
         return None
@@ -229,12 +229,12 @@ class DocumentTable:
             await connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
 
     async def _same_bytes(
-        self, connection: AsyncConnection, tenant_id: str, collection_id: str, checksum: str
+        self, connection: AsyncConnection, tenant_id: str, collection_id: str, sha256: str
     ) -> Stored | None:
         query = select(documents).where(
             documents.c.tenant_id == tenant_id,
             documents.c.collection_id == collection_id,
-            documents.c.checksum == checksum,
+            documents.c.sha256 == sha256,
             alive(),
         )
         row = (await connection.execute(query.order_by(documents.c.create_time).limit(1))).mappings().one_or_none()

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, FailureReason, Structure
+from footnote.types.v1.collection_pb2 import ChunkingStrategy
+from footnote.types.v1.document_pb2 import (
+    ChunkingChoice,
+    Document,
+    DocumentState,
+    Failure,
+    FailureReason,
+    Structure,
+    WaitingReason,
+)
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.timestamp_pb2 import Timestamp
 from sqlalchemy import RowMapping
@@ -13,11 +22,14 @@ from sqlalchemy import RowMapping
 from footnote_ingestion.model import Stored
 
 _STATE = "DOCUMENT_STATE_"
+_WAITING = "WAITING_REASON_"
+_STRATEGY = "CHUNKING_STRATEGY_"
+_CHOICE = "CHUNKING_CHOICE_"
 _REASON = "FAILURE_REASON_"
 _PLAIN = (
     *("id", "collection_id", "tenant_id", "owner_id", "filename", "mime_type", "document_type", "source_type"),
-    *("size_bytes", "checksum", "waiting_reason", "revision", "indexed_revision", "attempts", "title", "language"),
-    *("page_count", "word_count", "char_count", "processing_strategy", "chunks_expected", "chunks_stored"),
+    *("size_bytes", "sha256", "revision", "indexed_revision", "attempts", "title", "language"),
+    *("page_count", "word_count", "char_count", "chunks_expected", "chunks_stored"),
 )
 _LISTS = ("authors", "keywords", "tags", "warnings")
 _TIMES = ("create_time", "update_time", "index_time", "file_time", "expire_time")
@@ -38,6 +50,9 @@ def to_row(stored: Stored) -> dict[str, Any]:
     row |= {
         "filename_folded": document.filename.casefold(),
         "state": state_name(document.state),
+        "waiting_reason": _name(WaitingReason, _WAITING, document.waiting_reason),
+        "chunking_strategy": _name(ChunkingStrategy, _STRATEGY, document.chunking_strategy),
+        "chunking_choice": _name(ChunkingChoice, _CHOICE, document.chunking_choice),
         "failure_reason": FailureReason.Name(document.failure.reason).removeprefix(_REASON) if failed else "",
         "failure_message": document.failure.message,
         "failure_hint": document.failure.hint,
@@ -54,6 +69,9 @@ def from_row(row: Mapping[str, Any] | RowMapping) -> Stored:
     """Return the document of a row."""
     document = Document(**{name: row[name] for name in (*_PLAIN, *_LISTS)})
     document.state = DocumentState.Value(_STATE + row["state"])
+    document.waiting_reason = _value(WaitingReason, _WAITING, row["waiting_reason"])
+    document.chunking_strategy = _value(ChunkingStrategy, _STRATEGY, row["chunking_strategy"])
+    document.chunking_choice = _value(ChunkingChoice, _CHOICE, row["chunking_choice"])
     document.etag = str(row["version"])
     if row["structure"]:
         document.structure.CopyFrom(ParseDict(row["structure"], Structure(), ignore_unknown_fields=True))
@@ -66,6 +84,15 @@ def from_row(row: Mapping[str, Any] | RowMapping) -> Stored:
         if row[name] is not None:
             getattr(document, name).CopyFrom(timestamp(row[name]))
     return Stored(document, row["blob_key"], row["parsed_key"], row["version"])
+
+
+def _name(enum: Any, prefix: str, value: int) -> str:
+    return str(enum.Name(value)).removeprefix(prefix) if value else ""
+
+
+def _value(enum: Any, prefix: str, name: str) -> Any:
+    """Return a value by its name in the table, 0 for none and for one that this version does not know."""
+    return enum.Value(prefix + name) if prefix + name in enum.keys() else 0  # noqa: SIM118 - an enum wrapper
 
 
 def timestamp(micros: int) -> Timestamp:

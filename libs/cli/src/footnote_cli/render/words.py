@@ -1,0 +1,37 @@
+"""Values of the contract in words for a person."""
+
+from footnote.edge.v1.documents_pb2 import Document
+from footnote.types.v1 import document_pb2
+from footnote.types.v1.collection_pb2 import ChunkingStrategy
+
+_WAITING = {
+    document_pb2.WAITING_REASON_INGESTION_UNAVAILABLE: "ingestion unavailable",
+    document_pb2.WAITING_REASON_INDEXING_UNAVAILABLE: "indexing unavailable",
+    document_pb2.WAITING_REASON_STORE_UNAVAILABLE: "vector store unavailable",
+}
+_CHOICES = {
+    document_pb2.CHUNKING_CHOICE_CONFIGURED: "as the collection sets it",
+    document_pb2.CHUNKING_CHOICE_TABLE_FOUND: "mostly table rows",
+    document_pb2.CHUNKING_CHOICE_HEADINGS_FOUND: "it has headings",
+    document_pb2.CHUNKING_CHOICE_PARAGRAPHS_FOUND: "it has paragraphs",
+    document_pb2.CHUNKING_CHOICE_NO_STRUCTURE: "text without structure",
+}
+
+
+def waiting(document: Document) -> str:
+    """Return what a document waits for, "" when it does not."""
+    reason = document.waiting_reason
+    return _WAITING.get(reason, "a part of the service") if reason else ""
+
+
+def strategy(value: ChunkingStrategy.ValueType) -> str:
+    """Return how something was cut, such as "heading section", "" when it is not known."""
+    if value not in ChunkingStrategy.values() or not value:
+        return ""
+    return ChunkingStrategy.Name(value).removeprefix("CHUNKING_STRATEGY_").lower().replace("_", " ")
+
+
+def cut_by(document: Document) -> str:
+    """Return how a document was cut, and why so."""
+    why = _CHOICES.get(document.chunking_choice, "")
+    return strategy(document.chunking_strategy) + (f": {why}" if why else "")

@@ -1,0 +1,52 @@
+"""Chunks: one, those of a document, those with certain metadata."""
+
+from typing import Any
+
+from footnote.edge.v1.documents_pb2 import (
+    GetChunkRequest,
+    GetChunkResponse,
+    ListChunksRequest,
+    ListChunksResponse,
+    QueryChunksRequest,
+    QueryChunksResponse,
+)
+from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+
+from footnote_edge.api.common import caller
+from footnote_edge.parts import Parts
+from footnote_edge.public import chunk_of
+
+
+class ChunksApi:
+    """RPCs about chunks."""
+
+    parts: Parts
+
+    async def GetChunk(self, request: GetChunkRequest, context: Any) -> GetChunkResponse:
+        """Return one chunk."""
+        return GetChunkResponse(chunk=chunk_of(await self.parts.chunks.get(caller(), request.chunk_id)))
+
+    async def ListChunks(self, request: ListChunksRequest, context: Any) -> ListChunksResponse:
+        """List the chunks of a document in reading order."""
+        page = await self.parts.chunks.page(caller(), request)
+        return ListChunksResponse(
+            chunks=await self.parts.public.chunks(page.chunks),
+            next_page_token=page.next_page_token,
+            total_size=page.total_size,
+            revision=page.revision,
+        )
+
+    async def QueryChunks(self, request: QueryChunksRequest, context: Any) -> QueryChunksResponse:
+        """Return chunks by their metadata."""
+        found = await self.parts.stages.retrieval.QueryChunks(
+            retrieval.QueryChunksRequest(
+                scope=caller(),
+                collection=request.collection,
+                where=request.where,
+                limit=request.limit if request.HasField("limit") else None,
+                offset=request.offset,
+            ),
+            timeout=self.parts.settings.call_timeout_seconds,
+        )
+        chunks = await self.parts.public.chunks(found.chunks)
+        return QueryChunksResponse(chunks=chunks, count=found.count, total=found.total)

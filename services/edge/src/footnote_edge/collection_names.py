@@ -1,0 +1,97 @@
+"""Names of collections by their ids, for what says of documents where they are."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from footnote.indexing.v1.indexing_service_pb2 import AuthorizeCollectionsRequest
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
+from footnote_kit.logs import get_logger
+
+FRESH_SECONDS = 10.0
+"""How long a collection that another replica renames may still have its old name here."""
+PAUSE_SECONDS = 2.0
+"""Indexing that did not answer is not asked again before."""
+ASK_SECONDS = 2.0
+MOST_KEPT = 20_000
+_BATCH = 1000
+_NEVER = float("-inf")
+
+Ask = Callable[[Scope, Sequence[str]], Awaitable[Mapping[str, str]]]
+"""Returns the names of those of the collections that a scope may read."""
+
+_log = get_logger(__name__)
+
+
+def asking(stub: Any) -> Ask:
+    """Return how to ask the indexing service behind a stub."""
+
+    async def ask(scope: Scope, ids: Sequence[str]) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for start in range(0, len(ids), _BATCH):
+            request = AuthorizeCollectionsRequest(scope=scope, collection_ids=ids[start : start + _BATCH])
+            response = await stub.AuthorizeCollections(request, timeout=ASK_SECONDS)
+            found.update((one.collection_id, one.name) for one in response.collections)
+        return found
+
+    return ask
+
+
+class CollectionNames:
+    """Knows names for a moment; a name gives no right, so that they are kept for a tenant, not for each caller.
+
+    Ask for names of collections only that the caller was found to be allowed to read. While indexing does not answer,
+    what was known before is taken, "" where nothing was.
+    """
+
+    def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._kept: OrderedDict[tuple[str, str], tuple[float, str]] = OrderedDict()
+        self._forgotten: OrderedDict[str, float] = OrderedDict()
+        self._silent_until = _NEVER
+
+    async def one(self, scope: Scope, collection_id: str) -> str:
+        """Return the name of a collection, "" for one that is gone or cannot be looked up."""
+        return (await self.several(scope, [collection_id])).get(collection_id, "")
+
+    async def several(self, scope: Scope, ids: Iterable[str]) -> dict[str, str]:
+        """Return the names of collections by their ids, as far as they are known."""
+        now, tenant = self._clock(), scope.tenant_id
+        since = self._forgotten.get(tenant, _NEVER)
+        known: dict[str, str] = {}
+        old: list[str] = []
+        for one in dict.fromkeys(ids):
+            asked, name = self._kept.get((tenant, one), (_NEVER, ""))
+            if name:
+                known[one] = name
+            if now - asked >= FRESH_SECONDS or asked <= since:
+                old.append(one)
+        if not old or now < self._silent_until:
+            return known
+        try:
+            found = await self._ask(scope, old)
+        except (Unavailable, DeadlineExceeded) as error:
+            self._silent_until = self._clock() + PAUSE_SECONDS
+            _log.debug("collection_names_unknown", reason=error.reason)
+            return known
+        except FootnoteError as error:  # a name is never worth a call's failure
+            _log.warning("collection_names_refused", reason=error.reason)
+            return known
+        for one in old:
+            if one in found:
+                known[one] = found[one]
+                self._kept[tenant, one] = (now, found[one])
+                self._kept.move_to_end((tenant, one))
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+        return known
+
+    def forget(self, tenant_id: str) -> None:
+        """Ask anew for a tenant's names: one of its collections was changed here; the old ones serve an outage."""
+        self._forgotten[tenant_id] = self._clock()
+        self._forgotten.move_to_end(tenant_id)
+        if len(self._forgotten) > MOST_KEPT:
+            self._forgotten.popitem(last=False)

@@ -1,0 +1,62 @@
+"""What callers see of documents and chunks is what the rows say, and nothing that is the stages' own."""
+
+import pytest
+from footnote.edge.v1 import chunks_pb2, documents_pb2
+from footnote.types.v1 import chunk_pb2, document_pb2
+from footnote_edge.public import chunk_of, document_of, scored_of
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from support.filled_messages import filled
+
+OWN = {
+    "Document": {"tenant_id", "owner_id", "attempts", "structure", "chunks_expected", "chunks_stored"},
+    "Chunk": {"tenant_id", "owner_id"},
+}
+"""Fields of rows that callers do not see."""
+ELSEWHERE = {"uploaded_by": "owner_id", "chunk_count": "chunks_stored"}
+
+
+def document() -> tuple[Message, Message]:
+    row = filled(document_pb2.Document)
+    return row, document_of(row, "the collection's name")
+
+
+def chunk() -> tuple[Message, Message]:
+    row = filled(chunk_pb2.Chunk)
+    return row, chunk_of(row)
+
+
+@pytest.mark.parametrize("make", [document, chunk])
+def test_every_public_field_is_filled_from_the_row(make) -> None:  # type: ignore[no-untyped-def]
+    row, public = make()
+    there, shown = (MessageToDict(one, preserving_proto_field_name=True) for one in (row, public))
+    assert set(shown) == {field.name for field in public.DESCRIPTOR.fields}, "a field is never filled"
+    for name, value in shown.items():
+        if (public.DESCRIPTOR.name, name) == ("Document", "collection"):
+            assert value == "the collection's name"
+        else:
+            assert value == there[ELSEWHERE.get(name, name)], name
+
+
+@pytest.mark.parametrize("make", [document, chunk])
+def test_what_is_the_stages_own_is_not_shown(make) -> None:  # type: ignore[no-untyped-def]
+    row, public = make()
+    hidden = {one.name for one in row.DESCRIPTOR.fields} - {one.name for one in public.DESCRIPTOR.fields}
+    assert hidden == OWN[public.DESCRIPTOR.name]
+
+
+def test_a_scored_chunk_keeps_its_scores_and_neighbours() -> None:
+    row = filled(chunk_pb2.ScoredChunk)
+    public = scored_of(row)
+    assert {field.name for field, _ in public.ListFields()} == {one.name for one in public.DESCRIPTOR.fields}
+    assert [one.id for one in public.neighbors] == [one.id for one in row.neighbors]
+    assert (public.score, public.channels, public.adjustments) == (row.score, row.channels, row.adjustments)
+
+
+def test_no_public_message_holds_a_row() -> None:
+    """A row in a public message would show a caller what is the stages' own."""
+    rows = {"footnote.types.v1.Document", "footnote.types.v1.Chunk", "footnote.types.v1.ScoredChunk"}
+    for module in (documents_pb2, chunks_pb2):
+        for message in module.DESCRIPTOR.message_types_by_name.values():
+            used = {field.message_type.full_name for field in message.fields if field.message_type}
+            assert not used & rows, message.full_name
