@@ -111,6 +111,12 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
             pb.DeleteDocumentChunksRequest(scope=c.scope, collection_id=n, document_id="none")
         ),
     ),
+    "CancelDocument": (
+        WRITE,
+        lambda c, n: c.stub.CancelDocument(
+            pb.CancelDocumentRequest(scope=c.scope, collection_id=n, document_id="none", revision=1)
+        ),
+    ),
     "UpdateDocumentChunks": (
         WRITE,
         lambda c, n: c.stub.UpdateDocumentChunks(

@@ -62,9 +62,18 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
             )
         ),
     ),
+    "ConfirmLabels": (
+        WRITE,
+        lambda c, d: c.stub.ConfirmLabels(pb.ConfirmLabelsRequest(scope=c.scope, document_id=d, etag="1")),
+    ),
+    "BeginDeletion": (
+        WRITE,
+        lambda c, d: c.stub.BeginDeletion(pb.BeginDeletionRequest(scope=c.scope, document_id=d)),
+    ),
     "DeleteDocument": (WRITE, lambda c, d: c.delete(d)),
 }
-OTHERS = {"UploadDocument", "ListDocuments", "ListDocumentChanges", "GetIsolation"}  # the last is about no document
+# The last is about no document.
+OTHERS = {"UploadDocument", "ListDocuments", "ListDocumentChanges", "ListUnfinishedDocuments", "GetIsolation"}
 
 
 def test_every_rpc_is_looked_at() -> None:
@@ -194,6 +203,11 @@ async def test_lists_and_counts_hold_what_may_be_read(served: Served, authority:
         if who != "service":
             with pytest.raises(PermissionDenied, match="all tenants"):
                 await client.list(all_tenants=True)
+            with pytest.raises(PermissionDenied, match="all tenants"):
+                await client.stub.ListUnfinishedDocuments(pb.ListUnfinishedDocumentsRequest(scope=client.scope))
+            undo = pb.BeginDeletionRequest(scope=client.scope, document_id=documents["shared"], undo=True)
+            with pytest.raises(PermissionDenied, match="take a deletion back"):
+                await client.stub.BeginDeletion(undo)
 
 
 async def test_access_withdrawn_ends_within_a_moment(served: Served, authority: Authority) -> None:

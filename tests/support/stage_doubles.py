@@ -39,6 +39,8 @@ class World:
 
     documents: dict[str, doc.Document] = field(default_factory=dict)
     deleted: dict[str, int] = field(default_factory=dict)
+    deleting: dict[str, doc.Document] = field(default_factory=dict)
+    relabelled: set[str] = field(default_factory=set)
     blobs: dict[str, bytes] = field(default_factory=dict)
     collections: dict[str, col.Collection] = field(default_factory=dict)
     chunks: dict[str, list[chk.Chunk]] = field(default_factory=dict)
@@ -168,6 +170,7 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
                 document.tags.extend(request.document.tags)
             elif request.document.HasField(name):
                 getattr(document, name).CopyFrom(getattr(request.document, name))
+        self.world.relabelled.add(document.id)
         self._touch(document)
         return ing.UpdateDocumentResponse(document=document)
 
@@ -178,10 +181,34 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
 
     async def DeleteDocument(self, request: Any, context: Any) -> ing.DeleteDocumentResponse:
         await self.world.enter("DeleteDocument", request)
-        if self.world.documents.pop(request.document_id, None) is not None:
+        there = self.world.documents.pop(request.document_id, None)
+        if self.world.deleting.pop(request.document_id, there) is not None:
             self.world.deleted[request.document_id] = int(datetime.now(UTC).timestamp() * 1_000_000)
         self.world.blobs.pop(request.document_id, None)
         return ing.DeleteDocumentResponse()
+
+    async def BeginDeletion(self, request: Any, context: Any) -> ing.BeginDeletionResponse:
+        await self.world.enter("BeginDeletion", request)
+        if request.undo:
+            self.world.documents[request.document_id] = self.world.deleting.pop(request.document_id)
+            return ing.BeginDeletionResponse(document=self.world.documents[request.document_id])
+        document = self._find(request.scope, request.document_id)
+        if request.etag and request.etag != document.etag:
+            raise Aborted("The document has changed since it was read; read it again")
+        self.world.deleting[document.id] = self.world.documents.pop(document.id)
+        return ing.BeginDeletionResponse(document=document)
+
+    async def ConfirmLabels(self, request: Any, context: Any) -> ing.ConfirmLabelsResponse:
+        await self.world.enter("ConfirmLabels", request)
+        self.world.relabelled.discard(request.document_id)
+        return ing.ConfirmLabelsResponse()
+
+    async def ListUnfinishedDocuments(self, request: Any, context: Any) -> ing.ListUnfinishedDocumentsResponse:
+        await self.world.enter("ListUnfinishedDocuments", request)
+        labels = [self.world.documents[one] for one in self.world.relabelled if one in self.world.documents]
+        found = [ing.UnfinishedDocument(document=one, labels=True) for one in labels]
+        found += [ing.UnfinishedDocument(document=one, deletion=True) for one in self.world.deleting.values()]
+        return ing.ListUnfinishedDocumentsResponse(documents=found)
 
     async def ParseDocument(self, request: Any, context: Any) -> AsyncIterator[ing.ParseDocumentResponse]:
         await self.world.enter("ParseDocument", request)
@@ -208,6 +235,8 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
             raise Aborted("A newer revision exists")
         if request.new_revision:
             document.revision += 1
+        elif document.failure.reason == doc.FAILURE_REASON_CANCELLED:
+            raise FailedPrecondition("It was cancelled")
         elif request.state == doc.DOCUMENT_STATE_INDEXED and document.state != doc.DOCUMENT_STATE_PROCESSING:
             raise FailedPrecondition("Not being processed")
         if request.state:
@@ -324,6 +353,11 @@ class Indexing(idx_grpc.IndexingServiceServicer):
                 )
                 return
         raise InvalidArgument("The stream of blocks broke off")
+
+    async def CancelDocument(self, request: Any, context: Any) -> idx.CancelDocumentResponse:
+        await self.world.enter("CancelRevision", request)
+        self._find(request.scope, request.collection_id, Access.WRITE)
+        return idx.CancelDocumentResponse()
 
     async def UpdateDocumentChunks(self, request: Any, context: Any) -> idx.UpdateDocumentChunksResponse:
         await self.world.enter("UpdateDocumentChunks", request)

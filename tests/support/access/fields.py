@@ -156,7 +156,8 @@ FILLERS: dict[str, Filler] = {
     # What names nothing of anybody's.
     **dict.fromkeys(
         (
-            "allow_duplicate", "allow_missing", "chunk_count", "citation", "create_time", "description",
+            "allow_duplicate", "allow_missing", "created_after", "created_before", "document_types", "languages",
+            "order_by", "chunk_count", "citation", "create_time", "description",
             "document_count", "effective_settings", "embedding_model", "embedding_provider", "enabled", "etag",
             "explain", "failed_only", "generation", "grants",
             "history", "kind", "language", "limit", "max_messages", "max_tokens", "offset", "owner_id", "prompt",

@@ -63,6 +63,7 @@ RULES: dict[str, Rule] = {
     "DeleteDocument": SPEND,
     "ReplaceDocument": SPEND,
     "ReindexDocuments": SPEND,
+    "CancelDocument": SPEND,
     "Search": CONTENT,
     "Ask": ANSWERS,
     "CreateConversation": Rule(makes=True),

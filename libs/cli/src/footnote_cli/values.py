@@ -5,15 +5,16 @@ import json
 import re
 import sys
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import typer
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_cli.console import ask_yes
-from footnote_cli.errors import usage_error
+from footnote_cli.errors import CommandError, usage_error
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -39,6 +40,22 @@ def parse_duration(text: str) -> Duration:
         raise usage_error(f"'{text}' is not a duration.", "Write it as 90s, 30m, 24h or 7d.")
     result = Duration()
     result.FromTimedelta(timedelta(**{_UNITS[match[2]]: float(match[1])}))
+    return result
+
+
+def parse_moment(text: str) -> Timestamp:
+    """Return an ISO 8601 date or time as a Timestamp, in UTC where it names no zone; "7d" is seven days ago."""
+    result = Timestamp()
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        result.FromDatetime(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        return result
+    except (ValueError, OverflowError):
+        pass
+    try:
+        result.FromDatetime(datetime.now(UTC) - parse_duration(text).ToTimedelta())
+    except (CommandError, ValueError, OverflowError):
+        raise usage_error(f"'{text}' is no time.", "Write it as 2026-01-31, 2026-01-31T08:00Z or 7d (ago).") from None
     return result
 
 

@@ -23,7 +23,7 @@ LARGEST_SIZE = 1000
 PAGE_BYTES = 3_500_000
 """Most bytes of a page: below the 4 MiB that every client takes without being told."""
 
-MOST_TOKEN = 2048
+MOST_TOKEN = 4096
 """Characters of the longest token ever given out, and more than that."""
 
 M = TypeVar("M", bound=Message)
@@ -92,7 +92,7 @@ def _print(scope: Scope, request: Any) -> str:
 
 
 def _written(print_: str, position: Sequence[str | int]) -> str:
-    text = json.dumps([print_, *position], separators=(",", ":"), ensure_ascii=True)
+    text = json.dumps([print_, *position], separators=(",", ":"), ensure_ascii=False)
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 

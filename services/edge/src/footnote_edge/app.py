@@ -17,6 +17,7 @@ from footnote_edge.allowances import Allowances
 from footnote_edge.answers import Answers
 from footnote_edge.ask import Asker
 from footnote_edge.backlog import Backlog
+from footnote_edge.cancelling import Cancelling
 from footnote_edge.catalog import Catalog
 from footnote_edge.changes import Feed
 from footnote_edge.chores import Chores
@@ -25,6 +26,7 @@ from footnote_edge.collection_names import CollectionNames
 from footnote_edge.collection_names import asking as asking_names
 from footnote_edge.conversations import Conversations
 from footnote_edge.database import Database
+from footnote_edge.deleting import Deleting
 from footnote_edge.documents import Documents
 from footnote_edge.editing import Editing
 from footnote_edge.feedback import FeedbackBook
@@ -32,9 +34,11 @@ from footnote_edge.first_key import first_key
 from footnote_edge.guard import Door, guard
 from footnote_edge.health import Health
 from footnote_edge.identity import authenticator
+from footnote_edge.interrupting import Interruptions
 from footnote_edge.jobs import Jobs
 from footnote_edge.keeping import Keeper
 from footnote_edge.keys import ApiKeys
+from footnote_edge.leftovers import Leftovers
 from footnote_edge.limiting import Limiting
 from footnote_edge.limits import Limits, Watches
 from footnote_edge.metering import Meter, UsageBook
@@ -83,10 +87,13 @@ async def build(runtime: Runtime) -> App:
     limiting = Limiting(limits, allowances, meter)
     records = Records(settings.job_record_hours)
     chores = Chores(stages, conversations, answers, meter, settings, records)
-    jobs = Jobs(settings, folder, Processor(stages, bus, meter, shares, settings), chores, records)
+    interruptions = Interruptions()
+    processor = Processor(stages, bus, interruptions, meter, shares, settings)
+    jobs = Jobs(settings, folder, processor, chores, records)
     await jobs.launch()
     catalog = Catalog(stages, permissions, allowances, database, settings.call_timeout_seconds)
     documents = Documents(stages, catalog, permissions, jobs, chores, limiting, settings)
+    deleting = Deleting(stages, documents, jobs, settings.call_timeout_seconds)
     parts = Parts(
         settings=settings,
         stages=stages,
@@ -94,6 +101,8 @@ async def build(runtime: Runtime) -> App:
         documents=documents,
         public=Public(names),
         chunks=Chunks(stages, documents, permissions, settings.call_timeout_seconds),
+        deleting=deleting,
+        cancelling=Cancelling(stages, documents, interruptions, settings.call_timeout_seconds),
         editing=Editing(stages, documents, settings.call_timeout_seconds),
         watch=Watch(
             documents,
@@ -129,7 +138,7 @@ async def build(runtime: Runtime) -> App:
         await first_key(keys, settings.first_key_file)
     who = authenticator(settings, keys)
     door = Door(who, limits, Watches(settings.watches_per_user), shares)
-    reconciler = Reconciler(stages, jobs, chores, settings)
+    reconciler = Reconciler(stages, jobs, chores, Leftovers(stages, deleting, settings), settings)
     backlog = Backlog(stages, jobs, settings)
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
     logs = LogKeeper(*(path for path in map(file_of, urls) if path is not None))

@@ -12,7 +12,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe, untraced
 
 from footnote_edge.jobs import Jobs
-from footnote_edge.reconcile import SYSTEM
+from footnote_edge.leftovers import SYSTEM
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 

@@ -4,7 +4,6 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 
 from footnote.edge.v1 import documents_pb2 as edge
-from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import (
@@ -16,8 +15,8 @@ from footnote.types.v1.document_pb2 import (
     DocumentState,
 )
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.access import Access, document_missing, sees_all
-from footnote_kit.errors import Aborted, InvalidArgument, NotFound
+from footnote_kit.access import Access
+from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 
 from footnote_edge.catalog import Catalog, expiry
@@ -64,7 +63,6 @@ class Documents:
     ) -> None:
         self._stages = stages
         self._ingestion = stages.ingestion
-        self._indexing = stages.indexing
         self._catalog = catalog
         self._permissions = permissions
         self._jobs = jobs
@@ -96,6 +94,7 @@ class Documents:
             size_bytes=metadata.size_bytes if metadata.HasField("size_bytes") else None,
             sha256=metadata.sha256,
             request_id=metadata.request_id,
+            ttl=metadata.ttl if metadata.HasField("ttl") else None,
         )
         expires = expiry(collection, ttl)
         if expires is not None:
@@ -160,6 +159,12 @@ class Documents:
             collections,
             list(request.states),
             filename_contains=request.filename_contains,
+            tags=request.tags,
+            document_types=request.document_types,
+            languages=request.languages,
+            created_after=request.created_after if request.HasField("created_after") else None,
+            created_before=request.created_before if request.HasField("created_before") else None,
+            order_by=request.order_by,
             page_size=request.page_size,
             page_token=request.page_token,
         )
@@ -187,35 +192,6 @@ class Documents:
                 yield part
         finally:
             call.cancel()
-
-    async def delete(self, scope: Scope, document_id: str, etag: str = "", *, allow_missing: bool = False) -> int:
-        """Delete a document: its chunks first, so that nothing searchable is ever left without its document.
-
-        A job at work on it finds it gone and removes what it wrote. Returns the number of chunks removed.
-        """
-        try:
-            document = await self.get(scope, document_id, Access.WRITE)
-        except NotFound:
-            if allow_missing:
-                return 0
-            raise
-        if etag and etag != document.etag:
-            raise Aborted("The document has changed since it was read; read it again", metadata={"etag": document.etag})
-        request = indexing.DeleteDocumentChunksRequest(
-            scope=scope, collection_id=document.collection_id, document_id=document_id
-        )
-        try:
-            removed = (await self._indexing.DeleteDocumentChunks(request, timeout=self._timeout)).chunks_deleted
-        except NotFound:
-            # To whoever sees all, its collection is truly gone, and the chunks with it. For anybody else the collection
-            # may only be out of sight by now, its chunks still there: the document must not go without them.
-            if not sees_all(scope):
-                raise document_missing(document_id) from None
-            removed = 0
-        deletion = ingestion.DeleteDocumentRequest(scope=scope, document_id=document_id)
-        await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)
-        await self._jobs.forget_document(document_id)
-        return int(removed)
 
     async def reindex(self, scope: Scope, request: edge.ReindexDocumentsRequest, seconds: float) -> "Reindexed":
         """Begin new revisions of the same bytes; a large collection's are still being begun after `seconds`."""

@@ -21,6 +21,7 @@ PUBLIC = frozenset({"GetHealth"})
 _WRITER = frozenset(
     {
         *("UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments"),
+        "CancelDocument",
         *("AddVectors", "DeleteVectors"),
         # Of their own private collections; the rest is for the handler, which knows which collection it is.
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from footnote_edge.answers import Answers
 from footnote_edge.ask import Asker
+from footnote_edge.cancelling import Cancelling
 from footnote_edge.catalog import Catalog
 from footnote_edge.chunks import Chunks
 from footnote_edge.conversations import Conversations
+from footnote_edge.deleting import Deleting
 from footnote_edge.documents import Documents
 from footnote_edge.editing import Editing
 from footnote_edge.feedback import FeedbackBook
@@ -31,6 +33,8 @@ class Parts:
     documents: Documents
     public: Public
     chunks: Chunks
+    deleting: Deleting
+    cancelling: Cancelling
     editing: Editing
     watch: Watch
     jobs: Jobs

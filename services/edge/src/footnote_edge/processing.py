@@ -26,8 +26,10 @@ from footnote.types.v1.document_pb2 import (
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, NotFound
 from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import untraced
 
 from footnote_edge.failures import failure_of
+from footnote_edge.interrupting import Interruptions, cancelled, says_cancelled
 from footnote_edge.labels import align, same_labels
 from footnote_edge.metering import Meter, Spent
 from footnote_edge.progress import Pages, ProgressBus
@@ -47,10 +49,19 @@ _log = get_logger(__name__)
 class Processor:
     """Takes documents through parsing and indexing; every method may be repeated after a crash at any point."""
 
-    def __init__(self, stages: Stages, bus: ProgressBus, meter: Meter, shares: Shares, settings: Settings) -> None:
+    def __init__(
+        self,
+        stages: Stages,
+        bus: ProgressBus,
+        interruptions: Interruptions,
+        meter: Meter,
+        shares: Shares,
+        settings: Settings,
+    ) -> None:
         self._stages = stages
         self._shares = shares
         self._bus = bus
+        self._interruptions = interruptions
         self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._call_timeout = settings.call_timeout_seconds
@@ -74,18 +85,24 @@ class Processor:
             return None
 
     async def index(self, scope: Scope, document: Document) -> ingestion.UpdateDocumentStateRequest | None:
-        """Parse and index one revision and return the move that ends it; None when it was deleted meanwhile."""
+        """Parse and index one revision and return the move that ends it; None when it was deleted meanwhile.
+
+        Ends early when it was cancelled or a newer revision took over; the move is refused then.
+        """
         request = ingestion.UpdateDocumentStateRequest(
             scope=scope, document_id=document.id, revision=document.revision, state=DOCUMENT_STATE_ERROR
         )
         attempts = 0
         while True:
             try:
-                metadata, result = await until_available(
+                patient = until_available(
                     lambda: self._pipe(scope, document),
                     self._ceiling,
                     on_wait=lambda error: self._note_waiting(scope, document, error),
                     also_timeouts=False,
+                )
+                metadata, result = await self._interruptions.run(
+                    document.id, patient, lambda: self._wanted(scope, document)
                 )
                 break
             except Internal as error:
@@ -96,7 +113,7 @@ class Processor:
             except FootnoteError as error:
                 if not await self._exists(scope, document):
                     return None
-                request.failure.CopyFrom(failure_of(error))
+                request.failure.CopyFrom(cancelled() if says_cancelled(error) else failure_of(error))
                 return request
         request.parsed.CopyFrom(metadata)
         request.chunking_strategy = result.chunking_strategy
@@ -220,9 +237,20 @@ class Processor:
 
     async def _exists(self, scope: Scope, document: Document) -> bool:
         try:
-            return (await self._get(scope, document.id)).revision == document.revision
+            await self._get(scope, document.id)
         except NotFound:
             return False
+        return True
+
+    async def _wanted(self, scope: Scope, document: Document) -> bool:
+        """Tell whether this revision is still to be indexed; raises what keeps from knowing it."""
+        request = ingestion.GetDocumentRequest(scope=scope, document_id=document.id)
+        get = self._stages.ingestion.GetDocument
+        try:
+            now: Document = (await get(request, timeout=self._call_timeout, metadata=untraced())).document
+        except NotFound:
+            return False
+        return bool(now.revision == document.revision and now.state == DOCUMENT_STATE_PROCESSING)
 
     async def _get(self, scope: Scope, document_id: str) -> Document:
         request = ingestion.GetDocumentRequest(scope=scope, document_id=document_id)

@@ -8,7 +8,7 @@ from functools import partial
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.context import detached
 from footnote_kit.errors import NotFound
 from footnote_kit.logs import get_logger
@@ -16,6 +16,7 @@ from footnote_kit.telemetry import untraced
 
 from footnote_edge.chores import Chores
 from footnote_edge.jobs import Jobs
+from footnote_edge.leftovers import SYSTEM, Leftovers
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.waiting import until_available
@@ -23,9 +24,6 @@ from footnote_edge.waiting import until_available
 PAGE = 500
 SETTLED_SECONDS = 10.0
 """A document younger than this may be on its way to its job right now."""
-
-SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])
-"""On whose behalf the edge looks after the documents of all tenants."""
 
 _log = get_logger(__name__)
 
@@ -36,11 +34,12 @@ class Reconciler:
     A document whose chunks in the store are not those that were written is indexed again from its own bytes.
     """
 
-    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
+    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, leftovers: Leftovers, settings: Settings) -> None:
         self._ingestion = stages.ingestion
         self._indexing = stages.indexing
         self._jobs = jobs
         self._chores = chores
+        self._leftovers = leftovers
         self._every = settings.reconcile_seconds
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
@@ -108,6 +107,9 @@ class Reconciler:
                     taken = await self.once(settled)
                     if taken:
                         _log.warning("documents_taken_up", documents=taken)
+                    finished = await self._leftovers.finish()
+                    if finished:
+                        _log.warning("leftovers_finished", documents=finished)
                     mended = await self.mend()
                     if mended:
                         _log.warning("damaged_documents_taken_up", documents=mended)

@@ -26,6 +26,7 @@ CHARACTERS: dict[str, int] = {
          "trace_id", "vector_id", "ids", "tenant_id", "owner_id", "user_id", "group", "name", "etag", "provider",
          "model", "source_type", "tags"), ID
     ),
+    **dict.fromkeys(("document_types", "languages", "order_by"), 64),
     "filename": 1024, "filename_contains": ID, "locale": 64, "language": 64, "title": 1000,
     **dict.fromkeys(("page_token", "resume_token"), 4096),
     "sha256": 64, "request_id": 64,

@@ -149,6 +149,33 @@ class Indexing:
         await self._switching.settle(found.collection.id)
         return removed
 
+    async def cancel_document(
+        self, scope: scope_pb2.Scope, collection_id: str, document_id: str, revision: int
+    ) -> None:
+        """Give up a revision that is not searched; its chunks go at once, even if its writer has not noticed.
+
+        Raises FailedPrecondition when it is searched already.
+        """
+        if not document_id:
+            raise InvalidArgument.field("document_id", "is required")
+        if revision < 1:
+            raise InvalidArgument.field("revision", "must be at least 1")
+        found = await self._collections.find(scope, collection_id, Access.WRITE)
+        key = RevisionKey(found.collection.id, found.generation.number, document_id, revision)
+        entries = await self._ledger.cancel(key)
+        generations = {g.number: g for g in await self._generations.all_of(found.collection.id)}
+        for entry in entries:
+            generation = generations.get(entry.key.generation)
+            if generation is None:
+                continue
+            try:
+                await self._writer.ensure(generation)
+                await self._writer.purge(generation.space, entry.key)
+            except Unavailable as error:
+                # Nobody sees it; the sweeper removes it when the store is back.
+                _log.warning("purge_postponed", document_id=document_id, error=error.message)
+        await self._switching.settle(found.collection.id)
+
     async def delete_collection(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, int]:
         """Remove a collection and its chunks; return its id and how many chunks there were."""
         collection_id, generations, removed = await self._collections.delete(scope, name_or_id)

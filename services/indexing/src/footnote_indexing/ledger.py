@@ -101,8 +101,21 @@ def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
     )
 
 
-def _overtaken(key: RevisionKey) -> Aborted:
+def _overtaken(key: RevisionKey, *, cancelled: bool = False) -> Aborted:
+    if cancelled:
+        message = f"The indexing of document '{key.document_id}' was cancelled"
+        return Aborted(message, metadata={"cancelled": "true"})
     return Aborted(f"Document '{key.document_id}' was deleted or replaced while it was indexed")
+
+
+def _gave_up(key: RevisionKey) -> sa.ColumnElement[bool]:
+    """Return the condition that a revision was cancelled, in whatever generation."""
+    return sa.and_(
+        revisions.c.collection_id == key.collection_id,
+        revisions.c.document_id == key.document_id,
+        revisions.c.revision == key.revision,
+        revisions.c.cancelled,
+    )
 
 
 class Ledger:
@@ -114,9 +127,12 @@ class Ledger:
     async def open(self, key: RevisionKey, fingerprint: str, contextual_header: bool) -> Opened:
         """Announce that a revision is being written: from now on it is hidden. One that is CURRENT stays so.
 
-        Raises FailedPrecondition when a newer revision is already searched, or the document is in another collection.
+        Raises FailedPrecondition when a newer revision is already searched, or the document is in another collection,
+        and Aborted when the revision was cancelled.
         """
         async with self._database.write() as connection:
+            if await _is_cancelled(connection, key):
+                raise _overtaken(key, cancelled=True)
             elsewhere = sa.select(revisions.c.collection_id).where(
                 revisions.c.document_id == key.document_id,
                 revisions.c.collection_id != key.collection_id,
@@ -151,7 +167,8 @@ class Ledger:
     async def check_wanted(self, key: RevisionKey) -> None:
         """Raise Aborted if a revision was deleted or replaced."""
         if not await self.wanted(key):
-            raise _overtaken(key)
+            async with self._database.read() as connection:
+                raise _overtaken(key, cancelled=await _is_cancelled(connection, key))
 
     async def wanted(self, key: RevisionKey) -> bool:
         """Tell whether a revision is being written or searched."""
@@ -233,11 +250,12 @@ class Ledger:
                 updated_at=now,
             )
         )  # fmt: skip
-        if done.rowcount != 1:
+        cancelled = await _is_cancelled(connection, key)
+        if done.rowcount != 1 or cancelled:
             twin = (await connection.execute(sa.select(revisions).where(_is(key)))).first()
             if twin is not None and twin.state == CURRENT and twin.chunks_stored == chunks:
                 return  # a second attempt beside this one wrote the same and was faster
-            raise _overtaken(key)
+            raise _overtaken(key, cancelled=cancelled)
         others = [_siblings(key), revisions.c.revision != key.revision]
         await connection.execute(
             sa.update(revisions)
@@ -273,6 +291,34 @@ class Ledger:
                     .where(_is(entry.key))
                     .values(state=RETIRED, purge_at=purge_at, updated_at=now_ms())
                 )
+            return [_entry(row) for row in rows]
+
+    async def cancel(self, key: RevisionKey) -> list[Entry]:
+        """Give up a revision, begun or not, in every generation; return its entries, for purging.
+
+        Raises FailedPrecondition when it is searched already: it and `publish` are the two of which one wins. The entry
+        keeps others from beginning it until the sweeper forgets it; by then its document says that it was cancelled.
+        """
+        chosen = [
+            revisions.c.collection_id == key.collection_id,
+            revisions.c.document_id == key.document_id,
+            revisions.c.revision == key.revision,
+        ]
+        given_up = {
+            "state": RETIRED, "cancelled": True, "purge_at": now_ms() + WRITER_TIMEOUT_MS, "updated_at": now_ms(),
+        }  # fmt: skip
+        async with self._database.write() as connection:
+            rows = (await connection.execute(sa.select(revisions).where(*chosen).with_for_update())).all()
+            if any(row.state == CURRENT for row in rows):
+                raise FailedPrecondition(
+                    f"Revision {key.revision} of document '{key.document_id}' is searched already",
+                    metadata={"state": "INDEXED", "requested": "ERROR"},
+                )
+            await connection.execute(sa.update(revisions).where(*chosen).values(given_up))
+            if key.generation not in {row.generation for row in rows}:
+                names = ("collection_id", "generation", "document_id", "revision")
+                values = {name: getattr(key, name) for name in names} | {"fingerprint": "", "contextual_header": False}
+                await connection.execute(sa.insert(revisions).values(values | given_up))
             return [_entry(row) for row in rows]
 
     async def expires(self, collection_id: str, document_id: str, expire_at: int | None) -> list[Entry]:
@@ -404,3 +450,8 @@ class Ledger:
                 .values(state=RETIRED, purge_at=now_ms())
             )
             return expired.rowcount + abandoned.rowcount
+
+
+async def _is_cancelled(connection: AsyncConnection, key: RevisionKey) -> bool:
+    query = sa.select(revisions.c.revision).where(_gave_up(key)).limit(1)
+    return (await connection.execute(query)).first() is not None

@@ -163,6 +163,13 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             chunks=page.chunks, next_page_token=page.next_token, total_size=page.total, revision=page.revision
         )
 
+    async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Any) -> pb.CancelDocumentResponse:
+        """Give up a revision that is not searched."""
+        await self._indexing.cancel_document(
+            request.scope, request.collection_id, request.document_id, request.revision
+        )
+        return pb.CancelDocumentResponse()
+
     async def UpdateDocumentChunks(
         self, request: pb.UpdateDocumentChunksRequest, context: Any
     ) -> pb.UpdateDocumentChunksResponse:

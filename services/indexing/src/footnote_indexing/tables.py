@@ -65,6 +65,8 @@ revisions = sa.Table(
     sa.Column("expire_at", sa.BigInteger, nullable=True, index=True),
     sa.Column("purge_at", sa.BigInteger, nullable=True, index=True),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
+    # Of a RETIRED one: it must not be written again, whoever comes back to it.
+    sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 sa.Index("indexing_revisions_by_document", revisions.c.document_id)
 sa.Index("indexing_revisions_by_state", revisions.c.collection_id, revisions.c.generation, revisions.c.state)

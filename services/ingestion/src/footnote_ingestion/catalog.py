@@ -15,22 +15,34 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
+from footnote_kit.paging import Page
 from footnote_kit.telemetry import counter, span
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_ingestion import lifecycle, spool
 from footnote_ingestion.failures import INTERNAL, ParseError
-from footnote_ingestion.model import GRACE_MICROS, ListQuery, Stored, new_key, now_micros
+from footnote_ingestion.model import GRACE_MICROS, ListQuery, Stored, Unfinished, new_key, now_micros
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.permissions import Permissions
 from footnote_ingestion.ports import Documents, Files, Readers, Requests
 from footnote_ingestion.quota import Quota
-from footnote_ingestion.repeats import Outcome, RequestKey, check_same, check_transfer, digest, merge
+from footnote_ingestion.repeats import (
+    Outcome,
+    Repeated,
+    Request,
+    RequestKey,
+    check_same,
+    check_transfer,
+    digest,
+    merge,
+)
 from footnote_ingestion.sniff import FileType
 from footnote_ingestion.worker.wire import Job
 
 _log = get_logger("footnote.ingestion")
+
+_MAX_ETAG = 18
 
 # FailureReason -> ErrorReason of the call that finds it out.
 _ERROR_REASONS = {
@@ -115,35 +127,43 @@ class Catalog:
             quota = replace(quota, collection_documents=self._max_documents)
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
             check_transfer(received.size, received.sha256, new.size, new.sha256)
-            content = digest(new.about, received.sha256)
-            key_of_request = RequestKey(scope.tenant_id, scope.user_id, new.request_id)
-            if new.request_id and (known := await self._requests.find(key_of_request)) is not None:
-                check_same(known, content)
-                return Uploaded(await self.get(scope, known.document_id), known.duplicate, known.merged)
-            done = await self._take(scope, new, received, quota)
-            if new.request_id:
-                noted = Outcome(content, done.document.id, done.duplicate, done.merged)
-                await self._requests.note(key_of_request, noted)
-            return done
+            if not new.request_id:
+                return await self._take(scope, new, received, quota, None)
+            key = RequestKey(scope.tenant_id, scope.user_id, new.request_id)
+            request = Request(key, digest(new.about, received.sha256))
+            known = await self._requests.find(key)
+            try:
+                if known is None:
+                    return await self._take(scope, new, received, quota, request)
+            except Repeated as faster:
+                known = faster.outcome
+            return await self._again(scope, request, known)
 
-    async def _take(self, scope: Scope, new: NewFile, received: spool.Received, quota: Quota) -> Uploaded:
+    async def _again(self, scope: Scope, request: Request, known: Outcome) -> Uploaded:
+        """Return the first answer to a request."""
+        check_same(known, request.content)
+        return Uploaded(await self.get(scope, known.document_id), known.duplicate, known.merged)
+
+    async def _take(
+        self, scope: Scope, new: NewFile, received: spool.Received, quota: Quota, request: Request | None
+    ) -> Uploaded:
         same = await self._documents.precheck(
             scope.tenant_id, new.collection_id, received.sha256, received.size, quota, new.allow_duplicate
         )
         if same is not None:
-            return await self._merged(scope, new, same.document)
+            return await self._merged(scope, new, same.document, request)
         kind = await self._inspect(scope.tenant_id, received.path, new.filename)
         async with self._stored(scope, received.path) as key:
             document = _new_document(scope, new, received, kind)
-            same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate)
+            same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate, request)
             if same is not None:
                 await self._drop([key])
-                return await self._merged(scope, new, same.document)
+                return await self._merged(scope, new, same.document, request)
         counter("footnote.ingestion.bytes").add(received.size)
         _log.info("document_uploaded", document_id=document.id, bytes=received.size, document_type=kind.document_type)
         return Uploaded(document)
 
-    async def _merged(self, scope: Scope, new: NewFile, there: Document) -> Uploaded:
+    async def _merged(self, scope: Scope, new: NewFile, there: Document, request: Request | None) -> Uploaded:
         """Add what a duplicate says to the document that is there."""
 
         def how(before: Stored) -> Stored:
@@ -154,7 +174,7 @@ class Catalog:
                 return before
             return Stored(document, before.blob_key, before.parsed_key, before.version)
 
-        after = (await self._documents.change(scope.tenant_id, there.id, how)).document
+        after = (await self._documents.change(scope.tenant_id, there.id, how, request=request)).document
         return Uploaded(after, duplicate=True, merged=after.etag != there.etag)
 
     async def replace(
@@ -194,7 +214,7 @@ class Catalog:
     async def list(
         self, scope: Scope, query: ListQuery, collection_ids: Sequence[str]
     ) -> tuple[list[Document], str, int]:
-        """Return a page of documents, newest first; the token of the next page; how many there are on all pages.
+        """Return a page of documents; the token of the next page; how many there are on all pages.
 
         They are those of the collections named, or of every one that the caller may read.
         """
@@ -215,6 +235,24 @@ class Catalog:
             raise NotFound(
                 f"The file of document '{stored.document.id}' is gone", reason="DOCUMENT_NOT_FOUND"
             ) from None
+
+    async def begin_deletion(self, scope: Scope, document_id: str, etag: str, undo: bool) -> Document:
+        """Let a document be gone before it is deleted, or be there again; raises Aborted when it has another etag."""
+        if undo:
+            return (await self._documents.undo_deletion(scope.tenant_id, document_id)).document
+        await self._permissions.document(scope, document_id, Access.WRITE)
+        return (await self._documents.begin_deletion(scope.tenant_id, document_id, etag)).document
+
+    async def unfinished(self, page: Page) -> tuple[Sequence[Unfinished], str]:
+        """Return documents of all tenants that were left in the middle of something, and the next page's token."""
+        return await self._documents.unfinished(page)
+
+    async def labelled(self, scope: Scope, document_id: str, etag: str) -> None:
+        """Note that a document's chunks have what its record said when it had an etag."""
+        await self._permissions.document(scope, document_id, Access.WRITE)
+        if not etag.isdecimal() or len(etag) > _MAX_ETAG:
+            raise InvalidArgument.field("etag", "is not one that was given out")
+        await self._documents.labelled(scope.tenant_id, document_id, int(etag))
 
     async def delete(self, scope: Scope, document_id: str) -> None:
         """Delete a document and its files; one that is gone already, or that the caller cannot see, is fine."""

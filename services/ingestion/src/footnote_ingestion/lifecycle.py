@@ -2,7 +2,8 @@
 
 UPLOADED -> PROCESSING -> INDEXED or ERROR; ERROR -> PROCESSING is a retry of the same revision; INDEXED and ERROR may
 begin a new revision of the same bytes (reindex). A repeated move into the state that the document is in already is no
-move: a workflow that is resumed after a crash may say again what it has said.
+move: a workflow that is resumed after a crash may say again what it has said. A cancel goes from UPLOADED or PROCESSING
+to ERROR, and the revision that it ended is never taken up again: a new one may be begun.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 from footnote.types.v1.collection_pb2 import ChunkingStrategy
 from footnote.types.v1.document_pb2 import (
+    FAILURE_REASON_CANCELLED,
     ChunkingChoice,
     Document,
     DocumentState,
@@ -112,9 +114,17 @@ def _check_request(move: Move) -> None:
 
 def _check_move(document: Document, move: Move) -> None:
     before, after = document.state, move.state
+    if is_cancelled(move.failure):
+        if before not in (UPLOADED, PROCESSING):
+            raise _illegal(before, after, "nothing is being processed that could be cancelled")
+        return
+    if move.waiting_reason and not after and before in (INDEXED, ERROR):
+        raise _illegal(before, before, "it has ended and waits for nothing")
     if move.new_revision:
         if before not in (INDEXED, ERROR):
             raise _illegal(before, after, "its newest revision is still being worked on")
+    elif after and is_cancelled(document.failure):
+        raise _illegal(before, after, "this revision was cancelled; pass new_revision to index it again")
     elif after not in (UNSPECIFIED, before) and (before, after) not in _MOVES:
         why = "pass new_revision to index it again" if before == INDEXED else ""
         raise _illegal(before, after, why)
@@ -124,6 +134,11 @@ def _check_move(document: Document, move: Move) -> None:
     stored = document.chunks_stored if move.chunks_stored is None else move.chunks_stored
     if expected != stored or not expected:
         raise _illegal(before, after, f"{stored} of {expected} chunks are stored")
+
+
+def is_cancelled(failure: Failure | None) -> bool:
+    """Tell whether a failure is that somebody cancelled."""
+    return failure is not None and failure.reason == FAILURE_REASON_CANCELLED
 
 
 def _illegal(before: DocumentState.ValueType, after: DocumentState.ValueType, why: str) -> FailedPrecondition:

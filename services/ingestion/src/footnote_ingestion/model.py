@@ -24,9 +24,34 @@ class Stored:
     parsed_key: str
     version: int
 
+    def labels(self) -> tuple[object, ...]:
+        """Return what chunks take over from it and can change without being embedded again."""
+        return (self.document.tags, self.document.metadata, self.document.expire_time)
+
     def blob_keys(self) -> list[str]:
         """All keys that belong to it."""
         return [key for key in (self.blob_key, self.parsed_key) if key]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a list is ordered by; documents alike in it come in the order of their ids."""
+
+    field: str
+    descending: bool = False
+
+    def fits(self, value: object) -> bool:
+        """Tell whether a value from a page token is one of what it orders by."""
+        return isinstance(value, str if self.field == "filename" else int)
+
+
+NEWEST_FIRST = Order("create_time", descending=True)
+ORDERS = {
+    f"{name} desc" if descending else name: Order(name, descending)
+    for name in ("create_time", "filename", "size_bytes", "update_time")
+    for descending in (True, False)
+}
+"""The orders by their names in requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +65,25 @@ class ListQuery:
     collection_ids: frozenset[str] | None = None
     states: Sequence[DocumentState.ValueType] = ()
     filename_contains: str = ""
+    tags: Sequence[str] = ()
+    """All of them."""
+    document_types: Sequence[str] = ()
+    languages: Sequence[str] = ()
+    created_after: int | None = None
+    """Microseconds since 1970, inclusive."""
+    created_before: int | None = None
+    """Exclusive."""
+    order: Order = field(default_factory=lambda: NEWEST_FIRST)
     page: Page = field(default_factory=Page.first)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A document with work that somebody began and may have died in: its deletion, or telling its chunks of changes."""
+
+    document: Document
+    deletion: bool
+    labels: bool
 
 
 def now_micros() -> int:

@@ -9,10 +9,11 @@ from typing import Protocol
 
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
+from footnote_kit.paging import Page
 
-from footnote_ingestion.model import ListQuery, Stored
+from footnote_ingestion.model import ListQuery, Stored, Unfinished
 from footnote_ingestion.quota import Quota, Used
-from footnote_ingestion.repeats import Outcome, RequestKey
+from footnote_ingestion.repeats import Outcome, Request, RequestKey
 from footnote_ingestion.worker.wire import Job
 
 
@@ -35,7 +36,9 @@ class Collections(Protocol):
 class Documents(Protocol):
     """The table; see `adapters.documents.DocumentTable` for what each does."""
 
-    async def insert(self, stored: Stored, quota: Quota, allow_duplicate: bool) -> Stored | None:
+    async def insert(
+        self, stored: Stored, quota: Quota, allow_duplicate: bool, request: Request | None = None
+    ) -> Stored | None:
         """Add a document, or return the one with the same bytes."""
 
     async def precheck(
@@ -50,15 +53,32 @@ class Documents(Protocol):
         """Return what a tenant keeps."""
 
     async def change(
-        self, tenant_id: str, document_id: str, how: Callable[[Stored], Stored], quota: Quota | None = None
+        self,
+        tenant_id: str,
+        document_id: str,
+        how: Callable[[Stored], Stored],
+        quota: Quota | None = None,
+        request: Request | None = None,
     ) -> Stored:
         """Change one document in one transaction."""
 
     async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:
         """Record where the parsed blocks of a file are kept."""
 
+    async def begin_deletion(self, tenant_id: str, document_id: str, etag: str) -> Stored:
+        """Let one be gone before it is deleted."""
+
+    async def undo_deletion(self, tenant_id: str, document_id: str) -> Stored:
+        """Take that back."""
+
     async def delete(self, tenant_id: str, document_id: str) -> list[str]:
         """Delete one; returns the keys of its files."""
+
+    async def unfinished(self, page: Page) -> tuple[Sequence[Unfinished], str]:
+        """Return what was left in the middle of something."""
+
+    async def labelled(self, tenant_id: str, document_id: str, version: int) -> None:
+        """Note that chunks have what a record said."""
 
     async def delete_expired(self, limit: int = 500) -> int:
         """Delete those whose time has come."""
@@ -96,9 +116,6 @@ class Requests(Protocol):
 
     async def find(self, key: RequestKey) -> Outcome | None:
         """Return what an upload came to."""
-
-    async def note(self, key: RequestKey, outcome: Outcome) -> None:
-        """Remember it."""
 
 
 class Files(Protocol):

@@ -29,6 +29,22 @@ class Outcome:
     merged: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An upload that its caller may repeat, and a digest of its content."""
+
+    key: RequestKey
+    content: str
+
+
+class Repeated(Exception):
+    """The same request was at work at the same moment, and was faster; this one has changed nothing."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__("the request was answered already")
+        self.outcome = outcome
+
+
 def digest(about: bytes, sha256: str) -> str:
     """Return what tells one upload's content from another's: what is said of the file, and its bytes."""
     return hashlib.sha256(about + sha256.encode()).hexdigest()

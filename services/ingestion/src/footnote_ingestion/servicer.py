@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceServicer
 from footnote.types.v1.document_pb2 import Document, DocumentState, ParsedMetadata
+from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import is_system
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.paging import Page
@@ -19,7 +20,8 @@ from footnote_ingestion.catalog import Catalog, NewFile
 from footnote_ingestion.changes import Changes
 from footnote_ingestion.extraction import Extraction, PagesRead
 from footnote_ingestion.lifecycle import Move
-from footnote_ingestion.model import ListQuery, now_micros
+from footnote_ingestion.listing import list_query
+from footnote_ingestion.model import now_micros
 from footnote_ingestion.quota import Quota
 from footnote_ingestion.worker.isolation import Isolation
 
@@ -77,17 +79,9 @@ class IngestionServicer(IngestionServiceServicer):
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Any) -> pb.ListDocumentsResponse:
         """Give a page of documents."""
-        for state in request.states:
-            if state not in DocumentState.values() or not state:
-                raise InvalidArgument.field("states", "holds an unknown state")
-        if request.all_tenants and not is_system(request.scope):
-            raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
-        query = ListQuery(
-            tenant_id="" if request.all_tenants else request.scope.tenant_id,
-            states=tuple(request.states),
-            filename_contains=request.filename_contains,
-            page=Page.of(request.scope, request, places=2),
-        )
+        if request.all_tenants:
+            _system_only(request.scope, "ask about all tenants")
+        query = list_query(request)
         documents, token, total = await self._catalog.list(request.scope, query, request.collection_ids)
         return pb.ListDocumentsResponse(documents=documents, next_page_token=token, total_size=total)
 
@@ -118,6 +112,30 @@ class IngestionServicer(IngestionServiceServicer):
         """Delete a document."""
         await self._catalog.delete(request.scope, _id("document_id", request.document_id))
         return pb.DeleteDocumentResponse()
+
+    async def BeginDeletion(self, request: pb.BeginDeletionRequest, context: Any) -> pb.BeginDeletionResponse:
+        """Let a document be gone before it is deleted."""
+        if request.undo:
+            _system_only(request.scope, "take a deletion back")
+        document_id = _id("document_id", request.document_id)
+        document = await self._catalog.begin_deletion(request.scope, document_id, request.etag, request.undo)
+        return pb.BeginDeletionResponse(document=document)
+
+    async def ConfirmLabels(self, request: pb.ConfirmLabelsRequest, context: Any) -> pb.ConfirmLabelsResponse:
+        """Note that chunks have what the record said."""
+        await self._catalog.labelled(request.scope, _id("document_id", request.document_id), request.etag)
+        return pb.ConfirmLabelsResponse()
+
+    async def ListUnfinishedDocuments(
+        self, request: pb.ListUnfinishedDocumentsRequest, context: Any
+    ) -> pb.ListUnfinishedDocumentsResponse:
+        """Give what was left in the middle of something."""
+        _system_only(request.scope, "ask about all tenants")
+        found, token = await self._catalog.unfinished(Page.of(request.scope, request))
+        documents = [
+            pb.UnfinishedDocument(document=one.document, deletion=one.deletion, labels=one.labels) for one in found
+        ]
+        return pb.ListUnfinishedDocumentsResponse(documents=documents, next_page_token=token)
 
     async def ReplaceDocument(
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Any
@@ -190,6 +208,11 @@ class IngestionServicer(IngestionServiceServicer):
     async def GetIsolation(self, request: pb.GetIsolationRequest, context: Any) -> pb.GetIsolationResponse:
         """Say how far worker processes are shut in."""
         return pb.GetIsolationResponse(summary=self._isolation.text())
+
+
+def _system_only(scope: Scope, what: str) -> None:
+    if not is_system(scope):
+        raise PermissionDenied(f"Only a service at work on its own account may {what}.")
 
 
 _Request = TypeVar("_Request", pb.UploadDocumentRequest, pb.ReplaceDocumentRequest)

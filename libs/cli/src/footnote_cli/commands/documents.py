@@ -1,4 +1,4 @@
-"""`footnote documents`: list, get, update, delete, download, replace, reindex, watch."""
+"""`footnote documents`: list, get, update, cancel, delete, download, replace, reindex, watch."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 from footnote.edge.v1.documents_pb2 import (
+    CancelDocumentRequest,
     DeleteDocumentRequest,
     DeleteDocumentResponse,
     Document,
@@ -37,7 +38,7 @@ from footnote_cli.render import tables, words
 from footnote_cli.render.text import moment, plural, size
 from footnote_cli.session import Session
 from footnote_cli.transfers import Download, read_parts
-from footnote_cli.values import confirm, parse_duration, parse_metadata
+from footnote_cli.values import confirm, parse_duration, parse_metadata, parse_moment
 
 app = typer.Typer(no_args_is_help=True, help="See, replace, index again, download and delete documents.")
 _TRANSFER_TIMEOUT = 600.0
@@ -59,13 +60,45 @@ async def list_(
         typer.Option("--state", metavar="STATE", help="Only in this state: uploaded, processing, indexed, error."),
     ] = None,
     name: Annotated[str, typer.Option(metavar="TEXT", help="Only whose file name contains this.")] = "",
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only with this tag; repeated, with all of them.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only of this type: pdf, docx, md …; repeatable.")
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option("--language", metavar="CODE", help="Only in this language: en, fr …; repeatable."),
+    ] = None,
+    since: Annotated[
+        str, typer.Option(metavar="TIME", help="Only uploaded since: 2026-01-31, 2026-01-31T08:00Z, or 7d ago.")
+    ] = "",
+    before: Annotated[str, typer.Option(metavar="TIME", help="Only uploaded before, said as for --since.")] = "",
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="ORDER",
+            help="create_time, filename, size_bytes or update_time, 'desc' after it for the other way round; "
+            "'create_time desc' if not given.",
+        ),
+    ] = "",
 ) -> None:
     """List documents, newest first."""
     unknown = [word for word in state or () if word.lower() not in _STATES]
     if unknown:
         raise usage_error(f"There is no state '{unknown[0]}'.", f"Choose from: {', '.join(_STATES)}.")
     states = [document_pb2.DocumentState.Value(f"DOCUMENT_STATE_{word.upper()}") for word in state or ()]
-    request = ListDocumentsRequest(collection=collection, states=states, filename_contains=name)
+    request = ListDocumentsRequest(
+        collection=collection,
+        states=states,
+        filename_contains=name,
+        tags=tag or (),
+        document_types=kind or (),
+        languages=language or (),
+        created_after=parse_moment(since) if since else None,
+        created_before=parse_moment(before) if before else None,
+        order_by=order,
+    )
     items = await list_documents(session, request)
     if session.as_json:
         print_json({"documents": [as_dict(item) for item in items]})
@@ -74,7 +107,7 @@ async def list_(
     else:
         session.out.print(
             "There are no such documents."
-            if name or state or collection
+            if name or state or collection or tag or kind or language or since or before
             else "There are no documents yet. Add some: footnote ingest PATH"
         )
 
@@ -119,6 +152,15 @@ async def update(
     document_id = await naming.document_id(session, document_id)
     request = UpdateDocumentRequest(document_id=document_id, document=changes, update_mask=FieldMask(paths=paths))
     response: UpdateDocumentResponse = await session.call(session.stub.UpdateDocument, request)
+    await _show(session, response.document)
+
+
+@app.command()
+@connected("footnote documents cancel")
+async def cancel(session: Session, document_id: IdArgument) -> None:
+    """Stop the processing of a document; what was indexed of it before stays searchable."""
+    document_id = await naming.document_id(session, document_id)
+    response = await session.call(session.stub.CancelDocument, CancelDocumentRequest(document_id=document_id))
     await _show(session, response.document)
 
 

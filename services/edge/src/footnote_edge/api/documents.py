@@ -88,10 +88,16 @@ class DocumentsApi:
     async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Any) -> pb.DeleteDocumentResponse:
         """Delete a document with its chunks and its file."""
         return pb.DeleteDocumentResponse(
-            chunks_deleted=await self.parts.documents.delete(
+            chunks_deleted=await self.parts.deleting.delete(
                 caller(), request.document_id, request.etag, allow_missing=request.allow_missing
             )
         )
+
+    async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Any) -> pb.CancelDocumentResponse:
+        """End the processing of a document's newest revision."""
+        scope = caller()
+        row = await self.parts.cancelling.cancel(scope, request.document_id)
+        return pb.CancelDocumentResponse(document=await self.parts.public.document(scope, row))
 
     async def ReindexDocuments(self, request: pb.ReindexDocumentsRequest, context: Any) -> pb.ReindexDocumentsResponse:
         """Index documents again: named ones, a whole collection, or its failed ones."""

@@ -56,8 +56,9 @@ class ChangeTable:
 
 
 def alive() -> ColumnElement[bool]:
-    """Return the condition that a document has not expired."""
-    return or_(documents.c.expire_time.is_(None), documents.c.expire_time > now_micros())
+    """Return the condition that a document has not expired and is not being deleted."""
+    unexpired = or_(documents.c.expire_time.is_(None), documents.c.expire_time > now_micros())
+    return and_(unexpired, documents.c.delete_time.is_(None))
 
 
 async def note_gone(connection: AsyncConnection, deleted: Sequence[Stored]) -> None:

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Sequence
 
 from footnote_kit.access import document_missing
 from footnote_kit.errors import Aborted, NotFound
-from footnote_kit.paging import fitting
-from sqlalchemy import (
-    ARRAY,
-    ColumnElement,
-    Text,
-    and_,
-    any_,
-    cast,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    text,
-    update,
-)
+from footnote_kit.paging import Page
+from sqlalchemy import and_, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from footnote_ingestion.adapters import requests
 from footnote_ingestion.adapters.changes import alive, note_gone
 from footnote_ingestion.adapters.database import Database
-from footnote_ingestion.adapters.records import from_row, state_name, to_row
+from footnote_ingestion.adapters.listing import Listing
+from footnote_ingestion.adapters.records import from_row, to_row
 from footnote_ingestion.adapters.schema import documents, doomed_blobs
-from footnote_ingestion.model import ListQuery, Stored, now_micros
+from footnote_ingestion.lifecycle import check_seen
+from footnote_ingestion.model import ListQuery, Stored, Unfinished, now_micros
 from footnote_ingestion.quota import Quota, Used
+from footnote_ingestion.repeats import Outcome, Repeated, Request
 
 
 class DocumentTable:
@@ -39,18 +28,22 @@ class DocumentTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._listing = Listing(database)
 
-    async def insert(self, stored: Stored, quota: Quota, allow_duplicate: bool) -> Stored | None:
-        """Add a document and take its files off the list of those to delete.
+    async def insert(
+        self, stored: Stored, quota: Quota, allow_duplicate: bool, request: Request | None = None
+    ) -> Stored | None:
+        """Add a document, note the request it came by, and take its files off the list of those to delete.
 
         Returns the document that has the same bytes instead when there is one; raises `ResourceExhausted` when the
-        collection or the tenant has no room for it.
+        collection or the tenant has no room for it, `Repeated` when the request was answered in between.
         """
         document = stored.document
         async with self._database.write() as connection:
             if quota.of_tenant:
                 await self._lock(connection, document.tenant_id)
             await self._lock(connection, document.tenant_id, document.collection_id)
+            await self._claim(connection, request)
             if not allow_duplicate:
                 same = await self._same_bytes(connection, document.tenant_id, document.collection_id, document.sha256)
                 if same is not None:
@@ -61,6 +54,8 @@ class DocumentTable:
             document.update_time.FromMicroseconds(now_micros())
             await connection.execute(insert(documents).values(**to_row(stored)))
             await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(stored.blob_keys())))
+            if request is not None:
+                await requests.note(connection, request.key, Outcome(request.content, document.id, False, False))
         return None
 
     async def precheck(
@@ -84,18 +79,28 @@ class DocumentTable:
             return await self._get(connection, tenant_id, document_id)
 
     async def change(
-        self, tenant_id: str, document_id: str, how: Callable[[Stored], Stored], quota: Quota | None = None
+        self,
+        tenant_id: str,
+        document_id: str,
+        how: Callable[[Stored], Stored],
+        quota: Quota | None = None,
+        request: Request | None = None,
     ) -> Stored:
         """Apply `how` to a document in one transaction; files that it lets go are put on the list to delete.
 
         `how` gets a copy and may raise; when it returns the very object it was given nothing is written. Raises
-        `ResourceExhausted` when the file has grown beyond what `quota` leaves the tenant.
+        `ResourceExhausted` when the file has grown beyond what `quota` leaves the tenant. `request` is the upload of
+        the same bytes that brought the change: it is noted; raises `Repeated` when it was answered in between.
         """
         async with self._database.write() as connection:
             if quota is not None and quota.of_tenant:
                 await self._lock(connection, tenant_id)
+            await self._claim(connection, request)
             before = await self._get(connection, tenant_id, document_id, for_update=True)
             after = how(before)
+            if request is not None:
+                outcome = Outcome(request.content, document_id, True, after is not before)
+                await requests.note(connection, request.key, outcome)
             if after is before:
                 return before
             document = after.document
@@ -104,6 +109,8 @@ class DocumentTable:
                 await self._check_quota(connection, tenant_id, document.collection_id, quota, 0, grown)
             document.update_time.FromMicroseconds(now_micros())
             row = to_row(Stored(document, after.blob_key, after.parsed_key, before.version + 1))
+            if after.labels() != before.labels():
+                row["relabelled"] = before.version + 1
             after = from_row(row)
             done = await connection.execute(
                 update(documents)
@@ -153,29 +160,42 @@ class DocumentTable:
         return len(found)
 
     async def list(self, query: ListQuery) -> tuple[list[Stored], str, int]:
-        """Return a page of documents, newest first; the token of the next page; how many there are on all pages."""
-        where = [alive()]
-        if query.tenant_id:
-            where.append(documents.c.tenant_id == query.tenant_id)
-        if query.collection_ids is not None:
-            where.append(self._of(query.collection_ids))
-        if query.states:
-            where.append(documents.c.state.in_([state_name(state) for state in query.states]))
-        if query.filename_contains:
-            where.append(documents.c.filename_folded.contains(query.filename_contains.casefold(), autoescape=True))
-        page = select(documents).where(*where)
-        if query.page.position is not None:
-            time, last = int(query.page.position[0]), str(query.page.position[1])
-            older = and_(documents.c.create_time == time, documents.c.id < last)
-            page = page.where(or_(documents.c.create_time < time, older))
-        page = page.order_by(documents.c.create_time.desc(), documents.c.id.desc()).limit(query.page.size + 1)
-        async with self._database.read() as connection:
-            total = (await connection.execute(select(func.count()).select_from(documents).where(*where))).scalar_one()
-            rows = (await connection.execute(page)).mappings().all()
-        found = [from_row(row) for row in rows]
-        shown = min(query.page.size, fitting([stored.document for stored in found]))
-        last_shown = (rows[shown - 1]["create_time"], found[shown - 1].document.id) if shown < len(rows) else None
-        return found[:shown], query.page.token(last_shown) if last_shown is not None else "", total
+        """Return a page of documents; the token of the next page; how many there are on all pages."""
+        return await self._listing.page(query)
+
+    async def begin_deletion(self, tenant_id: str, document_id: str, etag: str) -> Stored:
+        """Let a document be gone for everybody before it is deleted; raises `NotFound`, `Aborted` for another etag."""
+        async with self._database.write() as connection:
+            stored = await self._get(connection, tenant_id, document_id, for_update=True)
+            check_seen(stored.document, etag, 0)
+            await connection.execute(
+                update(documents).where(documents.c.id == document_id).values(delete_time=now_micros())
+            )
+        return stored
+
+    async def undo_deletion(self, tenant_id: str, document_id: str) -> Stored:
+        """Take back `begin_deletion`; raises `NotFound` for a document that is gone for good."""
+        async with self._database.write() as connection:
+            chosen = and_(documents.c.id == document_id, documents.c.tenant_id == tenant_id)
+            await connection.execute(update(documents).where(chosen).values(delete_time=None))
+            return await self._get(connection, tenant_id, document_id)
+
+    async def unfinished(self, page: Page) -> tuple[Sequence[Unfinished], str]:
+        """Return documents that were left in the middle of something, and the token of the next page."""
+        return await self._listing.unfinished(page)
+
+    async def labelled(self, tenant_id: str, document_id: str, version: int) -> None:
+        """Note that a document's chunks have what its record said at a version."""
+        async with self._database.write() as connection:
+            await connection.execute(
+                update(documents)
+                .where(
+                    documents.c.id == document_id,
+                    documents.c.tenant_id == tenant_id,
+                    documents.c.relabelled <= version,
+                )
+                .values(relabelled=None)
+            )
 
     async def doom(self, keys: Iterable[str], due_micros: int) -> None:
         """Put files on the list to delete from `due_micros` on; one on it already gets the new time."""
@@ -193,15 +213,6 @@ class DocumentTable:
         if keys:
             async with self._database.write() as connection:
                 await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(keys)))
-
-    def _of(self, collection_ids: frozenset[str]) -> ColumnElement[bool]:
-        """Return the condition that a document is of one of these, as one parameter however many thousands they are."""
-        if len(collection_ids) == 1:
-            return documents.c.collection_id == next(iter(collection_ids))
-        if self._database.is_sqlite:
-            listed = func.json_each(json.dumps(sorted(collection_ids))).table_valued("value")
-            return documents.c.collection_id.in_(select(listed.c.value))
-        return documents.c.collection_id == any_(cast(sorted(collection_ids), ARRAY(Text)))
 
     async def _get(
         self,
@@ -227,6 +238,14 @@ class DocumentTable:
             digest = hashlib.sha256("\0".join(names).encode()).digest()
             key = int.from_bytes(digest[:8], signed=True)
             await connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
+
+    async def _claim(self, connection: AsyncConnection, request: Request | None) -> None:
+        """Let no one else answer a request until the transaction ends; raises `Repeated` when somebody has."""
+        if request is not None:
+            key = request.key
+            await self._lock(connection, key.tenant_id, "request", key.user_id, key.request_id)
+            if (known := await requests.find(connection, key)) is not None:
+                raise Repeated(known)
 
     async def _same_bytes(
         self, connection: AsyncConnection, tenant_id: str, collection_id: str, sha256: str

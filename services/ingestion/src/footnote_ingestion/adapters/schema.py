@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, Index, Integer, MetaData, String, Table, Text, text
 
 metadata = MetaData()
 
@@ -51,13 +51,23 @@ documents = Table(
     Column("blob_key", Text, nullable=False),
     Column("parsed_key", Text, nullable=False, default=""),
     Column("warnings", JSON, nullable=False, server_default="[]"),
+    # When its deletion was begun: from then on it is gone for everybody, and its chunks can be removed.
+    Column("delete_time", BigInteger),
+    # The version that last changed what chunks take over; null when they have it.
+    Column("relabelled", BigInteger),
     Index("documents_by_time", "tenant_id", "create_time", "id"),
     Index("documents_by_collection", "tenant_id", "collection_id", "create_time", "id"),
     Index("documents_by_sha256", "tenant_id", "collection_id", "sha256"),
     Index("documents_by_change", "collection_id", "update_time", "id"),
     Index("documents_by_state", "state", "create_time", "id"),
     Index("documents_by_expiry", "expire_time"),
+    # On PostgreSQL with the collation "C": the order of code points, as SQLite has it.
+    Index("documents_by_name", "tenant_id", "collection_id", "filename_folded", "id"),
+    Index("documents_by_size", "tenant_id", "collection_id", "size_bytes", "id"),
 )
+
+_UNFINISHED = text("delete_time IS NOT NULL OR relabelled IS NOT NULL")
+Index("documents_unfinished", documents.c.id, sqlite_where=_UNFINISHED, postgresql_where=_UNFINISHED)
 
 # Keys to delete when they are due: written before a file is stored, taken out with the row that refers to it. So a
 # crash at any moment leaves no file behind that nobody knows of.

@@ -1,0 +1,75 @@
+"""Lets a job on a document end as soon as nobody wants it any more: cancelled, deleted, replaced, here or elsewhere."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from footnote.types.v1.document_pb2 import FAILURE_REASON_CANCELLED, Failure
+from footnote_kit.errors import Aborted, FootnoteError
+
+T = TypeVar("T")
+
+LOOK_SECONDS = 2.0
+"""How often a job asks whether it is still wanted; where it is cancelled in this process it is told at once."""
+
+
+class Interruptions:
+    """The jobs at work in this process; bounded by the number of documents in work."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, set[asyncio.Event]] = {}
+
+    def look(self, document_id: str) -> None:
+        """Have the jobs on a document ask at once whether they are wanted."""
+        for event in self._running.get(document_id, ()):
+            event.set()
+
+    async def run(self, document_id: str, work: Coroutine[Any, Any, T], wanted: Callable[[], Awaitable[bool]]) -> T:
+        """Do `work` and return its result; raises Aborted once `wanted` says no, after the work has been ended."""
+        news = asyncio.Event()
+        events = self._running.setdefault(document_id, set())
+        events.add(news)
+        task = asyncio.create_task(work)
+        looking = asyncio.create_task(_unwanted(news, wanted))
+        try:
+            await asyncio.wait([task, looking], return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            raise Aborted("Nobody wants this revision to be indexed any more")
+        finally:
+            for one in (task, looking):
+                one.cancel()
+            await asyncio.gather(task, looking, return_exceptions=True)
+            events.discard(news)
+            if not events:
+                self._running.pop(document_id, None)
+
+
+async def _unwanted(news: asyncio.Event, wanted: Callable[[], Awaitable[bool]]) -> None:
+    """Return once the work is not wanted; while that cannot be asked, it is."""
+    while True:
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await news.wait()
+        except TimeoutError:
+            pass
+        news.clear()
+        try:
+            if not await wanted():
+                return
+        except FootnoteError:
+            continue
+
+
+def cancelled() -> Failure:
+    """Return what a cancelled document fails with."""
+    return Failure(
+        reason=FAILURE_REASON_CANCELLED,
+        message="Its processing was cancelled.",
+        hint="Reindex the document to go on; what was indexed before stays searchable.",
+    )
+
+
+def says_cancelled(error: FootnoteError) -> bool:
+    """Tell whether a stage refuses a revision because it was cancelled."""
+    return error.metadata.get("cancelled") == "true"

@@ -1,0 +1,114 @@
+"""Pages of documents: filters and orders as SQL, the same on both databases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from footnote_kit.errors import InvalidArgument
+from footnote_kit.paging import Page, fitting
+from sqlalchemy import ARRAY, ColumnElement, Text, and_, any_, cast, func, literal_column, or_, select
+from sqlalchemy.dialects.postgresql import JSONB
+
+from footnote_ingestion.adapters.changes import alive
+from footnote_ingestion.adapters.database import Database
+from footnote_ingestion.adapters.records import from_row, state_name
+from footnote_ingestion.adapters.schema import documents
+from footnote_ingestion.model import ListQuery, Order, Stored, Unfinished
+
+_FIELDS = {"filename": "filename_folded"}
+
+
+class Listing:
+    """Reads pages of the documents table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def page(self, query: ListQuery) -> tuple[list[Stored], str, int]:
+        """Return a page of documents; the token of the next page; how many there are on all pages."""
+        where = self._where(query)
+        column, names = self._column(query.order), _FIELDS.get(query.order.field, query.order.field)
+        page = select(documents).where(*where)
+        if query.page.position is not None:
+            page = page.where(_beyond(column, query.order, query.page))
+        ways = [documents.c.id.desc(), column.desc()] if query.order.descending else [documents.c.id, column]
+        page = page.order_by(*reversed(ways)).limit(query.page.size + 1)
+        async with self._database.read() as connection:
+            total = (await connection.execute(select(func.count()).select_from(documents).where(*where))).scalar_one()
+            rows = (await connection.execute(page)).mappings().all()
+        found = [from_row(row) for row in rows]
+        shown = min(query.page.size, fitting([stored.document for stored in found]))
+        last_shown = (rows[shown - 1][names], found[shown - 1].document.id) if shown < len(rows) else None
+        return found[:shown], query.page.token(last_shown) if last_shown is not None else "", total
+
+    async def unfinished(self, page: Page) -> tuple[list[Unfinished], str]:
+        """Return documents of all tenants that were left in the middle of something, and the token of the next page."""
+        left = select(documents).where(or_(documents.c.delete_time.is_not(None), documents.c.relabelled.is_not(None)))
+        if page.position is not None:
+            left = left.where(documents.c.id > str(page.position[0]))
+        async with self._database.read() as connection:
+            rows = (await connection.execute(left.order_by(documents.c.id).limit(page.size + 1))).mappings().all()
+        found = [
+            Unfinished(from_row(row).document, row["delete_time"] is not None, row["relabelled"] is not None)
+            for row in rows
+        ]
+        shown = min(page.size, fitting([one.document for one in found]))
+        return found[:shown], page.token((found[shown - 1].document.id,)) if shown < len(found) else ""
+
+    def _where(self, query: ListQuery) -> list[ColumnElement[bool]]:
+        where = [alive()]
+        if query.tenant_id:
+            where.append(documents.c.tenant_id == query.tenant_id)
+        if query.collection_ids is not None:
+            where.append(self._of(query.collection_ids))
+        if query.states:
+            where.append(documents.c.state.in_([state_name(state) for state in query.states]))
+        if query.filename_contains:
+            where.append(documents.c.filename_folded.contains(query.filename_contains.casefold(), autoescape=True))
+        if query.tags:
+            where.append(self._tagged(query.tags))
+        if query.document_types:
+            where.append(documents.c.document_type.in_(query.document_types))
+        if query.languages:
+            where.append(documents.c.language.in_(query.languages))
+        if query.created_after is not None:
+            where.append(documents.c.create_time >= query.created_after)
+        if query.created_before is not None:
+            where.append(documents.c.create_time < query.created_before)
+        return where
+
+    def _of(self, collection_ids: frozenset[str]) -> ColumnElement[bool]:
+        """Return the condition that a document is of one of these, as one parameter however many thousands they are."""
+        if len(collection_ids) == 1:
+            return documents.c.collection_id == next(iter(collection_ids))
+        if self._database.is_sqlite:
+            listed = func.json_each(json.dumps(sorted(collection_ids))).table_valued("value")
+            return documents.c.collection_id.in_(select(listed.c.value))
+        return documents.c.collection_id == any_(cast(sorted(collection_ids), ARRAY(Text)))
+
+    def _tagged(self, tags: Sequence[str]) -> ColumnElement[bool]:
+        """Return the condition that a document has all of these tags."""
+        if not self._database.is_sqlite:
+            return cast(documents.c.tags, JSONB).contains(list(tags))
+        own = func.json_each(documents.c.tags).table_valued("value", name="own")
+        wanted = func.json_each(json.dumps(list(tags))).table_valued("value", name="wanted")
+        held = select(literal_column("1")).select_from(own).where(own.c.value == wanted.c.value).exists()
+        return ~select(literal_column("1")).select_from(wanted).where(~held).exists()
+
+    def _column(self, order: Order) -> ColumnElement[Any]:
+        if order.field == "filename" and not self._database.is_sqlite:
+            return documents.c.filename_folded.collate("C")
+        return documents.c[_FIELDS.get(order.field, order.field)]
+
+
+def _beyond(column: ColumnElement[Any], order: Order, page: Page) -> ColumnElement[bool]:
+    """Return the condition that a document comes after the last one of the page before."""
+    assert page.position is not None
+    value, last = page.position[0], str(page.position[1])
+    if not order.fits(value):
+        raise InvalidArgument.field("page_token", "is not one that was given out")
+    if order.descending:
+        return or_(column < value, and_(column == value, documents.c.id < last))
+    return or_(column > value, and_(column == value, documents.c.id > last))
