@@ -123,7 +123,7 @@ async def test_a_file_that_cannot_be_read_ends_in_error_with_reason_and_hint(edg
         ("ParseDocument", Unavailable("shutting down", reason="SHUTTING_DOWN"), "INGESTION_UNAVAILABLE"),
     ],
 )
-async def test_work_waits_for_a_stage_and_goes_on_by_itself(
+async def test_work_waits_for_indexing_and_goes_on_by_itself(
     edge: EdgeStub, world: World, stage: str, error: FootnoteError, waiting: str
 ) -> None:
     world.failures[stage] = error

@@ -29,7 +29,9 @@ from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentResponse,
     Document,
     DownloadDocumentResponse,
+    GetChunkResponse,
     GetDocumentResponse,
+    ListChunksResponse,
     ListDocumentsResponse,
     ReindexDocumentsResponse,
     UploadDocumentResponse,
@@ -68,6 +70,16 @@ def document(filename: str, state: str = "INDEXED", **fields: Any) -> Document:
         **fields,
     }
     return Document(filename=filename, state=f"DOCUMENT_STATE_{state}", **values)
+
+
+def chunk(ordinal: int) -> Chunk:
+    """Return a chunk of the handbook."""
+    place = page(ordinal)
+    place.span.start, place.span.end = 100 * ordinal, 100 * ordinal + len(QUOTE)
+    return Chunk(
+        id=f"d:000001:{ordinal:07d}", ordinal=ordinal, document_id="d", revision=1, filename="handbook.pdf", text=QUOTE,
+        locator=place, token_count=12, collection="default", chunking_strategy="CHUNKING_STRATEGY_HEADING_SECTION",
+    )  # fmt: skip
 
 
 class ScriptedEdge(PartialEdge):
@@ -191,10 +203,21 @@ class ScriptedEdge(PartialEdge):
         self._note(request, context)
         return ReindexDocumentsResponse(documents=[document("handbook.pdf", "PROCESSING")], skipped=1)
 
+    async def GetChunk(self, request: Any, context: Any) -> GetChunkResponse:
+        self._note(request, context)
+        if request.chunk_id != "d:000001:0000003":
+            raise errors.NotFound(f"Chunk '{request.chunk_id}' not found", reason="CHUNK_NOT_FOUND")
+        return GetChunkResponse(chunk=chunk(3))
+
+    async def ListChunks(self, request: Any, context: Any) -> ListChunksResponse:
+        self._note(request, context)
+        if request.page_token:
+            return ListChunksResponse(chunks=[chunk(3)], total_size=2, revision=1)
+        return ListChunksResponse(chunks=[chunk(2)], next_page_token="2", total_size=2, revision=1)
+
     async def Search(self, request: Any, context: Any) -> SearchResponse:
         self._note(request, context)
-        chunk = Chunk(id="d:000001:0000003", filename="handbook.pdf", text=QUOTE, locator=page(3))
-        hit = ScoredChunk(chunk=chunk, score=0.91)
+        hit = ScoredChunk(chunk=chunk(3), score=0.91)
         if request.explain:
             hit.channels.add(channel=chunk_pb2.SEARCH_CHANNEL_DENSE, raw_score=0.44, score=1.0, rank=1, weight=0.3)
             hit.channels.add(channel=chunk_pb2.SEARCH_CHANNEL_LEXICAL, raw_score=12.5, score=0.87, rank=2, weight=0.7)

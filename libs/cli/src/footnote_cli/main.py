@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 from footnote_cli.command import fail
 from footnote_cli.commands import (
     ask,
+    chunks,
     collections,
     conversations,
     documents,
@@ -62,6 +63,7 @@ app.command()(ask.ask)
 app.command()(search.search)
 app.add_typer(collections.app, name="collections")
 app.add_typer(documents.app, name="documents")
+app.add_typer(chunks.app, name="chunks")
 app.add_typer(vectors.app, name="vectors")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(keys.app, name="keys")

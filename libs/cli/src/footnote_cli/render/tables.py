@@ -141,6 +141,26 @@ def search_results(items: Sequence[ScoredChunk]) -> FittedTable:
     return result
 
 
+def chunks(items: Sequence[Chunk]) -> FittedTable:
+    """Return a document's chunks in reading order: place, boundaries in its text, the passage in short."""
+    result = FittedTable(
+        "#", "Where", "Characters", "Tokens", "Passage", "Id",
+        right=("#", "Characters", "Tokens"), optional=("Id", "Tokens", "Characters"), whole=("Id", "Characters"),
+    )  # fmt: skip
+    for item in items:
+        span = item.locator.span
+        child = "  " if item.level == chunk_pb2.CHUNK_LEVEL_CHILD else ""
+        result.add_row(
+            str(item.ordinal),
+            Text(printable_line(child + place(item)), style="bold"),
+            f"{span.start}–{span.end}",
+            str(item.token_count),
+            one_line(item.text, 160),
+            item.id,
+        )
+    return result
+
+
 def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
     """Return what made each score: a line for each channel and each adjustment."""
     result = FittedTable(
