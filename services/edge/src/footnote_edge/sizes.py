@@ -29,7 +29,7 @@ CHARACTERS: dict[str, int] = {
     **dict.fromkeys(("document_types", "languages", "order_by"), 64),
     "filename": 1024, "filename_contains": ID, "locale": 64, "language": 64, "title": 1000,
     **dict.fromkeys(("page_token", "resume_token"), 4096),
-    "sha256": 64, "request_id": 64,
+    "sha256": 64, "request_id": 64, "chunk_id": 512,
     # Texts.
     "query": 8000, "question": 100_000, "text": 100_000, "description": 20_000, "comment": 20_000,
     "system_prompt": 20_000, "values": 1000, "where": 16_384,
