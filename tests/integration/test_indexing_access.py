@@ -149,6 +149,7 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
 OTHERS = {
     "CreateCollection", "ListCollections", "AuthorizeCollections", "IndexMessages", "DeleteMessages",
     "ListDamagedDocuments", "ListProviders", "ValidateProvider", "CheckProvider",
+    "GetChunk",  # by its own id; in test_indexing_chunks.py
 }  # fmt: skip
 
 
