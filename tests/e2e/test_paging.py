@@ -12,7 +12,12 @@ from footnote.edge.v1.conversations_pb2 import (
     ListConversationsRequest,
     ListMessagesRequest,
 )
-from footnote.edge.v1.documents_pb2 import ListDocumentsRequest, UploadDocumentRequest, UploadMetadata
+from footnote.edge.v1.documents_pb2 import (
+    ListDocumentsRequest,
+    UploadDocumentRequest,
+    UploadMetadata,
+    WatchDocumentsRequest,
+)
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.errors import InvalidArgument
 from support.edge_client import EdgeClient
@@ -128,3 +133,33 @@ async def test_a_token_goes_with_its_filter(edge: EdgeClient) -> None:
     _, token = await lister.page(user, page_size=1, filename_contains="a")
     with pytest.raises(InvalidArgument, match="another list"):
         await lister.page(user, page_size=1, filename_contains="txt", page_token=token)
+
+
+ORDERS = [f"{name}{way}" for name in ("create_time", "filename", "size_bytes", "update_time") for way in ("", " desc")]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+async def test_every_order_of_documents_is_read_in_pages_while_one_is_added(edge: EdgeClient, order: str) -> None:
+    user = uuid4().hex
+    lister = await documents(edge, user)
+    for number in range(MANY):
+        head = UploadMetadata(filename=f"{'bab'[number % 3]}.txt", tags=["stable"])
+        parts = [
+            UploadDocumentRequest(metadata=head),
+            UploadDocumentRequest(data=b"x" * (1 + number % 2) + b"%d" % number),
+        ]
+        await edge.stub.UploadDocument(iter(parts), metadata=who(user))
+    async for _ in edge.stub.WatchDocuments(
+        WatchDocumentsRequest(collection="default", until_idle=True), metadata=who(user), timeout=120
+    ):
+        pass  # what is still processed changes, and moves in the order of changes
+    whole, _ = await lister.page(user, order_by=order)
+    found, token = await lister.page(user, page_size=2, order_by=order)
+    await lister.add()
+    while token:
+        more, token = await lister.page(user, page_size=2, order_by=order, page_token=token)
+        found += more
+    assert [one for one in found if one in whole] == whole
+    assert len(found) == len(set(found))
+    tagged, _ = await lister.page(user, order_by=order, tags=["stable"], document_types=["TXT"])
+    assert tagged == whole

@@ -26,6 +26,7 @@ from footnote.edge.v1.conversations_pb2 import (
     ListMessagesResponse,
 )
 from footnote.edge.v1.documents_pb2 import (
+    CancelDocumentResponse,
     DeleteDocumentResponse,
     Document,
     DownloadDocumentResponse,
@@ -189,6 +190,13 @@ class ScriptedEdge(PartialEdge):
         if not request.document_id.startswith("doc-"):
             raise errors.NotFound(f"Document '{request.document_id}' not found", reason="DOCUMENT_NOT_FOUND")
         return GetDocumentResponse(document=document(request.document_id.removeprefix("doc-")))
+
+    async def CancelDocument(self, request: Any, context: Any) -> CancelDocumentResponse:
+        self._note(request, context)
+        failure = document_pb2.Failure(
+            reason=document_pb2.FAILURE_REASON_CANCELLED, message="It was cancelled.", hint="Reindex it."
+        )
+        return CancelDocumentResponse(document=document("handbook.pdf", "ERROR", chunks_stored=0, failure=failure))
 
     async def DeleteDocument(self, request: Any, context: Any) -> DeleteDocumentResponse:
         self._note(request, context)

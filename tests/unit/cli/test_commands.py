@@ -258,6 +258,38 @@ def test_documents_are_a_table(footnote: Footnote) -> None:
     assert footnote("documents", "list", "--state", "lost").exit_code == 2
 
 
+def test_filters_and_order_of_a_list_are_sent(footnote: Footnote, edge: ScriptedEdge) -> None:
+    words = [
+        "--tag",
+        "a",
+        "--tag",
+        "b",
+        "--type",
+        "pdf",
+        "--language",
+        "en",
+        "--since",
+        "2026-01-01",
+        "--before",
+        "2026-02-01T01:00+01:00",
+    ]
+    assert footnote("documents", "list", *words, "--order", "size_bytes desc").exit_code == 0
+    sent = edge.requests[0]
+    assert (list(sent.tags), list(sent.document_types), list(sent.languages)) == (["a", "b"], ["pdf"], ["en"])
+    assert sent.created_after.ToJsonString() == "2026-01-01T00:00:00Z"
+    assert sent.created_before.ToJsonString() == "2026-02-01T00:00:00Z"
+    assert sent.order_by == "size_bytes desc"
+    assert footnote("documents", "list", "--since", "7d").exit_code == 0
+    assert footnote("documents", "list", "--since", "yesterday").exit_code == 2
+
+
+def test_a_cancelled_document_is_shown_with_what_to_do(footnote: Footnote, edge: ScriptedEdge) -> None:
+    result = footnote("documents", "cancel", "doc-handbook.pdf")
+    assert result.exit_code == 0
+    assert "Reindex it." in result.stdout
+    assert edge.requests[0].document_id == "doc-handbook.pdf"
+
+
 def test_a_download_keeps_to_its_folder_and_does_not_overwrite(footnote: Footnote, tmp_path: Path) -> None:
     assert footnote("documents", "download", "doc-handbook").exit_code == 0
     assert (tmp_path / "handbook.pdf").read_bytes() == b"first second"
