@@ -330,10 +330,11 @@ async def test_a_method_that_is_not_served_is_told_which_are(http: httpx.AsyncCl
 
 async def test_the_openapi_document_says_what_a_request_must_have(http: httpx.AsyncClient) -> None:
     document = (await http.get("/openapi.json")).json()
-    operation = document["paths"]["/v1/conversations/{conversation_id}"]["patch"]
+    operation = document["paths"]["/v1/messages/{message_id}:edit"]["post"]
     assert operation["requestBody"]["required"]
-    schema = document["components"]["schemas"]["edge.UpdateConversationRequest"]
-    assert schema["required"] == list(schema["properties"]) == ["title"]  # the id is in the path
+    schema = document["components"]["schemas"]["edge.EditMessageRequest"]
+    assert schema["required"] == ["text"]  # the id is in the path
+    assert "message_id" not in schema["properties"]
     assert not schema["additionalProperties"]
     places = {re.sub(r"{[^}]*}", "{}", path) for path in document["paths"]}
     assert len(places) == len(document["paths"])  # no two paths differ in a variable's name only

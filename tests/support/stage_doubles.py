@@ -275,7 +275,7 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         await self.world.enter("CreateCollection", request)
         collection = col.Collection(visibility=col.VISIBILITY_SHARED)
         collection.MergeFrom(request.collection)
-        collection.id = uuid4().hex
+        collection.id = request.collection_id or uuid4().hex
         collection.tenant_id, collection.owner_id = request.scope.tenant_id, request.scope.user_id
         names = [_holder(one) for one in self._of(request.scope)]
         if _holder(collection) in names:
@@ -415,13 +415,20 @@ class Indexing(idx_grpc.IndexingServiceServicer):
 
     async def IndexMessages(self, request: Any, context: Any) -> idx.IndexMessagesResponse:
         await self.world.enter("IndexMessages", request)
+        known = {one.message_id for one in request.messages}
+        self.world.messages[:] = [one for one in self.world.messages if one.message_id not in known]
         self.world.messages.extend(request.messages)
         self.world.changed.set()
         return idx.IndexMessagesResponse(count=len(request.messages))
 
     async def DeleteMessages(self, request: Any, context: Any) -> idx.DeleteMessagesResponse:
         await self.world.enter("DeleteMessages", request)
-        kept = [one for one in self.world.messages if one.conversation_id != request.conversation_id]
+        named = set(request.message_ids)
+        kept = [
+            one
+            for one in self.world.messages
+            if one.conversation_id != request.conversation_id or (named and one.message_id not in named)
+        ]
         gone = len(self.world.messages) - len(kept)
         self.world.messages[:] = kept
         self.world.changed.set()

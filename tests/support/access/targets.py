@@ -227,7 +227,9 @@ class Seeder:
             done = event.completed
         rated = CreateFeedbackRequest(answer_id=done.answer.id, rating=RATING_UP, comment=comment)
         feedback = (await self.stub.CreateFeedback(rated, metadata=key)).feedback
-        target.names |= {"answer_id": done.answer.id, "trace_id": done.trace_id}
+        target.names |= {
+            "answer_id": done.answer.id, "question_id": done.question_id, "trace_id": done.trace_id
+        }  # fmt: skip
         target.personal |= {title, secret}
         target.feedback |= {comment, feedback.id, done.answer.id, done.trace_id}
 
@@ -254,6 +256,8 @@ class Seeder:
             await self.collection(own)
         elif kind == "conversation":
             await self.conversation(own, word("title"))
+        elif kind == "message":
+            await self._conversation(own)
         elif kind == "vector":
             await self._vector(own)
         elif kind == "document":

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from footnote.edge.v1.collections_pb2 import UpdateCollectionRequest
-from footnote.edge.v1.conversations_pb2 import UpdateConversationRequest
+from footnote.edge.v1.conversations_pb2 import EditMessageRequest, UpdateConversationRequest
 from footnote.edge.v1.documents_pb2 import ListDocumentsRequest, ListDocumentsResponse, WatchDocumentsRequest
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 from footnote_edge.http.binding import bind, to_json
@@ -36,8 +36,10 @@ def test_the_body_is_one_field_or_all_and_the_path_wins() -> None:
     changed = bind(rule("UpdateCollection"), {"collection": "n"}, [("update_mask", "name")], {"name": "m"})
     wanted = UpdateCollectionRequest(collection="n", resource={"name": "m"}, update_mask={"paths": ["name"]})
     assert changed == wanted
-    renamed = bind(rule("UpdateConversation"), {"conversation_id": "a"}, [], {"title": "t", "conversation_id": "b"})
-    assert renamed == UpdateConversationRequest(conversation_id="a", title="t")
+    renamed = bind(rule("UpdateConversation"), {"conversation_id": "a"}, [], {"title": "t"})
+    assert renamed == UpdateConversationRequest(conversation_id="a", conversation={"title": "t"})
+    edited = bind(rule("EditMessage"), {"message_id": "a"}, [], {"text": "t", "message_id": "b"})
+    assert edited == EditMessageRequest(message_id="a", text="t")
 
 
 @pytest.mark.parametrize(

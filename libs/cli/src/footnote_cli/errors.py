@@ -16,6 +16,8 @@ _HINTS = {
     "COLLECTION_EXISTS": "Change it with: footnote collections update",
     "DOCUMENT_NOT_FOUND": "See what there is with: footnote documents list",
     "CONVERSATION_NOT_FOUND": "See what there is with: footnote conversations list",
+    "MESSAGE_NOT_FOUND": "See what was said, with its ids: footnote --json conversations show ID",
+    "ANSWER_NOT_FOUND": "See what was said, with its ids: footnote --json conversations show ID",
     "CREDENTIALS_INVALID": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "SCOPE_MISSING": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "PERMISSION_DENIED": "Ask an administrator of your tenant for a key with a role that may do this.",

@@ -240,7 +240,7 @@ def encode_message(row: MessageRow, dimensions: int) -> dict[str, Any]:
     extra.ClearField("score")
     return {
         # Ids of messages are unique for their user: nobody overwrites another's by naming it.
-        "id": _bounded(f"{_whose(row)}:{row.message.message_id}", 512, "message id"),
+        "id": _bounded(message_key(row.tenant_id, row.user_id, row.message.message_id), 512, "message id"),
         "tenant_id": row.tenant_id,
         "user_id": row.user_id,
         "conversation_id": row.message.conversation_id,
@@ -252,8 +252,10 @@ def encode_message(row: MessageRow, dimensions: int) -> dict[str, Any]:
     }
 
 
-def _whose(row: MessageRow) -> str:
-    return hashlib.sha256(f"{row.tenant_id}\0{row.user_id}".encode()).hexdigest()[:32]
+def message_key(tenant_id: str, user_id: str, message_id: str) -> str:
+    """Return the id that a user's message has in the store."""
+    whose = hashlib.sha256(f"{tenant_id}\0{user_id}".encode()).hexdigest()[:32]
+    return f"{whose}:{message_id}"
 
 
 def decode_message(entity: Mapping[str, Any], score: float) -> MemoryMessage:

@@ -1,6 +1,7 @@
 """What of an answer is sent: the words and their footnotes always, the rest where it is asked for."""
 
-from collections.abc import Collection
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing
 
 from footnote.edge.v1.answers_pb2 import (
     ANSWER_PART_CITATIONS,
@@ -28,10 +29,16 @@ _FIELDS = {
 }
 
 
-def wanted(event: AskResponse, include: Parts) -> bool:
-    """Tell whether an event is to be sent."""
-    part = _EVENTS.get(event.WhichOneof("event") or "")
-    return part is None or part in include
+async def sent(events: AsyncGenerator[AskResponse], include: Parts) -> AsyncGenerator[AskResponse]:
+    """Yield of an answer's events what is to be sent; closing it closes them."""
+    async with aclosing(events):
+        async for event in events:
+            part = _EVENTS.get(event.WhichOneof("event") or "")
+            if part is not None and part not in include:
+                continue
+            if event.HasField("completed"):
+                trim(event.completed, include)
+            yield event
 
 
 def trim(answered: AskCompleted | ConversationMessage, include: Parts) -> None:

@@ -6,9 +6,10 @@ from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import NotFound
-from sqlalchemy import delete, or_, select
+from sqlalchemy import delete, or_, select, update
 
 from footnote_edge.database import Database
+from footnote_edge.messages import message_of, touch
 from footnote_edge.tables import AnswerOriginRow, MessageRow
 from footnote_edge.withholding import Withholding
 
@@ -55,8 +56,30 @@ class Answers:
         async with self._sessions() as session:
             row = (await session.scalars(query)).one_or_none()
         if row is None:
-            raise NotFound(f"Answer '{answer_id}' not found", reason="ANSWER_NOT_FOUND")
-        return (await self._withholding.shown(scope, [ConversationMessage.FromString(row.payload)]))[0]
+            raise _missing(answer_id)
+        return (await self._withholding.shown(scope, [message_of(row)]))[0]
+
+    async def delete(self, scope: Scope, answer_id: str) -> tuple[str, list[str]]:
+        """Delete an answer and, where it is the current one of a question, those that it has replaced.
+
+        Returns its conversation, "" for none, and the ids of what has left that. Raises NotFound as `get` does.
+        """
+        conversation_id = (await self.get(scope, answer_id)).conversation_id
+        async with self._sessions.begin() as session:
+            if conversation_id:
+                await touch(session, scope, conversation_id, used=False)
+            this = MessageRow.id == answer_id
+            row = await session.scalar(select(MessageRow).where(this))
+            gone = delete(MessageRow).where(this)
+            if row is not None and row.question_id and row.superseded_by is None:
+                gone = delete(MessageRow).where(MessageRow.question_id == row.question_id)
+            elif row is not None:
+                before = update(MessageRow).where(MessageRow.superseded_by == answer_id)
+                await session.execute(before.values(superseded_by=row.superseded_by))
+            ids = list((await session.scalars(gone.returning(MessageRow.id))).all())
+        if not ids:
+            raise _missing(answer_id)
+        return conversation_id, ids if conversation_id else []
 
     def expiry(self, answer: ConversationMessage) -> datetime | None:
         """Return when an answer is deleted; None when it stays with its conversation."""
@@ -77,3 +100,7 @@ class Answers:
         async with self._sessions.begin() as session:
             done = await session.execute(delete(MessageRow).where(MessageRow.conversation_id.is_(None), old))
         return int(done.rowcount)  # type: ignore[attr-defined]
+
+
+def _missing(answer_id: str) -> NotFound:
+    return NotFound(f"Answer '{answer_id}' not found", reason="ANSWER_NOT_FOUND")

@@ -15,7 +15,7 @@ from footnote_providers.egress.egress import Egress
 
 from footnote_edge.allowances import Allowances
 from footnote_edge.answers import Answers
-from footnote_edge.ask import Asker
+from footnote_edge.asker import Asker
 from footnote_edge.backlog import Backlog
 from footnote_edge.cancelling import Cancelling
 from footnote_edge.catalog import Catalog
@@ -91,7 +91,7 @@ async def build(runtime: Runtime) -> App:
     processor = Processor(stages, bus, interruptions, meter, shares, settings)
     jobs = Jobs(settings, folder, processor, chores, records)
     await jobs.launch()
-    catalog = Catalog(stages, permissions, allowances, database, settings.call_timeout_seconds)
+    catalog = Catalog(stages, permissions, allowances, database, request_ids, settings.call_timeout_seconds)
     documents = Documents(stages, catalog, permissions, jobs, chores, limiting, settings)
     deleting = Deleting(stages, documents, jobs, settings.call_timeout_seconds)
     parts = Parts(
@@ -127,6 +127,7 @@ async def build(runtime: Runtime) -> App:
         limiting=limiting,
         conversations=conversations,
         answers=answers,
+        request_ids=request_ids,
         feedback=FeedbackBook(database, answers),
         providers=Providers(stages, settings.call_timeout_seconds),
         health=Health(stages, runtime.check, database.ping),

@@ -7,8 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent, StageEvent
@@ -31,26 +30,23 @@ from footnote.types.v1.collection_pb2 import CollectionSettings
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
-from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal
 from footnote_kit.telemetry import counter, current_trace_id
-from footnote_providers.egress import limits
-from footnote_providers.egress.egress import Egress
 from opentelemetry import trace
 
 from footnote_edge import precedence
 from footnote_edge.answering import Ledger, degrades, duration
-from footnote_edge.bounds import Bounds, of_conversation
-from footnote_edge.catalog import Catalog
-from footnote_edge.conversations import Conversations
+from footnote_edge.bounds import of_conversation
 from footnote_edge.deadlines import Deadline
-from footnote_edge.keeping import Keeper, told
-from footnote_edge.limiting import Limiting, Tab
+from footnote_edge.limiting import Tab
 from footnote_edge.manifests import Record
-from footnote_edge.recall import Recall, without
-from footnote_edge.request_ids import Claim, RequestIds
-from footnote_edge.settings import Settings
-from footnote_edge.stages import Stages
+from footnote_edge.recall import without
+from footnote_edge.request_ids import Claim
 from footnote_edge.steps import Found, Steps
+from footnote_edge.turns import Turn
+
+if TYPE_CHECKING:
+    from footnote_edge.asker import Asker
 
 T = TypeVar("T")
 _Settings: TypeAlias = tuple[CollectionSettings, TextBounds]
@@ -65,85 +61,23 @@ class Again:
     local_only: bool
 
 
-class Asker:
-    """Answers questions; one `ask` per question."""
+class Run:
+    """One question on its way; its answer is added to its conversation, or with a `turn` put in another's place."""
 
     def __init__(
         self,
-        stages: Stages,
-        catalog: Catalog,
-        conversations: Conversations,
-        keeper: Keeper,
-        request_ids: RequestIds,
-        limiting: Limiting,
-        settings: Settings,
-        egress: Egress,
-    ) -> None:
-        self.egress = egress
-        self.bounds = Bounds(stages, catalog, settings.call_timeout_seconds)
-        self.stages = stages
-        self.catalog = catalog
-        self.conversations = conversations
-        self.keeper = keeper
-        self.request_ids = request_ids
-        self.limiting = limiting
-        self.settings = settings
-        self.recall = Recall(stages, conversations)
-
-    async def ask(
-        self,
-        scope: Scope,
-        request: AskRequest,
-        seconds: float,
-        again: Again | None = None,
-    ) -> AsyncGenerator[AskResponse]:
-        """Answer a question within `seconds` as a stream of events, `completed` last.
-
-        What was made `again` is not kept. A question that was answered under the same request id gets the same answer.
-
-        Raises InvalidArgument for an empty or too long question, NotFound for an unknown collection or conversation,
-        and what generation failed with. Closing the stream ends the call of the model.
-        """
-        question = request.question.strip()
-        if not question:
-            raise InvalidArgument.field("question", "must not be empty")
-        limit = self.settings.max_question_characters
-        if len(request.question) > limit:
-            raise InvalidArgument.field("question", f"must have at most {limit} characters")
-        allowed = self.egress.limits(scope, request.collections)
-        limits.check_prompt(request.prompt, allowed)
-        limits.check_rerank(request.rerank)
-        limits.check_generation(request.generation, allowed)
-        claim = await self.request_ids.claim(scope, request, apart=("include",))
-        first = await self.keeper.first(scope, claim.id_of("answer")) if claim is not None else None
-        if first is not None:
-            for event in told(first):
-                yield event
-            return
-        await self.limiting.admit(scope.tenant_id)
-        run = _Run(self, scope, request, question, Deadline.after(seconds), claim or Claim(uuid4().hex), again)
-        try:
-            async for event in run.events():
-                yield event
-        finally:
-            await run.close()
-
-
-class _Run:
-    """One question on its way."""
-
-    def __init__(
-        self,
-        asker: Asker,
+        asker: "Asker",
         scope: Scope,
         request: AskRequest,
         question: str,
         deadline: Deadline,
         claim: Claim,
         again: Again | None,
+        turn: Turn | None,
     ) -> None:
         self._claim = claim
         self._again = again
+        self._turn = turn
         self._asker = asker
         self._stages = asker.stages
         self._scope = scope
@@ -168,15 +102,7 @@ class _Run:
         use_memory = self._request.use_memory if self._request.HasField("use_memory") else in_conversation
         settings = self._beside(self._collection_settings())
         memory = self._beside(self._remember(use_memory, settings))
-        recorded = self._beside(
-            self._asker.keeper.question(
-                self._scope,
-                self._conversation,
-                self._question,
-                lambda: _bounds(settings),
-                self._claim.id_of("question"),
-            )
-        )
+        recorded = self._beside(self._record_question(settings))
 
         topic = self._conversation.topic if self._conversation is not None else ""
         plan = self._again.plan if self._again else await self._steps.plan(self._question, topic, self._history)
@@ -283,14 +209,35 @@ class _Run:
         if self._ledger.first_token is not None:
             completed.time_to_first_token.CopyFrom(duration(self._ledger.first_token))
         if self._again is None:
-            completed.answer.id = self._claim.id_of("answer")
-            kept = await self._asker.keeper.answer(self._scope, self._conversation, completed, plan.topic, self._ledger)
+            kept = await self._keep(completed, plan.topic, bounds)
             if kept is not completed:  # the same call, repeated meanwhile, was answered before
                 return kept
         completed.degradations.extend(self._ledger.degradations)
         completed.timings.extend(self._ledger.timings)
         self._count(answer)
         return completed
+
+    async def _record_question(self, settings: "asyncio.Task[_Settings]") -> None:
+        if self._turn is not None:
+            return  # it is there; what becomes of it is decided together with its answer
+        await self._asker.keeper.question(
+            self._scope, self._conversation, self._request, lambda: _bounds(settings), self._question_id()
+        )
+
+    async def _keep(self, completed: AskCompleted, topic: str, bounds: TextBounds) -> AskCompleted:
+        """Store the answer in its place and return it, or the one that the same call has stored meanwhile."""
+        keeper = self._asker.keeper
+        completed.answer.id = self._claim.id_of("answer")
+        if self._conversation is not None:
+            completed.question_id = self._question_id()
+        if self._turn is not None:
+            return await keeper.anew(self._scope, self._turn, self._request, completed, topic, bounds, self._ledger)
+        return await keeper.answer(self._scope, self._conversation, completed, topic, self._ledger)
+
+    def _question_id(self) -> str:
+        if self._turn is not None and self._turn.tail is None:
+            return self._turn.question_id
+        return self._claim.id_of("question")
 
     def _beside(self, work: Awaitable[T]) -> "asyncio.Task[T]":
         task = asyncio.ensure_future(work)
@@ -310,8 +257,11 @@ class _Run:
         conversations = self._asker.conversations
         with self._ledger.timed(PIPELINE_STAGE_EDGE, "history"):
             self._conversation = await conversations.get(self._scope, conversation_id)
-            earlier = await conversations.history(
-                self._scope, conversation_id, self._asker.settings.history_messages, self._claim.id_of("question")
+            if self._turn is not None:
+                self._conversation.topic = self._turn.topic
+            before = self._turn.question_id if self._turn is not None else self._claim.id_of("question")
+            earlier = await conversations.messages.history(
+                self._scope, conversation_id, self._asker.settings.history_messages, before
             )
         self._history = [ChatMessage(role=one.role, text=one.text) for one in earlier.messages]
         if not earlier.whole:

@@ -8,7 +8,14 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.access import Access, check_create
-from footnote_kit.errors import AlreadyExists, DeadlineExceeded, InvalidArgument, NotFound, Unavailable
+from footnote_kit.errors import (
+    AlreadyExists,
+    DeadlineExceeded,
+    InvalidArgument,
+    NotFound,
+    ResourceExhausted,
+    Unavailable,
+)
 from footnote_providers.own_vectors import brings_own, no_document
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
@@ -16,6 +23,7 @@ from sqlalchemy.exc import IntegrityError
 from footnote_edge.allowances import Allowances
 from footnote_edge.database import Database
 from footnote_edge.permissions import Permissions
+from footnote_edge.request_ids import RequestIds
 from footnote_edge.stages import Stages
 from footnote_edge.stages_settings import StagesSettings, asks_stages
 from footnote_edge.tables import KnownCollectionRow
@@ -29,13 +37,20 @@ class Catalog:
     """Resolves what callers name to collections of their tenant."""
 
     def __init__(
-        self, stages: Stages, permissions: Permissions, allowances: Allowances, database: Database, timeout: float
+        self,
+        stages: Stages,
+        permissions: Permissions,
+        allowances: Allowances,
+        database: Database,
+        request_ids: RequestIds,
+        timeout: float,
     ) -> None:
         self._settings = StagesSettings(stages, timeout)
         self._indexing = stages.indexing
         self._permissions = permissions
         self._allowances = allowances
         self._sessions = database.sessions
+        self._request_ids = request_ids
         self._timeout = timeout
 
     async def get(self, scope: Scope, name: str, needs: Access = Access.READ) -> Collection:
@@ -105,11 +120,36 @@ class Catalog:
         await self._remember(scope, name, collection)
         return collection
 
-    async def create(self, scope: Scope, collection: Collection) -> Collection:
-        """Create a collection; raises AlreadyExists for a name in use, PermissionDenied."""
+    async def create_once(self, scope: Scope, request: edge.CreateCollectionRequest) -> Collection:
+        """Create a collection, once under the request's id; raises as `create`."""
+        return await self._request_ids.once(
+            scope,
+            request,
+            lambda wanted: self.create(scope, request.collection, wanted),
+            lambda made: self.get(scope, made),
+        )
+
+    async def create(self, scope: Scope, collection: Collection, collection_id: str = "") -> Collection:
+        """Create a collection, or return the one that was made under its id; an empty id is made.
+
+        Raises AlreadyExists for a name in use, PermissionDenied.
+        """
+        try:
+            return await self._create(scope, collection, collection_id)
+        except (AlreadyExists, ResourceExhausted) as error:
+            if not collection_id:
+                raise
+            try:
+                return await self.get(scope, collection_id)
+            except NotFound:
+                raise error from None
+
+    async def _create(self, scope: Scope, collection: Collection, collection_id: str) -> Collection:
         check_create(scope, collection)
         allowed = (await self._allowances.of(scope.tenant_id)).collections
-        request = indexing.CreateCollectionRequest(scope=scope, collection=collection, max_tenant_collections=allowed)
+        request = indexing.CreateCollectionRequest(
+            scope=scope, collection=collection, max_tenant_collections=allowed, collection_id=collection_id
+        )
         if asks_stages(collection.settings):
             # Indexing first: a setting out of range, or a name that is taken, is known without the other stages.
             request.validate_only = True

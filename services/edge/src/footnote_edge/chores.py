@@ -1,7 +1,7 @@
 """The small jobs behind the scenes: titles, memory, reindexing and removal of collections. Each is safe to repeat."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -33,6 +33,7 @@ from footnote_edge.waiting import until_available
 T = TypeVar("T")
 
 EMBED_BATCH = 100
+FORGET_BATCH = 100
 RENEW_BATCH = 50
 TITLE_LENGTH = 60
 
@@ -87,12 +88,12 @@ class Chores:
             _log.warning("title_failed", conversation_id=conversation_id, reason=error.reason)
             title = ""
         title = title.strip() or shortened(question)
-        await self._conversations.rename(scope, conversation_id, title, only_untitled=True)
+        await self._conversations.entitle(scope, conversation_id, title)
         return title
 
     async def embed(self, scope: Scope, conversation_id: str) -> int:
         """Make the conversation's new messages searchable and return how many there were."""
-        messages = await self._conversations.unembedded(conversation_id)
+        messages = await self._conversations.messages.unembedded(conversation_id)
         bounds = await self._bounds(conversation_id)
         for start in range(0, len(messages), EMBED_BATCH):
             batch = messages[start : start + EMBED_BATCH]
@@ -106,17 +107,27 @@ class Chores:
                 return start
             size = await asyncio.to_thread(lambda batch: sum(tokens.count(one.text) for one in batch), batch)
             self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size))
-            await self._conversations.mark_embedded([message.message_id for message in batch])
+            ids = [message.message_id for message in batch]
+            await self._conversations.messages.mark_embedded(ids)
+            # What left the conversation while it was embedded may have been forgotten before it was there.
+            there = await self._conversations.messages.current(ids)
+            if gone := [one for one in ids if one not in there]:
+                await self.forget(scope, conversation_id, gone)
         return len(messages)
 
     async def _bounds(self, conversation_id: str) -> TextBounds:
         return of_conversation(conversation_id in await self._conversations.kept_here([conversation_id]))
 
-    async def forget(self, scope: Scope, conversation_id: str) -> int:
-        """Remove a conversation from memory search and return how many messages went."""
-        request = indexing.DeleteMessagesRequest(scope=scope, conversation_id=conversation_id)
-        response = await self._patiently(lambda: self._stages.indexing.DeleteMessages(request, timeout=self._timeout))
-        return int(response.count)
+    async def forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
+        """Remove a conversation, or only some of its messages, from memory search and return how many messages went."""
+        count = 0
+        for start in range(0, max(len(message_ids), 1), FORGET_BATCH):
+            request = indexing.DeleteMessagesRequest(
+                scope=scope, conversation_id=conversation_id, message_ids=message_ids[start : start + FORGET_BATCH]
+            )
+            call = partial(self._stages.indexing.DeleteMessages, request, timeout=self._timeout)
+            count += (await self._patiently(call)).count
+        return count
 
     async def delete_files(self, scope: Scope, collection_id: str) -> int:
         """Delete every document of a collection and return how many there were."""

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -176,9 +176,7 @@ class Jobs:
 
         Were we to die before it is noted, the conversation's next answer makes up for it.
         """
-        task = asyncio.create_task(self._remember(scope, conversation_id, message_id))
-        self._work.tasks.add(task)
-        task.add_done_callback(self._work.tasks.discard)
+        self._beside(self._remember(scope, conversation_id, message_id))
 
     async def _remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
         try:
@@ -189,11 +187,34 @@ class Jobs:
         except Exception as error:  # the answer is there; memory has to wait for the next one
             _log.error("remember_not_noted", conversation_id=conversation_id, error=type(error).__name__)
 
+    def leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
+        """Take messages that left their conversation out of memory search, later; who is told of it does not wait.
+
+        Were we to die before it is noted, they would be left out where memory is read, and go with the conversation.
+        """
+        if message_ids:
+            self._beside(self._leave(scope, conversation_id, message_ids))
+
+    async def _leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
+        try:
+            await self._forget(scope, conversation_id, message_ids)
+        except Exception as error:
+            _log.error("forgetting_not_noted", conversation_id=conversation_id, error=type(error).__name__)
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._work.tasks.add(task)
+        task.add_done_callback(self._work.tasks.discard)
+
     async def forget(self, scope: Scope, conversation_id: str) -> None:
         """Remove a deleted conversation from memory search, later."""
-        with SetWorkflowID(f"forget:{conversation_id}"):
+        await self._forget(scope, conversation_id, ())
+
+    async def _forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
+        # A name of its own each time: an id may come back, by a request that is repeated after its outcome was deleted.
+        with SetWorkflowID(f"forget:{conversation_id}:{uuid4().hex}"):
             await DBOS.enqueue_workflow_async(
-                BACKGROUND, forget_messages, scope.tenant_id, scope.user_id, conversation_id
+                BACKGROUND, forget_messages, scope.tenant_id, scope.user_id, conversation_id, list(message_ids)
             )
 
     async def delete_collection(self, scope: Scope, collection_id: str, wait: float) -> tuple[int, int]:

@@ -16,6 +16,8 @@ BURST_SECONDS = 10.0
 
 _WATCH_AGAIN_SECONDS = 5.0
 _UPLOADS = frozenset({"UploadDocument", "ReplaceDocument"})
+ASKS = frozenset({"Ask", "RegenerateMessage", "EditMessage"})
+"""Calls that answer a question."""
 
 
 @dataclass(slots=True)
@@ -80,7 +82,7 @@ class Limits:
             # What a file or an answer costs is known at its end only: it may be begun while there is anything left.
             _check("bytes uploaded", self._bytes.wait(tenant, 0.0))
             _check("uploads", self._uploads.wait(tenant))
-        if method == "Ask":
+        if method in ASKS:
             _check("tokens", self._tokens.wait(tenant, 0.0))
 
     def receive(self, tenant: str, size: int) -> None:

@@ -23,6 +23,7 @@ class Record:
             document_ids=request.document_ids,
             retrieval=request.retrieval,
             history=request.history,
+            query_vector=request.query_vector,
         )
 
     def conversation(self, collections: Sequence[str], message_ids: Sequence[str]) -> None:

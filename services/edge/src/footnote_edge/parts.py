@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from footnote_edge.answers import Answers
-from footnote_edge.ask import Asker
+from footnote_edge.asker import Asker
 from footnote_edge.cancelling import Cancelling
 from footnote_edge.catalog import Catalog
 from footnote_edge.chunks import Chunks
@@ -17,6 +17,7 @@ from footnote_edge.jobs import Jobs
 from footnote_edge.limiting import Limiting
 from footnote_edge.providers import Providers
 from footnote_edge.public import Public
+from footnote_edge.request_ids import RequestIds
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.traces import Traces
@@ -42,6 +43,7 @@ class Parts:
     limiting: Limiting
     conversations: Conversations
     answers: Answers
+    request_ids: RequestIds
     feedback: FeedbackBook
     providers: Providers
     health: Health

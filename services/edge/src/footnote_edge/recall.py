@@ -98,19 +98,30 @@ class Recall:
         """Return as context the messages that memory brought before, those that are still there and readable."""
         if not message_ids:
             return retrieval.SearchMemoryResponse(enabled=False)
-        said = await self._conversations.named(scope, message_ids)
+        said = await self._conversations.messages.named(scope, message_ids)
         messages = [
             MemoryMessage(message_id=one.id, conversation_id=one.conversation_id, role=one.role, text=one.text)
             for one in said.messages
         ]
         return retrieval.SearchMemoryResponse(enabled=True, context=_context(messages), source_messages=messages)
 
+    async def _current(self, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
+        """Leave out what was deleted or replaced, and is not yet out of the index."""
+        there = await self._conversations.messages.current([one.message_id for one in found.source_messages])
+        kept = [one for one in found.source_messages if one.message_id in there]
+        if len(kept) == len(found.source_messages):
+            return found
+        return retrieval.SearchMemoryResponse(
+            context=_context(kept), source_messages=kept, enabled=found.enabled, degradations=found.degradations
+        )
+
     async def _readable(self, scope: Scope, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
-        """Leave out answers that came of collections which the user can no longer read, and say so."""
+        """Leave out what is no longer part of a conversation; answers that the user can no longer read, and say so."""
+        found = await self._current(found)
         answers = [one.message_id for one in found.source_messages if one.role == MESSAGE_ROLE_ASSISTANT]
         if not answers or sees_all(scope):
             return found
-        unreadable = await self._conversations.unreadable(scope, answers)
+        unreadable = await self._conversations.messages.unreadable(scope, answers)
         if not unreadable:
             return found
         kept = [one for one in found.source_messages if one.message_id not in unreadable]

@@ -20,7 +20,8 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
 from footnote_edge.answers import Answers
-from footnote_edge.ask import Again, Asker
+from footnote_edge.ask import Again
+from footnote_edge.asker import Asker
 
 _SETTINGS = ("retrieval", "rerank", "prompt", "generation")
 
@@ -34,7 +35,7 @@ async def replay(
     """
     message = await answers.get(scope, answer_id)
     then = message.manifest
-    earlier = await asker.conversations.named(scope, then.history_message_ids)
+    earlier = await asker.conversations.messages.named(scope, then.history_message_ids)
     request = AskRequest(
         question=then.question,
         collections=await _there(asker, scope, then),
@@ -45,6 +46,7 @@ async def replay(
         rerank=then.rerank,
         prompt=then.prompt,
         generation=then.generation,
+        query_vector=then.query_vector,
     )
     # An answer that needed no search then is made without one now, whatever the query would be taken for today.
     searched = message.answer.finish_reason != FINISH_REASON_ANSWERED_WITHOUT_SOURCES or bool(then.sources)

@@ -1,8 +1,9 @@
 """The public API: all its RPCs in one object."""
 
-from footnote_edge.api.chat import ChatApi
+from footnote_edge.api.answers import AnswersApi
 from footnote_edge.api.chunks import ChunksApi
 from footnote_edge.api.collections import CollectionsApi
+from footnote_edge.api.conversations import ConversationsApi
 from footnote_edge.api.documents import DocumentsApi
 from footnote_edge.api.system import SystemApi
 from footnote_edge.api.vectors import VectorsApi
@@ -11,7 +12,7 @@ from footnote_edge.sizes import bounded
 
 
 @bounded
-class EdgeServicer(CollectionsApi, DocumentsApi, ChunksApi, ChatApi, SystemApi, VectorsApi):
+class EdgeServicer(CollectionsApi, DocumentsApi, ChunksApi, AnswersApi, ConversationsApi, SystemApi, VectorsApi):
     """Handlers of every RPC; `guard` puts identity in front of them."""
 
     def __init__(self, parts: Parts) -> None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -45,6 +45,16 @@ class MessageRow(Base):
     payload: Mapped[bytes] = mapped_column(LargeBinary, default=b"")
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     embed_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+    place: Mapped[int | None] = mapped_column(default=None)
+    """Where an answer stands that took another's place; None is its own `sequence`."""
+    question_id: Mapped[str | None] = mapped_column(String(40), index=True, default=None)
+    superseded_by: Mapped[str | None] = mapped_column(String(40), default=None)
+    topic: Mapped[str] = mapped_column(Text, default="", server_default="")
+    """Of an answer: the conversation's topic after it."""
+    folded: Mapped[str] = mapped_column(Text, default="", server_default="")
+    """The text without case, in which it is searched."""
+    asked: Mapped[bytes | None] = mapped_column(LargeBinary, default=None)
+    """Of a question: the footnote.edge.v1.AskRequest that it came in, without what belongs to that one call."""
 
 
 class AnswerOriginRow(Base):
@@ -84,6 +94,7 @@ class RequestIdRow(Base):
     request_id: Mapped[str] = mapped_column(String(64), primary_key=True)
     content: Mapped[str] = mapped_column(String(64))
     seed: Mapped[str] = mapped_column(String(40))
+    made: Mapped[bool] = mapped_column(default=False, server_default=false())
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True), index=True)
 
 

@@ -120,11 +120,11 @@ async def remember_messages(tenant: str, user: str, conversation_id: str) -> Non
 
 
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
-async def forget_messages(tenant: str, user: str, conversation_id: str) -> None:
-    """Take a deleted conversation out of memory search."""
+async def forget_messages(tenant: str, user: str, conversation_id: str, message_ids: list[str]) -> None:
+    """Take a deleted conversation, or only some messages of one, out of memory search."""
     work, scope = _active_work(), _own_account(tenant, user)
     with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
-        await _step("forget", lambda: work.chores.forget(scope, conversation_id))
+        await _step("forget", lambda: work.chores.forget(scope, conversation_id, message_ids))
 
 
 @DBOS.workflow(name="delete_collection", max_recovery_attempts=None)

@@ -1,6 +1,7 @@
 """Collections: made, found, listed, changed, deleted."""
 
 import hashlib
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,9 +65,15 @@ class Collections:
         self._vectorizers = vectorizers
 
     async def create(
-        self, scope: scope_pb2.Scope, wanted: collection_pb2.Collection, most: int = 0, *, only_check: bool = False
+        self,
+        scope: scope_pb2.Scope,
+        wanted: collection_pb2.Collection,
+        most: int = 0,
+        *,
+        only_check: bool = False,
+        collection_id: str = "",
     ) -> collection_pb2.Collection:
-        """Make a collection of the caller's, or `only_check` whether it could be.
+        """Make a collection of the caller's, of an id that is made when empty, or `only_check` whether it could be.
 
         Raises AlreadyExists, InvalidArgument for what is wrong with its settings or grants, PermissionDenied, and
         ResourceExhausted when the tenant has `most` already, 0 for no limit.
@@ -89,7 +96,7 @@ class Collections:
         collection.settings.embedding.CopyFrom(chosen)
         if only_check:
             return collection
-        collection_id = uuid4().hex
+        collection_id = _checked_id(collection_id) or uuid4().hex
         now = now_ms()
         data = collection.SerializeToString(deterministic=True)
         collection.owner_id = scope.user_id
@@ -345,6 +352,12 @@ def _reconsidered(
     if (new.provider, new.model) != (old.provider, old.model) and new.dimensions == old.dimensions:
         new.dimensions = 0
     return new
+
+
+def _checked_id(collection_id: str) -> str:
+    if collection_id and not re.fullmatch("[0-9a-f]{32}", collection_id):
+        raise InvalidArgument.field("collection_id", "must be 32 hexadecimal digits")
+    return collection_id
 
 
 def _check_texts(collection: collection_pb2.Collection) -> None:

@@ -6,7 +6,7 @@ from footnote.types.v1 import answer_pb2, collection_pb2, provider_pb2, scope_pb
 from footnote_kit.errors import InvalidArgument
 from footnote_providers.egress.egress import UNBOUND
 from footnote_store.compiler import quote
-from footnote_store.rows import MessageRow
+from footnote_store.rows import MessageRow, message_key
 
 from footnote_indexing.permitted import Permitted
 from footnote_indexing.ports import ChunkStore
@@ -49,8 +49,8 @@ class Messages:
         ]
         return await self._store.upsert_messages(space, rows)
 
-    async def forget(self, scope: scope_pb2.Scope, conversation_id: str) -> int:
-        """Remove the messages of one of the user's conversations; returns how many there were."""
+    async def forget(self, scope: scope_pb2.Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
+        """Remove the messages of one of the user's conversations, or those named; returns how many there were."""
         if not conversation_id:
             raise InvalidArgument.field("conversation_id", "is required")
         vectorizer = await self._vectorizers.default()
@@ -59,4 +59,7 @@ class Messages:
             f"tenant_id == {quote(scope.tenant_id)} and user_id == {quote(scope.user_id)} "
             f"and conversation_id == {quote(conversation_id)}"
         )
+        if message_ids:
+            keys = (quote(message_key(scope.tenant_id, scope.user_id, one)) for one in message_ids)
+            expr += f" and id in [{', '.join(keys)}]"
         return await self._store.delete(space, expr)

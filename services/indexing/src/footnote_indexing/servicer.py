@@ -58,7 +58,11 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
         """Create a collection."""
         created = await self._collections.create(
-            request.scope, request.collection, request.max_tenant_collections, only_check=request.validate_only
+            request.scope,
+            request.collection,
+            request.max_tenant_collections,
+            only_check=request.validate_only,
+            collection_id=request.collection_id,
         )
         return pb.CreateCollectionResponse(collection=created)
 
@@ -209,7 +213,9 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def DeleteMessages(self, request: pb.DeleteMessagesRequest, context: Any) -> pb.DeleteMessagesResponse:
         """Forget a conversation's messages."""
-        return pb.DeleteMessagesResponse(count=await self._messages.forget(request.scope, request.conversation_id))
+        return pb.DeleteMessagesResponse(
+            count=await self._messages.forget(request.scope, request.conversation_id, request.message_ids)
+        )
 
     async def GetIndexStats(self, request: pb.GetIndexStatsRequest, context: Any) -> pb.GetIndexStatsResponse:
         """Return counts."""

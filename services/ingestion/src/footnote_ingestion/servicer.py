@@ -11,6 +11,7 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceServicer
 from footnote.types.v1.document_pb2 import Document, DocumentState, ParsedMetadata
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit import request_ids
 from footnote_kit.access import is_system
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.paging import Page
@@ -28,7 +29,6 @@ from footnote_ingestion.worker.isolation import Isolation
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _EDITABLE = frozenset({"tags", "metadata", "expire_time"})
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
-_REQUEST_ID = re.compile(r"[ -~]{1,64}")
 _MAX_ID = 200
 _MAX_NAME = 255
 _MAX_TAGS = 100
@@ -50,6 +50,7 @@ class IngestionServicer(IngestionServiceServicer):
         """Take a file."""
         first = await _first(request_iterator, pb.UploadDocumentRequest())
         given = first.metadata
+        request_ids.check(given.request_id, "metadata.request_id")
         new = NewFile(
             collection_id=_id("metadata.collection_id", given.collection_id),
             filename=_filename(given.filename, required=True),
@@ -66,7 +67,7 @@ class IngestionServicer(IngestionServiceServicer):
             ),
             size=_not_negative("metadata.size_bytes", given.size_bytes) if given.HasField("size_bytes") else None,
             sha256=_sha256(given.sha256),
-            request_id=_request_id(given.request_id),
+            request_id=given.request_id,
             about=_about(given),
         )
         done = await self._catalog.upload(first.scope, new, _parts(request_iterator))
@@ -269,12 +270,6 @@ def _sha256(value: str) -> str:
     if value and not _SHA256.fullmatch(value):
         raise InvalidArgument.field("metadata.sha256", "must be 64 hexadecimal digits")
     return value.lower()
-
-
-def _request_id(value: str) -> str:
-    if value and not _REQUEST_ID.fullmatch(value):
-        raise InvalidArgument.field("metadata.request_id", "must be 1 to 64 printable ASCII characters")
-    return value
 
 
 def _about(given: pb.UploadMetadata) -> bytes:

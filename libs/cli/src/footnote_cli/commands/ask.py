@@ -1,7 +1,8 @@
 """`footnote ask`: a question answered from the documents, word by word, with its footnotes below."""
 
 import time
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 from footnote.edge.v1.answers_pb2 import (
@@ -35,8 +36,8 @@ _DOING = {
     answer_pb2.PIPELINE_STAGE_GENERATION: "Writing",
 }
 
-_SHOWN = (ANSWER_PART_STAGES, ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS, ANSWER_PART_TIMINGS)
-_FOR_PROGRAMS = (*_SHOWN, ANSWER_PART_TOKEN_PLAN, ANSWER_PART_MANIFEST)
+SHOWN = (ANSWER_PART_STAGES, ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS, ANSWER_PART_TIMINGS)
+FOR_PROGRAMS = (*SHOWN, ANSWER_PART_TOKEN_PLAN, ANSWER_PART_MANIFEST)
 
 
 @connected("footnote ask")
@@ -80,7 +81,7 @@ async def ask(
         raise usage_error("The question is empty.", 'Ask like this: footnote ask "How many days of leave do I have?"')
     conversation = await naming.conversation_id(session, conversation)
     request = AskRequest(question=question, conversation_id=conversation, where=parse_where(where))
-    request.include.extend(_FOR_PROGRAMS if session.as_json else _SHOWN)
+    request.include.extend(FOR_PROGRAMS if session.as_json else SHOWN)
     request.collections.extend(collection or ())
     request.document_ids.extend([await naming.document_id(session, name) for name in document or ()])
     if limit:
@@ -92,7 +93,7 @@ async def ask(
     if new_conversation:
         request.conversation_id = await _new_conversation(session, collection or ())
     began = time.perf_counter()
-    completed = await _stream(session, request)
+    completed = await stream(session, session.stub.Ask, request)
     elapsed = time.perf_counter() - began
     waterfall = await own_waterfall(session, completed.trace_id) if trace else None
     if session.as_json:
@@ -113,12 +114,12 @@ async def _new_conversation(session: Session, collections: list[str] | tuple[()]
     return response.conversation.id
 
 
-async def _stream(session: Session, request: AskRequest) -> AskCompleted:
-    """Print the answer as it comes, unless the output is for machines, and return its last event."""
+async def stream(session: Session, method: Callable[..., Any], request: Any) -> AskCompleted:
+    """Print an answer as it comes, unless the output is for machines, and return its last event."""
     console = session.out
     screen = AnswerScreen(console, silent=session.as_json)
     try:
-        async for event in session.stream(session.stub.Ask, request):
+        async for event in session.stream(method, request):
             kind = event.WhichOneof("event")
             if kind == "stage":
                 screen.stage(event.stage.stage, event.stage.finished)

@@ -1,48 +1,71 @@
-"""`footnote conversations`: list, show, delete."""
+"""`footnote conversations`: list, show, update, regenerate, edit, delete."""
 
-from typing import Annotated
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 from footnote.edge.v1.answers_pb2 import ANSWER_PART_CLAIMS, ANSWER_PART_MANIFEST, ANSWER_PART_SOURCES
 from footnote.edge.v1.conversations_pb2 import (
     DeleteConversationRequest,
+    EditMessageRequest,
     GetConversationRequest,
     ListConversationsRequest,
     ListMessagesRequest,
+    RegenerateMessageRequest,
+    UpdateConversationRequest,
 )
 from footnote.types.v1 import answer_pb2
 from footnote_kit.printable import printable_line
 
 from footnote_cli import naming
 from footnote_cli.command import connected
+from footnote_cli.commands import ask as asking
 from footnote_cli.console import as_dict, print_json
+from footnote_cli.errors import usage_error
 from footnote_cli.listing import read_all
 from footnote_cli.render import answer as drawing
 from footnote_cli.render import tables
 from footnote_cli.session import Session
 from footnote_cli.values import confirm
 
-app = typer.Typer(no_args_is_help=True, help="See and delete conversations; `ask --new-conversation` begins one.")
+app = typer.Typer(
+    no_args_is_help=True, help="See, change and delete conversations; `ask --new-conversation` begins one."
+)
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help=naming.CONVERSATION, show_default=False)]
+ProviderOption = Annotated[str, typer.Option(metavar="NAME", help="Model provider that answers.")]
+ModelOption = Annotated[str, typer.Option(metavar="NAME", help="Model that answers.")]
 
 
 @app.command("list")
 @connected("footnote conversations list")
-async def list_(session: Session) -> None:
+async def list_(
+    session: Session,
+    query: Annotated[
+        str, typer.Option("--query", "-q", metavar="TEXT", help="Only those with this in their title or messages.")
+    ] = "",
+) -> None:
     """List your conversations, the latest first."""
-    items = await read_all(session, session.stub.ListConversations, ListConversationsRequest(), "conversations")
+    request = ListConversationsRequest(query=query)
+    items = await read_all(session, session.stub.ListConversations, request, "conversations")
     if session.as_json:
         print_json({"conversations": [as_dict(item) for item in items]})
     elif items:
         session.out.print(tables.conversations(items))
+    elif query:
+        session.out.print("No conversation has that in its title or its messages.")
     else:
         session.out.print("There are no conversations yet. Begin one: footnote ask QUESTION --new-conversation")
 
 
 @app.command()
 @connected("footnote conversations show")
-async def show(session: Session, conversation_id: IdArgument) -> None:
+async def show(
+    session: Session,
+    conversation_id: IdArgument,
+    ids: Annotated[bool, typer.Option("--ids", help="Print the id of each message, for edit and regenerate.")] = False,
+) -> None:
     """Print what was said, with the footnotes of each answer."""
     conversation_id = await naming.conversation_id(session, conversation_id)
     request = GetConversationRequest(conversation_id=conversation_id)
@@ -59,12 +82,92 @@ async def show(session: Session, conversation_id: IdArgument) -> None:
     out.print(printable_line(conversation.title) or "(no title yet)", style="bold")
     for message in messages:
         out.print()
+        if ids:
+            out.print(message.id, style="dim")
         if message.role == answer_pb2.MESSAGE_ROLE_USER:
             out.print(f"> {message.text}", style="cyan", soft_wrap=width == 0)
             continue
         out.print(message.text, soft_wrap=width == 0)
         for line in (*drawing.footnotes(message.answer.citations, width), *drawing.notices(message.degradations)):
             out.print(line, soft_wrap=True)
+
+
+@app.command()
+@connected("footnote conversations update")
+async def update(
+    session: Session,
+    conversation_id: IdArgument,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="New title; '' has one made.")] = None,
+    collection: Annotated[
+        list[str] | None,
+        typer.Option("--collection", "-c", metavar="NAME", help="Ask this collection from now on; repeatable."),
+    ] = None,
+    every_collection: Annotated[
+        bool, typer.Option("--every-collection", help="Ask every visible collection from now on.")
+    ] = False,
+) -> None:
+    """Change a conversation's title, or the collections that it asks."""
+    if collection and every_collection:
+        raise usage_error("--collection and --every-collection exclude each other.", "Give one of them.")
+    conversation_id = await naming.conversation_id(session, conversation_id)
+    request = UpdateConversationRequest(conversation_id=conversation_id)
+    request.conversation.title = title or ""
+    request.conversation.collections.extend(collection or ())
+    if title is not None:
+        request.update_mask.paths.append("title")
+    if collection or every_collection:
+        request.update_mask.paths.append("collections")
+    if not request.update_mask.paths:
+        raise usage_error("There is nothing to change.", "Give --title, --collection or --every-collection.")
+    changed = (await session.call(session.stub.UpdateConversation, request)).conversation
+    if session.as_json:
+        print_json(as_dict(changed))
+    else:
+        asks = ", ".join(changed.collections) or "every visible collection"
+        session.out.print(printable_line(f"{changed.title or '(no title yet)'}: asks {asks}."))
+
+
+@app.command()
+@connected("footnote conversations regenerate")
+async def regenerate(
+    session: Session,
+    message_id: Annotated[str, typer.Argument(metavar="MESSAGE", help="Id of an answer.", show_default=False)],
+    provider: ProviderOption = "",
+    model: ModelOption = "",
+) -> None:
+    """Have a question answered anew; the new answer takes the place of the old one."""
+    request = RegenerateMessageRequest(message_id=message_id)
+    await _anew(session, session.stub.RegenerateMessage, request, provider, model)
+
+
+@app.command()
+@connected("footnote conversations edit")
+async def edit(
+    session: Session,
+    message_id: Annotated[str, typer.Argument(metavar="MESSAGE", help="Id of a question.", show_default=False)],
+    text: Annotated[str, typer.Argument(metavar="QUESTION", help="The question as it is to be.", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    provider: ProviderOption = "",
+    model: ModelOption = "",
+) -> None:
+    """Ask a question in other words; it and what was said after it are replaced."""
+    await confirm("Replace this question and all that was said after it?", yes)
+    request = EditMessageRequest(message_id=message_id, text=text)
+    await _anew(session, session.stub.EditMessage, request, provider, model)
+
+
+async def _anew(session: Session, method: Callable[..., Any], request: Any, provider: str, model: str) -> None:
+    request.include.extend(asking.FOR_PROGRAMS if session.as_json else asking.SHOWN)
+    if provider:
+        request.generation.provider = provider
+    if model:
+        request.generation.model = model
+    began = time.perf_counter()
+    completed = await asking.stream(session, method, request)
+    if session.as_json:
+        print_json(as_dict(completed))
+    else:
+        asking.print_footnotes(session.out, completed, time.perf_counter() - began)
 
 
 @app.command()

@@ -29,7 +29,7 @@ class CollectionsApi:
 
     async def CreateCollection(self, request: CreateCollectionRequest, context: Any) -> CreateCollectionResponse:
         """Create a collection."""
-        return CreateCollectionResponse(collection=await self.parts.catalog.create(caller(), request.collection))
+        return CreateCollectionResponse(collection=await self.parts.catalog.create_once(caller(), request))
 
     async def GetCollection(self, request: GetCollectionRequest, context: Any) -> GetCollectionResponse:
         """Return one collection."""

@@ -28,7 +28,11 @@ class VectorsApi:
         """Add rows, replacing those of the same ids."""
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
+        claim = await self.parts.request_ids.claim(scope, request)
         wanted = indexing.AddVectorsRequest(scope=scope, collection=collection.id, rows=request.rows)
+        if claim is not None:
+            for number, row in enumerate(wanted.rows):
+                row.id = row.id or claim.id_of(f"row {number}")
         added = await self.parts.stages.indexing.AddVectors(wanted, timeout=self.parts.settings.call_timeout_seconds)
         return AddVectorsResponse(count=added.count, ids=added.ids)
 

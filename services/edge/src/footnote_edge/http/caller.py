@@ -8,6 +8,7 @@ from footnote_kit.errors import InvalidArgument
 from google.protobuf.message import Message
 from starlette.requests import Request
 
+from footnote_edge.limits import ASKS
 from footnote_edge.settings import Settings
 
 PASSED_ON = (
@@ -24,7 +25,6 @@ TIMEOUT_HEADER = "x-footnote-timeout"
 """Seconds that the caller gives the request."""
 
 _TRANSFERS = frozenset({"UploadDocument", "ReplaceDocument", "DownloadDocument", "DeleteCollection"})
-_ASKS = frozenset({"Ask"})
 
 
 class Caller:
@@ -61,7 +61,7 @@ class Caller:
             return seconds
         if name in _TRANSFERS:
             return self._settings.job_timeout_seconds
-        return self._settings.ask_timeout_seconds if name in _ASKS else None
+        return self._settings.ask_timeout_seconds if name in ASKS else None
 
 
 def credentials(request: Request) -> tuple[tuple[str, str], ...]:

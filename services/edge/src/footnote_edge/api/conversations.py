@@ -1,0 +1,154 @@
+"""Conversations, their messages, and memory of them."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from footnote.edge.v1.answers_pb2 import AskResponse
+from footnote.edge.v1.conversations_pb2 import (
+    CreateConversationRequest,
+    CreateConversationResponse,
+    DeleteConversationRequest,
+    DeleteConversationResponse,
+    EditMessageRequest,
+    GetConversationRequest,
+    GetConversationResponse,
+    ListConversationsRequest,
+    ListConversationsResponse,
+    ListMessagesRequest,
+    ListMessagesResponse,
+    RegenerateMessageRequest,
+    SearchMemoryRequest,
+    SearchMemoryResponse,
+    UpdateConversationRequest,
+    UpdateConversationResponse,
+)
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.paging import Page
+
+from footnote_edge.answer_parts import sent, trim
+from footnote_edge.api.common import caller, seconds
+from footnote_edge.conversations import Change, check_etag
+from footnote_edge.parts import Parts
+
+_EDITABLE = ("title", "collections")
+
+
+class ConversationsApi:
+    """RPCs about conversations."""
+
+    parts: Parts
+
+    async def CreateConversation(self, request: CreateConversationRequest, context: Any) -> CreateConversationResponse:
+        """Create a conversation."""
+        scope, conversations = caller(), self.parts.conversations
+        await self.parts.catalog.check_all(scope, request.collections)
+        created = await self.parts.request_ids.once(
+            scope,
+            request,
+            lambda wanted: conversations.create(scope, request.title, request.collections, wanted),
+            lambda made: conversations.get(scope, made),
+        )
+        return CreateConversationResponse(conversation=created)
+
+    async def GetConversation(self, request: GetConversationRequest, context: Any) -> GetConversationResponse:
+        """Return one conversation."""
+        found = await self.parts.conversations.get(caller(), request.conversation_id)
+        return GetConversationResponse(conversation=found)
+
+    async def ListConversations(self, request: ListConversationsRequest, context: Any) -> ListConversationsResponse:
+        """List the caller's conversations, or those in which something was said, the most recently used first."""
+        scope = caller()
+        page = Page.of(scope, request, places=2)
+        found, token, total = await self.parts.conversations.page(scope, page, request.query)
+        return ListConversationsResponse(conversations=found, next_page_token=token, total_size=total)
+
+    async def UpdateConversation(self, request: UpdateConversationRequest, context: Any) -> UpdateConversationResponse:
+        """Change a conversation's title or collections."""
+        scope, change = caller(), _change(request)
+        await self.parts.conversations.get(scope, request.conversation_id)
+        await self.parts.catalog.check_all(scope, change.collections or ())
+        changed = await self.parts.conversations.change(
+            scope, request.conversation_id, change, request.conversation.etag
+        )
+        return UpdateConversationResponse(conversation=changed)
+
+    async def DeleteConversation(self, request: DeleteConversationRequest, context: Any) -> DeleteConversationResponse:
+        """Delete a conversation with its messages and what memory holds of them."""
+        scope = caller()
+        try:
+            found = await self.parts.conversations.get(scope, request.conversation_id)
+        except NotFound:
+            if not request.allow_missing:
+                raise
+            return DeleteConversationResponse()
+        check_etag(found, request.etag)
+        # The job first: were we to die in between, memory would forget and the conversation could be deleted again.
+        await self.parts.jobs.forget(scope, request.conversation_id)
+        await self.parts.conversations.delete(scope, found, request.etag)
+        return DeleteConversationResponse()
+
+    async def ListMessages(self, request: ListMessagesRequest, context: Any) -> ListMessagesResponse:
+        """List a conversation's messages, oldest first."""
+        scope = caller()
+        page = Page.of(scope, request, places=2)
+        await self.parts.conversations.get(scope, request.conversation_id)
+        found, token, total = await self.parts.conversations.messages.page(
+            scope, request.conversation_id, page, superseded=request.include_superseded
+        )
+        for message in found:
+            if message.HasField("answer"):
+                trim(message, request.include)
+        return ListMessagesResponse(messages=found, next_page_token=token, total_size=total)
+
+    async def RegenerateMessage(self, request: RegenerateMessageRequest, context: Any) -> AsyncIterator[AskResponse]:
+        """Answer a question anew, as a stream of events."""
+        async with aclosing(self._anew(request)) as events:
+            async for event in events:
+                yield event
+
+    async def EditMessage(self, request: EditMessageRequest, context: Any) -> AsyncIterator[AskResponse]:
+        """Ask a question in other words; its answer is a stream of events."""
+        async with aclosing(self._anew(request)) as events:
+            async for event in events:
+                yield event
+
+    def _anew(self, request: RegenerateMessageRequest | EditMessageRequest) -> AsyncGenerator[AskResponse]:
+        limit = seconds(self.parts.settings.ask_timeout_seconds)
+        return sent(self.parts.asker.anew(caller(), request, limit), request.include)
+
+    async def SearchMemory(self, request: SearchMemoryRequest, context: Any) -> SearchMemoryResponse:
+        """Find the caller's own past messages."""
+        await self.parts.limiting.admit(caller().tenant_id, request.query)
+        found = await self.parts.asker.recall.search(
+            caller(),
+            request.query,
+            enabled=request.enabled if request.HasField("enabled") else True,
+            max_messages=request.max_messages if request.HasField("max_messages") else None,
+            max_tokens=request.max_tokens if request.HasField("max_tokens") else None,
+            bounds=TextBounds(),
+            timeout=seconds(self.parts.settings.call_timeout_seconds),
+        )
+        return SearchMemoryResponse(
+            context=found.context,
+            source_messages=found.source_messages,
+            enabled=found.enabled,
+            degradations=found.degradations,
+        )
+
+
+def _change(request: UpdateConversationRequest) -> Change:
+    """Return what a request changes; raises InvalidArgument for what cannot be changed, and for nothing at all."""
+    paths = list(request.update_mask.paths)
+    for path in paths:
+        if path not in _EDITABLE:
+            raise InvalidArgument.field("update_mask", f"must not name '{path}', only {', '.join(_EDITABLE)}")
+    wanted = request.conversation
+    paths = paths or [field.name for field, _ in wanted.ListFields() if field.name in _EDITABLE]
+    if not paths:
+        raise InvalidArgument.field("conversation", f"must change something: {', '.join(_EDITABLE)}")
+    return Change(
+        title=wanted.title if "title" in paths else None,
+        collections=list(wanted.collections) if "collections" in paths else None,
+    )
