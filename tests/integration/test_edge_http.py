@@ -362,3 +362,25 @@ async def test_the_openapi_document_describes_every_route(http: httpx.AsyncClien
     page = (await http.get("/docs")).text
     assert "/v1/ask" in page
     assert not re.search(r'(src|href)="(https?:)?//', page)  # readable without any network
+
+
+async def test_a_conversation_is_changed_and_answered_anew(http: httpx.AsyncClient) -> None:
+    made = (await http.post("/v1/conversations", json={"title": "t"})).json()["conversation"]
+    path = f"/v1/conversations/{made['id']}"
+    renamed = await http.patch(path, params={"update_mask": "title"}, json={"title": "u", "etag": made["etag"]})
+    assert renamed.json()["conversation"]["title"] == "u"
+    assert (await http.patch(path, json={"title": "v", "etag": made["etag"]})).status_code == 409
+    asked = await http.post("/v1/ask", json={"question": "hello", "conversation_id": made["id"]})
+    assert asked.status_code == 200
+    question, answer = (await http.get(f"{path}/messages")).json()["messages"]
+    assert (await http.post(f"/v1/messages/{answer['id']}:regenerate", json={})).status_code == 200
+    assert (await http.post(f"/v1/messages/{question['id']}:edit", json={"text": "hello you"})).status_code == 200
+    texts = [one["text"] for one in (await http.get(f"{path}/messages")).json()["messages"]]
+    assert texts[0] == "hello you"
+    assert len(texts) == 2
+    found = (await http.get("/v1/conversations", params={"query": "HELLO Y"})).json()
+    assert [one["id"] for one in found["conversations"]] == [made["id"]]
+    missing = await http.post("/v1/messages/none:edit", json={"text": "x"})
+    assert missing.status_code == 404
+    assert "MESSAGE_NOT_FOUND" in missing.text
+    assert (await http.delete(f"/v1/answers/{answer['id']}", params={"allow_missing": "true"})).status_code == 200
