@@ -62,6 +62,8 @@ def request_for(method: Any, values: dict[str, str]) -> Any:
         message.document_ids.append(values["document_id"])
     if method.name == "Ask":
         message.collections.append(values["collection"])
+    if method.name == "CreateKey":
+        message.role, message.label = ROLE_READER, "made by the test"
     if method.name == "CreateFeedback":
         message.rating = RATING_UP
     if method.client_streaming:
@@ -164,7 +166,7 @@ async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
     assert refused == {
         "CreateCollection", "UpdateCollection", "DeleteCollection", "CheckProvider",
         "UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments", "AddVectors",
-        "DeleteVectors",
+        "DeleteVectors", "CreateKey", "ListKeys", "RevokeKey",
     }  # fmt: skip
 
 

@@ -176,8 +176,8 @@ async def test_keys_are_kept_as_hashes_and_end_when_revoked(tmp_path: Path) -> N
     database, keys = await offline(tmp_path)
     try:
         key, text = await keys.create("ci", "acme", "robot", ROLE_WRITER)
-        assert (await keys.scope_of(text)).tenant_id == "acme"
-        assert [one.name for one in await keys.listed("acme")] == ["ci"]
+        assert (await keys.identify(text)).scope.tenant_id == "acme"
+        assert [one.label for one in await keys.listed("acme")] == ["ci"]
         assert not await keys.listed("other")
         secret = text.split("_", 2)[2]
         async with database.engine.connect() as connection:
@@ -185,7 +185,7 @@ async def test_keys_are_kept_as_hashes_and_end_when_revoked(tmp_path: Path) -> N
         assert secret not in str(rows)
         await keys.revoke(key.id)
         with pytest.raises(Unauthenticated):
-            await keys.scope_of(text)
+            await keys.identify(text)
         with pytest.raises(NotFound):
             await keys.revoke("nothing")
         with pytest.raises(InvalidArgument):

@@ -13,6 +13,7 @@ from footnote.telemetry.v1 import telemetry_service_pb2 as telemetry
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, Role, Scope
 from footnote_edge.app import build
+from footnote_edge.callers import Identity, Proof
 from footnote_edge.guard import PUBLIC, Door
 from footnote_edge.keys import offline
 from footnote_edge.limits import Limits, Watches
@@ -109,8 +110,11 @@ ROLES_OF_NO_CALLER = [
 @pytest.mark.parametrize("role", ROLES_OF_NO_CALLER)
 async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
     class Fooled:
-        async def authenticate(self, metadata: Any) -> Scope:
-            return Scope(tenant_id="t", user_id="u", roles=[ROLE_ADMIN, role])
+        async def authenticate(self, metadata: Any) -> Identity:
+            return Identity(Scope(tenant_id="t", user_id="u", roles=[ROLE_ADMIN, role]), Proof.NONE)
+
+        async def check(self, identity: Identity) -> None:
+            """Let everybody go on."""
 
     door = Door(Fooled(), Limits(Settings()), Watches(1), Shares(1, 64, 10.0))
     with pytest.raises(PermissionDenied, match="role of a service"):

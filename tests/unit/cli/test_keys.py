@@ -49,7 +49,8 @@ def test_a_key_is_shown_once_then_listed_then_revoked(data: Path) -> None:
 
     assert keys(data, "revoke", key_id).exit_code == 2
     assert keys(data, "revoke", key_id, "--yes").exit_code == 0
-    assert "revoked" in keys(data, "list").stdout
+    assert "There are no keys" in keys(data, "list").stdout
+    assert "revoked" in keys(data, "list", "--all").stdout
 
 
 def test_wrong_calls(data: Path) -> None:

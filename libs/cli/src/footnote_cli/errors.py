@@ -18,6 +18,8 @@ _HINTS = {
     "CONVERSATION_NOT_FOUND": "See what there is with: footnote conversations list",
     "MESSAGE_NOT_FOUND": "See what was said, with its ids: footnote --json conversations show ID",
     "ANSWER_NOT_FOUND": "See what was said, with its ids: footnote --json conversations show ID",
+    "KEY_NOT_FOUND": "See what there is with: footnote keys list --all",
+    "LAST_ADMIN_KEY": "Make another administrator's key first, or add --force.",
     "CREDENTIALS_INVALID": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "SCOPE_MISSING": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "PERMISSION_DENIED": "Ask an administrator of your tenant for a key with a role that may do this.",

@@ -37,6 +37,7 @@ from footnote_edge.identity import authenticator
 from footnote_edge.interrupting import Interruptions
 from footnote_edge.jobs import Jobs
 from footnote_edge.keeping import Keeper
+from footnote_edge.key_admin import KeyAdmin
 from footnote_edge.keys import ApiKeys
 from footnote_edge.leftovers import Leftovers
 from footnote_edge.limiting import Limiting
@@ -70,6 +71,7 @@ async def build(runtime: Runtime) -> App:
     stages = Stages.connect(runtime.channel)
     database = Database(settings.sqlalchemy_url(folder))
     await database.migrate()
+    keys = ApiKeys(database)
     names = CollectionNames(asking_names(stages.indexing))
     permissions = Permissions(Authorizer(asking(stages.indexing)), names)
     withholding = Withholding(permissions)
@@ -130,11 +132,11 @@ async def build(runtime: Runtime) -> App:
         request_ids=request_ids,
         feedback=FeedbackBook(database, answers),
         providers=Providers(stages, settings.call_timeout_seconds),
+        keys=KeyAdmin(keys, request_ids, settings),
         health=Health(stages, runtime.check, database.ping),
         traces=Traces(stages, TelemetryServicer()),
         version=_version(),
     )
-    keys = ApiKeys(database)
     if settings.first_key_file is not None:
         await first_key(keys, settings.first_key_file)
     who = authenticator(settings, keys)

@@ -2,16 +2,16 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
-from contextvars import ContextVar
 from typing import Any
 
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
 from footnote_kit.context import bind_scope
 from footnote_kit.edge import METHODS, SERVICES
-from footnote_kit.errors import PermissionDenied, Unauthenticated
+from footnote_kit.errors import PermissionDenied
 
+from footnote_edge import callers
+from footnote_edge.callers import Identity
 from footnote_edge.identity import Authenticator
-from footnote_edge.keys import REFUSAL
 from footnote_edge.limits import Limits, Watches
 from footnote_edge.shares import Hold, Shares
 
@@ -27,7 +27,7 @@ _WRITER = frozenset(
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),
     }
 )
-_ADMIN = frozenset({"CheckProvider"})
+_ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey"})
 
 ROLES: dict[str, Role.ValueType] = {
     method.name: ROLE_WRITER if method.name in _WRITER else ROLE_ADMIN if method.name in _ADMIN else ROLE_READER
@@ -39,7 +39,6 @@ ROLES: dict[str, Role.ValueType] = {
 _SERVICES = frozenset(service.full_name for service in SERVICES)
 _WATCH = "Watch"
 _OF_CALLERS = frozenset({ROLE_READER, ROLE_WRITER, ROLE_ADMIN})
-_admitted: ContextVar[Scope | None] = ContextVar("footnote_edge_admitted", default=None)
 
 
 def allows(scope: Scope, least: Role.ValueType) -> bool:
@@ -55,7 +54,9 @@ def guard(servicer: Any, door: "Door") -> Any:
     guarded = type("GuardedEdge", (), {})()
     for method in METHODS:
         handler = getattr(servicer, method.name)
-        make = _stream if method.server_streaming else _unary
+        make = _unary
+        if method.server_streaming:
+            make = _watch if method.name.startswith(_WATCH) else _stream
         setattr(guarded, method.name, make(method.name, handler, door))
     return guarded
 
@@ -77,7 +78,8 @@ class Door:
         service, _, name = method[1:].rpartition("/")
         if service not in _SERVICES or name in PUBLIC:
             return
-        scope = await self._authenticator.authenticate(headers)
+        identity = await self._authenticator.authenticate(headers)
+        scope = identity.scope
         if not _OF_CALLERS.issuperset(scope.roles):
             raise PermissionDenied("No caller has the role of a service.")
         if not allows(scope, ROLES[name]):
@@ -88,27 +90,29 @@ class Door:
         self._shares.check(scope.tenant_id)
         if name.startswith(_WATCH):
             self._watches.check(scope.tenant_id, scope.user_id)
-        _admitted.set(scope)
+        callers.admit(identity)
 
-    def enter(self, method: str) -> Scope | None:
-        """Bind the scope of an admitted call to it and return it; None for a public one."""
+    def enter(self, method: str) -> Identity | None:
+        """Bind the scope of an admitted call to it and return who makes it; None for a public one."""
         if method in PUBLIC:
             return None
-        scope = _admitted.get()
-        if scope is None:
-            raise Unauthenticated(REFUSAL)
-        bind_scope(scope)
-        return scope
+        identity = callers.identity()
+        bind_scope(identity.scope)
+        return identity
 
-    def working(self, scope: Scope | None) -> AbstractAsyncContextManager[Hold | None]:
+    async def check(self, identity: Identity) -> None:
+        """Raise Unauthenticated when the key of a call that goes on has ended meanwhile."""
+        await self._authenticator.check(identity)
+
+    def working(self, identity: Identity | None) -> AbstractAsyncContextManager[Hold | None]:
         """Wait for the caller's turn, while the service is crowded, and count what is done for it."""
-        return nullcontext() if scope is None else self._shares.working(scope.tenant_id, scope.user_id)
-
-    def watching(self, method: str, scope: Scope | None) -> AbstractContextManager[None]:
-        """Count a call that goes on until its caller leaves, where it is one."""
-        if scope is None or not method.startswith(_WATCH):
+        if identity is None:
             return nullcontext()
-        return self._watches.one(scope.tenant_id, scope.user_id)
+        return self._shares.working(identity.scope.tenant_id, identity.scope.user_id)
+
+    def watching(self, identity: Identity) -> AbstractContextManager[None]:
+        """Count a call that goes on until its caller leaves."""
+        return self._watches.one(identity.scope.tenant_id, identity.scope.user_id)
 
 
 def _unary(name: str, handler: Any, door: Door) -> Any:
@@ -121,12 +125,22 @@ def _unary(name: str, handler: Any, door: Door) -> Any:
 
 def _stream(name: str, handler: Any, door: Door) -> Any:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
-        scope = door.enter(name)
-        with door.watching(name, scope):
-            async with door.working(scope) as hold, aclosing(handler(request, context)) as responses:
+        async with door.working(door.enter(name)), aclosing(handler(request, context)) as responses:
+            async for response in responses:
+                yield response
+
+    return call
+
+
+def _watch(name: str, handler: Any, door: Door) -> Any:
+    async def call(request: Any, context: Any) -> AsyncIterator[Any]:
+        identity = callers.identity()
+        with door.watching(identity):
+            async with door.working(door.enter(name)) as hold, aclosing(handler(request, context)) as responses:
                 async for response in responses:
-                    if hold is not None and name.startswith(_WATCH):
+                    if hold is not None:
                         hold.end()  # what follows comes when something happens
+                    await door.check(identity)
                     yield response
 
     return call

@@ -7,7 +7,8 @@ from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Sc
 from footnote_kit.errors import Unauthenticated
 from footnote_kit.identifiers import GROUP, GROUP_RULE, MOST_GROUPS, NAME, RULE
 
-from footnote_edge.keys import PREFIX, REFUSAL, ApiKeys
+from footnote_edge.callers import REFUSAL, Identity, Proof
+from footnote_edge.keys import PREFIX, ApiKeys
 from footnote_edge.settings import Settings
 from footnote_edge.tokens import Tokens
 
@@ -22,18 +23,22 @@ ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
 
 
 class Authenticator(Protocol):
-    """Turns a call's metadata into the scope of everything done for it."""
+    """Turns a call's metadata into the caller, with the scope of everything done for it."""
 
-    async def authenticate(self, metadata: Mapping[str, str]) -> Scope:
-        """Return the caller's scope; raises Unauthenticated without saying what is known and what is not."""
+    async def authenticate(self, metadata: Mapping[str, str]) -> Identity:
+        """Return the caller; raises Unauthenticated without saying what is known and what is not."""
+        ...
+
+    async def check(self, identity: Identity) -> None:
+        """Raise Unauthenticated when a caller whose call goes on has lost its key since."""
         ...
 
 
 class Off:
     """No authentication, for loopback only: the caller may name its tenant, user, role and groups."""
 
-    async def authenticate(self, metadata: Mapping[str, str]) -> Scope:
-        """Return the scope that the headers name, else tenant "default", user "local", role admin and no group."""
+    async def authenticate(self, metadata: Mapping[str, str]) -> Identity:
+        """Return the caller that the headers name, else tenant "default", user "local", role admin and no group."""
         tenant, user = metadata.get(TENANT_HEADER, "default"), metadata.get(USER_HEADER, "local")
         for header, value in ((TENANT_HEADER, tenant), (USER_HEADER, user)):
             if not NAME.fullmatch(value):
@@ -44,7 +49,11 @@ class Off:
         groups = sorted({group.strip() for group in metadata.get(GROUPS_HEADER, "").split(",") if group.strip()})
         if len(groups) > MOST_GROUPS or not all(map(GROUP.fullmatch, groups)):
             raise Unauthenticated(f"{GROUPS_HEADER} must be at most {MOST_GROUPS}, and each {GROUP_RULE}")
-        return Scope(tenant_id=tenant, user_id=user, roles=[ROLES[role]], groups=groups)
+        scope = Scope(tenant_id=tenant, user_id=user, roles=[ROLES[role]], groups=groups)
+        return Identity(scope, Proof.NONE)
+
+    async def check(self, identity: Identity) -> None:
+        """Let everybody go on."""
 
 
 class Credentials:
@@ -54,15 +63,20 @@ class Credentials:
         self._keys = keys
         self._tokens = tokens
 
-    async def authenticate(self, metadata: Mapping[str, str]) -> Scope:
-        """Return the scope of the key or token in `authorization: Bearer …` or in `x-api-key`."""
+    async def authenticate(self, metadata: Mapping[str, str]) -> Identity:
+        """Return the holder of the key or token in `authorization: Bearer …` or in `x-api-key`."""
         scheme, _, bearer = metadata.get("authorization", "").partition(" ")
         text = bearer.strip() if scheme.lower() == "bearer" else metadata.get(KEY_HEADER, "")
         if text.startswith(f"{PREFIX}_") and self._keys is not None:
-            return await self._keys.scope_of(text)
+            return await self._keys.identify(text)
         if text.count(".") == 2 and self._tokens is not None:
-            return await self._tokens.scope_of(text)
+            return await self._tokens.identify(text)
         raise Unauthenticated(REFUSAL)
+
+    async def check(self, identity: Identity) -> None:
+        """Raise Unauthenticated when a caller's key has ended since; a token holds until its call ends."""
+        if identity.key_id and self._keys is not None:
+            await self._keys.check(identity.key_id)
 
 
 def authenticator(settings: Settings, keys: ApiKeys) -> Authenticator:

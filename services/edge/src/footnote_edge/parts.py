@@ -14,6 +14,7 @@ from footnote_edge.editing import Editing
 from footnote_edge.feedback import FeedbackBook
 from footnote_edge.health import Health
 from footnote_edge.jobs import Jobs
+from footnote_edge.key_admin import KeyAdmin
 from footnote_edge.limiting import Limiting
 from footnote_edge.providers import Providers
 from footnote_edge.public import Public
@@ -46,6 +47,7 @@ class Parts:
     request_ids: RequestIds
     feedback: FeedbackBook
     providers: Providers
+    keys: KeyAdmin
     health: Health
     traces: Traces
     version: str

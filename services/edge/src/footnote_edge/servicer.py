@@ -5,6 +5,7 @@ from footnote_edge.api.chunks import ChunksApi
 from footnote_edge.api.collections import CollectionsApi
 from footnote_edge.api.conversations import ConversationsApi
 from footnote_edge.api.documents import DocumentsApi
+from footnote_edge.api.keys import KeysApi
 from footnote_edge.api.system import SystemApi
 from footnote_edge.api.vectors import VectorsApi
 from footnote_edge.parts import Parts
@@ -12,7 +13,9 @@ from footnote_edge.sizes import bounded
 
 
 @bounded
-class EdgeServicer(CollectionsApi, DocumentsApi, ChunksApi, AnswersApi, ConversationsApi, SystemApi, VectorsApi):
+class EdgeServicer(
+    CollectionsApi, DocumentsApi, ChunksApi, AnswersApi, ConversationsApi, KeysApi, SystemApi, VectorsApi
+):
     """Handlers of every RPC; `guard` puts identity in front of them."""
 
     def __init__(self, parts: Parts) -> None:

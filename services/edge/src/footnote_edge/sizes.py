@@ -24,10 +24,10 @@ CHARACTERS: dict[str, int] = {
     **dict.fromkeys(
         ("id", "collection", "collections", "document_id", "document_ids", "conversation_id", "message_id", "answer_id",
          "trace_id", "vector_id", "ids", "tenant_id", "owner_id", "user_id", "group", "name", "etag", "provider",
-         "model", "source_type", "tags"), ID
+         "model", "source_type", "tags", "key_id", "groups"), ID
     ),
     **dict.fromkeys(("document_types", "languages", "order_by"), 64),
-    "filename": 1024, "filename_contains": ID, "locale": 64, "language": 64, "title": 1000,
+    "filename": 1024, "filename_contains": ID, "locale": 64, "language": 64, "title": 1000, "label": 200,
     **dict.fromkeys(("page_token", "resume_token"), 4096),
     "sha256": 64, "request_id": 64, "chunk_id": 512,
     # Texts.
@@ -40,7 +40,7 @@ Of a question the setting FOOTNOTE_EDGE_MAX_QUESTION_CHARACTERS decides, 8000 by
 """
 BYTES = {"metadata": 256 * 1024, "settings": 64 * 1024}
 """Bytes of a JSON object (google.protobuf.Struct), encoded."""
-ITEMS = {"values": 16, "tags": 1000, "paths": 100, "grants": LIST, "history": LIST}
+ITEMS = {"values": 16, "tags": 1000, "paths": 100, "grants": LIST, "groups": 200, "history": LIST}
 """Items of a list by the name of its field; LIST where none is said."""
 HISTORY = 1_000_000
 """Characters of all messages of a history together."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -10,7 +11,7 @@ from footnote_kit.errors import Unauthenticated, Unavailable
 from footnote_kit.identifiers import GROUP, MOST_GROUPS, NAME
 from footnote_kit.logs import get_logger
 
-from footnote_edge.keys import REFUSAL
+from footnote_edge.callers import REFUSAL, Identity, Proof
 from footnote_edge.settings import Settings
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "EdDSA")
@@ -28,8 +29,8 @@ class Tokens:
         self._settings = settings
         self._keys = jwt.PyJWKClient(settings.jwt_jwks_url, cache_keys=True, lifespan=600, timeout=5)
 
-    async def scope_of(self, text: str) -> Scope:
-        """Return the scope that a token's claims give; raises Unauthenticated for a token that is not valid here."""
+    async def identify(self, text: str) -> Identity:
+        """Return the caller that a token's claims name; raises Unauthenticated for a token that is not valid here."""
         try:
             key = await asyncio.to_thread(self._keys.get_signing_key_from_jwt, text)
             claims = jwt.decode(
@@ -46,7 +47,7 @@ class Tokens:
             raise Unavailable("Tokens cannot be checked just now.", retry_after=5.0) from None
         except jwt.PyJWTError:
             raise Unauthenticated(REFUSAL) from None
-        return self._scope(claims)
+        return Identity(self._scope(claims), Proof.TOKEN, expire_time=datetime.fromtimestamp(claims["exp"], UTC))
 
     def _scope(self, claims: Mapping[str, Any]) -> Scope:
         tenant = _claim(claims, self._settings.jwt_tenant_claim) or self._settings.jwt_default_tenant

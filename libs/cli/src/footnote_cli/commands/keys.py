@@ -1,28 +1,32 @@
 """`footnote keys`: make, list and revoke API keys.
 
-It works on the deployment's own database rather than through its API: somebody must make the first key.
+Whoever has a key of an administrator does so at the server, for its own tenant. Without one the command works on the
+deployment's own database, for all tenants: somebody must make the first key.
 """
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from datetime import datetime
-from importlib import import_module
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from footnote.types.v1.scope_pb2 import Role
-from footnote_kit import private
-from footnote_kit.errors import FootnoteError
 
-from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR
-from footnote_cli.command import JsonOption, run
+from footnote_cli import key_books
+from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR, edge_address
+from footnote_cli.api_key import key_of_file
+from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.console import make_console, print_json
-from footnote_cli.errors import explain_failure, usage_error
+from footnote_cli.errors import usage_error
+from footnote_cli.key_books import KeyBook, NewKey
 from footnote_cli.render import tables
+from footnote_cli.session import Connection
 from footnote_cli.values import confirm, parse_duration
 
-app = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys. Run it where the edge's database is.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Make, list and revoke API keys: with an administrator's key those of its tenant, through the server; without "
+    "one, or with --data-dir, those of all tenants, in the deployment's own database.",
+)
 
 DataDirOption = Annotated[
     Path, typer.Option("--data-dir", metavar="DIR", envvar=DATA_DIR_VARIABLE, help="Folder of the deployment's state.")
@@ -30,26 +34,31 @@ DataDirOption = Annotated[
 _ROLES = ("reader", "writer", "admin")
 
 
-@asynccontextmanager
-async def _keys(data_dir: Path) -> AsyncIterator[Any]:
-    """Open the deployment's keys. Raises CommandError."""
-    private.keep()  # it may be this command that makes the database
-    # By name: the command line knows the services only as it starts them.
-    offline: Callable[..., Any] = getattr(import_module("footnote_edge.keys"), "offline")  # noqa: B009
-    database, keys = await offline(data_dir)
-    try:
-        yield keys
-    except FootnoteError as error:
-        raise explain_failure(error) from error
-    finally:
-        await database.close()
+def _book(
+    context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
+) -> AbstractAsyncContextManager[KeyBook]:
+    """Return the keys that are meant: a folder named in the call comes first, then a key, then the folder there is."""
+    source = context.get_parameter_source("data_dir")
+    if source is None or source.name != "COMMANDLINE":
+        secret = api_key or key_of_file()
+        if secret or address:
+            connection = Connection(edge_address(address), api_key=secret, timeout=timeout)
+            return key_books.served(connection, f"footnote keys {context.info_name}")
+    elif address:
+        raise usage_error("--data-dir and --address are two places.", "Give the one that holds the keys.")
+    return key_books.offline(data_dir)
 
 
 @app.command()
 def create(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the key is for, in words.", show_default=False)],
-    tenant: Annotated[str, typer.Option(metavar="ID", help="Tenant it acts in.")] = "default",
-    user: Annotated[str, typer.Option(metavar="ID", help="User it acts as.")] = "local",
+    tenant: Annotated[
+        str, typer.Option(metavar="ID", help='Tenant it acts in: only without a server, where it is "default" else.')
+    ] = "",
+    user: Annotated[
+        str, typer.Option(metavar="ID", help='User it acts as. Default: yourself; without a server "local".')
+    ] = "",
     role: Annotated[str, typer.Option(metavar="ROLE", help="reader, writer or admin.")] = "writer",
     group: Annotated[
         list[str] | None,
@@ -60,6 +69,9 @@ def create(
     ] = "",
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
     as_json: JsonOption = False,
+    address: AddressOption = None,
+    api_key: KeyOption = "",
+    timeout: TimeoutOption = None,
 ) -> None:
     """Make a key and print it; it is never shown again."""
 
@@ -67,10 +79,11 @@ def create(
         if role.lower() not in _ROLES:
             raise usage_error(f"There is no role '{role}'.", f"Choose one of: {', '.join(_ROLES)}.")
         lifetime = parse_duration(expires).ToTimedelta() if expires else None
-        async with _keys(data_dir) as keys:
-            key, text = await keys.create(name, tenant, user, Role.Value(f"ROLE_{role.upper()}"), lifetime, group or ())
+        new = NewKey(name, tenant, user, Role.Value(f"ROLE_{role.upper()}"), group or [], lifetime)
+        async with _book(context, data_dir, address, api_key, timeout) as book:
+            key, text = await book.create(new)
         if as_json:
-            print_json({**_as_dict(key), "key": text})
+            print_json({**key, "key": text})
             return
         make_console().print(text, soft_wrap=True)
         make_console(stderr=True).print(
@@ -81,53 +94,53 @@ def create(
 
 
 @app.command("list")
-def list_(data_dir: DataDirOption = Path(DEFAULT_DATA_DIR), as_json: JsonOption = False) -> None:
+def list_(
+    context: typer.Context,
+    all_: Annotated[bool, typer.Option("--all", help="Also those that were revoked or have expired.")] = False,
+    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    as_json: JsonOption = False,
+    address: AddressOption = None,
+    api_key: KeyOption = "",
+    timeout: TimeoutOption = None,
+) -> None:
     """List keys, without their secrets."""
 
     async def body() -> None:
-        async with _keys(data_dir) as keys:
-            found = [_as_dict(key) for key in await keys.listed()]
+        async with _book(context, data_dir, address, api_key, timeout) as book:
+            found = await book.listed(ended=all_)
         if as_json:
             print_json({"keys": found})
         elif found:
             make_console().print(tables.keys(found))
         else:
-            make_console().print("There are no keys yet. Make one: footnote keys create NAME")
+            make_console().print("There are no keys to use. Make one: footnote keys create NAME")
 
     run(body, as_json=as_json)
 
 
 @app.command()
 def revoke(
+    context: typer.Context,
     key_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_default=False)],
+    force: Annotated[
+        bool, typer.Option("--force", help="Although it is the last usable one of an administrator.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    as_json: JsonOption = False,
+    address: AddressOption = None,
+    api_key: KeyOption = "",
+    timeout: TimeoutOption = None,
 ) -> None:
     """End a key for good."""
 
     async def body() -> None:
         await confirm(f"Revoke key {key_id}?", yes)
-        async with _keys(data_dir) as keys:
-            await keys.revoke(key_id)
-        make_console().print(f"Revoked {key_id}.")
+        async with _book(context, data_dir, address, api_key, timeout) as book:
+            await book.revoke(key_id, force=force)
+        if as_json:
+            print_json({"revoked": key_id})
+        else:
+            make_console().print(f"Revoked {key_id}.")
 
-    run(body)
-
-
-def _as_dict(key: Any) -> dict[str, Any]:
-    """Return what may be shown of a key."""
-
-    def when(moment: datetime | None) -> str:
-        return moment.isoformat(timespec="seconds") if moment else ""
-
-    return {
-        "id": key.id,
-        "name": key.name,
-        "tenant_id": key.tenant_id,
-        "user_id": key.user_id,
-        "role": Role.Name(key.role).removeprefix("ROLE_").lower(),
-        "groups": list(key.groups),
-        "create_time": when(key.create_time),
-        "expire_time": when(key.expire_time),
-        "revoke_time": when(key.revoke_time),
-    }
+    run(body, as_json=as_json)

@@ -242,16 +242,17 @@ def limits(found: Mapping[str, Mapping[str, float]]) -> FittedTable:
     return result
 
 
-def keys(items: Iterable[Mapping[str, Any]]) -> FittedTable:
-    """Return API keys: whose they are, what they may do, and until when."""
-    result = FittedTable(
-        "Id", "Name", "Tenant", "User", "Groups", "Role", "State", optional=("Groups", "User", "Tenant"), whole=("Id",)
-    )
+def keys(items: Sequence[Mapping[str, Any]]) -> FittedTable:
+    """Return API keys: whose they are, what they may do, and until when; the tenant where there may be several."""
+    tenants = ["Tenant"] if any("tenant_id" in item for item in items) else []
+    columns = ("Id", "Label", *tenants, "User", "Groups", "Role", "State")
+    result = FittedTable(*columns, optional=("Groups", "User", *tenants), whole=("Id",))
     for item in items:
         ends = item["expire_time"] and f"until {item['expire_time']}"
         state = Text("revoked", style="red") if item["revoke_time"] else Text(ends or "valid", style="green")
+        tenant = [item["tenant_id"]] if tenants else []
         groups = ", ".join(item["groups"])
-        result.add_row(item["id"], Text(item["name"]), item["tenant_id"], item["user_id"], groups, item["role"], state)
+        result.add_row(item["id"], Text(item["label"]), *tenant, item["user_id"], groups, item["role"], state)
     return result
 
 

@@ -6,10 +6,10 @@ from footnote_kit.errors import FootnoteError, InvalidArgument, Unauthenticated
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from footnote_edge.callers import REFUSAL
 from footnote_edge.http.caller import PASSED_ON
 from footnote_edge.http.refusals import refuse
 from footnote_edge.identity import Authenticator
-from footnote_edge.keys import REFUSAL
 from footnote_edge.shares import Shares
 
 WORKING = "footnote.working"
@@ -31,7 +31,7 @@ class Gate:
         """Serve one request, or refuse it."""
         if scope["type"] == "http" and scope["path"] not in PUBLIC:
             try:
-                caller = await self._authenticator.authenticate(_credentials(Headers(scope=scope)))
+                caller = (await self._authenticator.authenticate(_credentials(Headers(scope=scope)))).scope
                 self._shares.check(caller.tenant_id)
                 scope[WORKING] = partial(self._shares.working, caller.tenant_id, caller.user_id)
             except FootnoteError as error:

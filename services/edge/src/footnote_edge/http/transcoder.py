@@ -19,6 +19,9 @@ from footnote_edge.http.rules import Rule, rules
 
 T = TypeVar("T")
 
+_PRIVATE = {"cache-control": "no-store"}
+"""What one caller is told, a key's secret among it, no cache between may keep for another."""
+
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -51,7 +54,7 @@ def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
 
     async def endpoint(request: Request) -> Response:
         message = await _bound(rule, request)
-        return JSONResponse(to_json(await caller.unary(name, message, request)))
+        return JSONResponse(to_json(await caller.unary(name, message, request)), headers=_PRIVATE)
 
     return endpoint
 
@@ -66,7 +69,7 @@ def _events(rule: Rule, caller: Caller) -> Endpoint:
             last = None
             async for response in responses:
                 last = response
-            return JSONResponse({} if last is None else to_json(_inner(last)))
+            return JSONResponse({} if last is None else to_json(_inner(last)), headers=_PRIVATE)
         return streams.response(await streams.started(_encoded(responses)))
 
     return endpoint

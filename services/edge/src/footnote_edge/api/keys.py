@@ -1,0 +1,51 @@
+"""API keys."""
+
+from typing import Any
+
+from footnote.edge.v1.keys_pb2 import (
+    CreateKeyRequest,
+    CreateKeyResponse,
+    Key,
+    ListKeysRequest,
+    ListKeysResponse,
+    RevokeKeyRequest,
+    RevokeKeyResponse,
+)
+
+from footnote_edge.api.common import caller
+from footnote_edge.keys import ApiKey
+from footnote_edge.parts import Parts
+
+
+class KeysApi:
+    """RPCs about keys."""
+
+    parts: Parts
+
+    async def CreateKey(self, request: CreateKeyRequest, context: Any) -> CreateKeyResponse:
+        """Make a key."""
+        lifetime = request.ttl.ToTimedelta() if request.HasField("ttl") else None
+        key, secret = await self.parts.keys.create(caller(), request, lifetime, request.groups)
+        return CreateKeyResponse(key=_shown(key), secret=secret)
+
+    async def ListKeys(self, request: ListKeysRequest, context: Any) -> ListKeysResponse:
+        """List keys."""
+        found, token, total = await self.parts.keys.page(caller(), request)
+        return ListKeysResponse(keys=map(_shown, found), next_page_token=token, total_size=total)
+
+    async def RevokeKey(self, request: RevokeKeyRequest, context: Any) -> RevokeKeyResponse:
+        """Revoke a key."""
+        revoked = await self.parts.keys.revoke(
+            caller(), request.key_id, allow_missing=request.allow_missing, force=request.force
+        )
+        return RevokeKeyResponse(key=None if revoked is None else _shown(revoked))
+
+
+def _shown(key: ApiKey) -> Key:
+    shown = Key(id=key.id, label=key.label, user_id=key.user_id, role=key.role, groups=key.groups)
+    shown.create_time.FromDatetime(key.create_time)
+    if key.expire_time is not None:
+        shown.expire_time.FromDatetime(key.expire_time)
+    if key.revoke_time is not None:
+        shown.revoke_time.FromDatetime(key.revoke_time)
+    return shown

@@ -1,0 +1,47 @@
+"""Who a caller is, and by what it proved so; kept for the call that it makes."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import Unauthenticated
+
+REFUSAL = "The key or token is missing, unknown, expired or revoked."
+"""One sentence for all of it: which of these it is helps only those who guess."""
+
+
+class Proof(Enum):
+    """By what a caller is known."""
+
+    NONE = "none"
+    KEY = "key"
+    TOKEN = "token"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A caller: the scope of all that is done for it, and what it proved itself by; `expire_time` is in UTC."""
+
+    scope: Scope
+    proof: Proof
+    key_id: str = ""
+    key_label: str = ""
+    expire_time: datetime | None = None
+
+
+_admitted: ContextVar[Identity | None] = ContextVar("footnote_edge_admitted", default=None)
+
+
+def admit(identity: Identity) -> None:
+    """Note who makes the call that is being served."""
+    _admitted.set(identity)
+
+
+def identity() -> Identity:
+    """Return who makes the call that is being served; raises Unauthenticated where nobody was let in."""
+    found = _admitted.get()
+    if found is None:
+        raise Unauthenticated(REFUSAL)
+    return found
