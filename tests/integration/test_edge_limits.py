@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, SearchRequest
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
+from footnote.edge.v1.system_pb2 import GetUsageRequest, ListUserUsageRequest
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_edge import allowances
 from footnote_edge.app import build
@@ -138,6 +139,11 @@ async def test_many_at_once_do_not_overdraw(edge: Edge, model: ModelServer, monk
     used = await edge.used()
     assert used.prompt_tokens == len(model.seen) * PROMPT
     assert used.completion_tokens == len(model.seen)
+    told = await stub.GetUsage(GetUsageRequest())
+    assert told.own.tokens_today == told.tenant.tokens_today == used.tokens
+    assert [one.counts.tokens_today for one in (await stub.ListUserUsage(ListUserUsageRequest())).users] == [
+        used.tokens
+    ]
 
 
 async def test_replicas_take_from_one_day(edge: Edge) -> None:

@@ -73,7 +73,9 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
     "DeleteDocument": (WRITE, lambda c, d: c.delete(d)),
 }
 # The last is about no document.
-OTHERS = {"UploadDocument", "ListDocuments", "ListDocumentChanges", "ListUnfinishedDocuments", "GetIsolation"}
+OTHERS = {
+    "UploadDocument", "ListDocuments", "ListDocumentChanges", "ListUnfinishedDocuments", "CountKept", "GetIsolation",
+}  # fmt: skip
 
 
 def test_every_rpc_is_looked_at() -> None:
@@ -267,3 +269,29 @@ async def test_a_list_over_thousands_of_collections(tmp_path: Path) -> None:
         began = time.perf_counter()
         assert (await client.list()).total_size == 1
         print(f"list over 10 000 collections: {time.perf_counter() - began:.3f} s")
+
+
+async def test_what_others_keep_is_counted_for_administrators_only(served: Served, authority: Authority) -> None:
+    authority.collections.pop()
+    texts = {"ann": (b"a", b"bb"), "Zoe": (b"ccc",), "eve": (b"dddd",), "ähm": (b"e",)}
+    for owner, contents in texts.items():
+        for content in contents:
+            await Client(served, scope(owner, ROLE_SYSTEM)).upload(content, collection="shared")
+    for who, (caller, *_) in CALLERS.items():
+        stub = Client(served, caller).stub
+        counted = await stub.CountKept(pb.CountKeptRequest(scope=caller))
+        mine = texts.get(caller.user_id, ()) if caller.tenant_id == "t" else ()
+        assert (counted.own.documents, counted.own.bytes) == (len(mine), sum(map(len, mine))), who
+        sees_all = bool({ROLE_ADMIN, ROLE_SYSTEM} & set(caller.roles))
+        assert counted.HasField("tenant") == sees_all, who
+        request = pb.CountKeptRequest(scope=caller, owners=3, after_owner="Zoe")
+        if not sees_all:
+            with pytest.raises(PermissionDenied):
+                await stub.CountKept(request)
+        elif caller.tenant_id == "t":
+            assert (counted.tenant.documents, counted.tenant.bytes) == (5, 11), who
+            rest = (await stub.CountKept(request)).owners
+            assert [(one.owner_id, one.documents) for one in rest] == [("ann", 2), ("eve", 1), ("ähm", 1)], who
+        else:
+            assert not (await stub.CountKept(request)).owners
+            assert counted.tenant.documents == 0

@@ -24,6 +24,7 @@ from footnote.types.v1 import chunk_pb2 as chk
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1 import provider_pb2 as prov
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN
 from footnote_kit.access import Access, access_of, check, collection_missing, may_read
 from footnote_kit.app import App
 from footnote_kit.collection_settings import resolve
@@ -143,6 +144,22 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         end = begin + (request.page_size or len(found))
         token = str(end) if end < len(found) else ""
         return ing.ListDocumentsResponse(documents=found[begin:end], next_page_token=token, total_size=len(found))
+
+    async def CountKept(self, request: Any, context: Any) -> ing.CountKeptResponse:
+        await self.world.enter("CountKept", request)
+        mine = [one for one in self.world.documents.values() if one.tenant_id == request.scope.tenant_id]
+
+        def kept(owner: str) -> ing.Kept:
+            theirs = [one for one in mine if owner in ("", one.owner_id)]
+            return ing.Kept(owner_id=owner, documents=len(theirs), bytes=sum(one.size_bytes for one in theirs))
+
+        admin = ROLE_ADMIN in request.scope.roles
+        owners = sorted({one.owner_id for one in mine if one.owner_id > request.after_owner})[: request.owners]
+        return ing.CountKeptResponse(
+            own=kept(request.scope.user_id),
+            tenant=kept("") if admin else None,
+            owners=[kept(owner) for owner in owners] if admin else [],
+        )
 
     async def ListDocumentChanges(self, request: Any, context: Any) -> AsyncIterator[ing.ListDocumentChangesResponse]:
         await self.world.enter("ListDocumentChanges", request)

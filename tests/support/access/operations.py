@@ -86,6 +86,10 @@ RULES: dict[str, Rule] = {
     "CheckProvider": Rule("admin"),
     "GetHealth": Rule(""),
     "GetTrace": Rule(),
+    "WhoAmI": Rule(),
+    "GetUsage": Rule(),
+    "ListUserUsage": Rule("admin"),
+    "GetSystemInfo": Rule(),
     # Keys are nobody's content, and of a tenant: their own rules stand in tests/integration/test_edge_keys.py.
     "CreateKey": Rule("admin"),
     "ListKeys": Rule("admin"),

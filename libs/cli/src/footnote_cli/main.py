@@ -24,6 +24,7 @@ from footnote_cli.commands import (
     serve,
     status,
     trust,
+    usage,
     vectors,
 )
 from footnote_cli.console import print_crash, say
@@ -68,6 +69,8 @@ app.add_typer(vectors.app, name="vectors")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(keys.app, name="keys")
 app.add_typer(limits.app, name="limits")
+app.command()(usage.whoami)
+app.command()(usage.usage)
 app.command()(status.health)
 app.command()(status.providers)
 app.command()(status.trace)

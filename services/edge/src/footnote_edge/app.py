@@ -15,6 +15,7 @@ from footnote_providers.egress.egress import Egress
 
 from footnote_edge.allowances import Allowances
 from footnote_edge.answers import Answers
+from footnote_edge.api.about import about
 from footnote_edge.asker import Asker
 from footnote_edge.backlog import Backlog
 from footnote_edge.cancelling import Cancelling
@@ -58,6 +59,7 @@ from footnote_edge.shares import Shares
 from footnote_edge.stages import Stages
 from footnote_edge.sweeping import Sweeping
 from footnote_edge.traces import Traces
+from footnote_edge.usage import UsageDesk
 from footnote_edge.watch import Watch
 from footnote_edge.web import Web
 from footnote_edge.withholding import Withholding
@@ -78,14 +80,19 @@ async def build(runtime: Runtime) -> App:
     conversations = Conversations(database, withholding)
     answers = Answers(database, withholding, settings.answer_days)
     request_ids = RequestIds(database)
-    sweeping = Sweeping("answers", answers.sweep), Sweeping("request ids", request_ids.sweep)
     bus = ProgressBus()
     limits = Limits(settings)
     shares = Shares(
         settings.crowded_calls_per_tenant, settings.crowded_waiting_per_tenant, settings.crowded_wait_seconds
     )
     allowances = Allowances(database, settings)
-    meter = Meter(UsageBook(database), allowances)
+    book = UsageBook(database)
+    meter = Meter(book, allowances)
+    sweeping = (
+        Sweeping("answers", answers.sweep),
+        Sweeping("request ids", request_ids.sweep),
+        Sweeping("use by user", book.sweep),
+    )
     limiting = Limiting(limits, allowances, meter)
     records = Records(settings.job_record_hours)
     chores = Chores(stages, conversations, answers, meter, settings, records)
@@ -96,6 +103,7 @@ async def build(runtime: Runtime) -> App:
     catalog = Catalog(stages, permissions, allowances, database, request_ids, settings.call_timeout_seconds)
     documents = Documents(stages, catalog, permissions, jobs, chores, limiting, settings)
     deleting = Deleting(stages, documents, jobs, settings.call_timeout_seconds)
+    version = _version()
     parts = Parts(
         settings=settings,
         stages=stages,
@@ -135,7 +143,9 @@ async def build(runtime: Runtime) -> App:
         keys=KeyAdmin(keys, request_ids, settings),
         health=Health(stages, runtime.check, database.ping),
         traces=Traces(stages, TelemetryServicer()),
-        version=_version(),
+        usage=UsageDesk(stages, meter, settings.call_timeout_seconds),
+        about=about(settings, runtime.settings, version),
+        version=version,
     )
     if settings.first_key_file is not None:
         await first_key(keys, settings.first_key_file)

@@ -86,7 +86,7 @@ class Run:
         self._deadline = deadline
         self._ledger = Ledger()
         self._steps = Steps(asker.stages, scope, self._ledger, deadline)
-        self._tab = Tab(asker.limiting, scope.tenant_id)
+        self._tab = Tab(asker.limiting, scope.tenant_id, scope.user_id)
         self._tasks: list[asyncio.Task[Any]] = []
         self._answered: generation.GenerateCompleted | None = None
         self._conversation: Conversation | None = None

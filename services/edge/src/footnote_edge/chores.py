@@ -81,7 +81,7 @@ class Chores:
             response = await self._patiently(
                 lambda: self._stages.generation.GenerateTitle(request, timeout=self._timeout)
             )
-            self._meter.charge(scope.tenant_id, Spent.of(response.usage))
+            self._meter.charge(scope.tenant_id, Spent.of(response.usage), scope.user_id)
             title = response.title
         except FootnoteError as error:
             # A model that refuses is no reason to leave it nameless.
@@ -106,7 +106,7 @@ class Chores:
                 _log.warning("messages_not_embedded", conversation_id=conversation_id, reason=error.reason)
                 return start
             size = await asyncio.to_thread(lambda batch: sum(tokens.count(one.text) for one in batch), batch)
-            self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size))
+            self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size), scope.user_id)
             ids = [message.message_id for message in batch]
             await self._conversations.messages.mark_embedded(ids)
             # What left the conversation while it was embedded may have been forgotten before it was there.

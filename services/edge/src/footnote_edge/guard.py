@@ -27,7 +27,7 @@ _WRITER = frozenset(
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),
     }
 )
-_ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey"})
+_ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage"})
 
 ROLES: dict[str, Role.ValueType] = {
     method.name: ROLE_WRITER if method.name in _WRITER else ROLE_ADMIN if method.name in _ADMIN else ROLE_READER

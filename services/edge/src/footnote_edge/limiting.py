@@ -22,30 +22,31 @@ class Limiting:
         """Return what a tenant may keep and use."""
         return await self.allowances.of(tenant)
 
-    async def admit(self, tenant: str, text: str = "") -> None:
+    async def admit(self, tenant: str, text: str = "", user: str = "") -> None:
         """Let a call in that uses tokens, and charge the `text` that it has embedded; raises ResourceExhausted."""
         await self.meter.admit(tenant)
         if text:
-            self.meter.charge(tenant, Spent(embedding_tokens=tokens.count(text)))
+            self.meter.charge(tenant, Spent(embedding_tokens=tokens.count(text)), user)
 
 
 class Tab:
     """What one question costs its tenant, as it becomes known."""
 
-    def __init__(self, limiting: Limiting, tenant: str) -> None:
+    def __init__(self, limiting: Limiting, tenant: str, user: str) -> None:
         self._limiting = limiting
         self._tenant = tenant
+        self._user = user
         self._charged = Spent()
 
     async def begin(self, prompt_tokens: int) -> None:
         """Charge what a model reads, as it is asked; raises ResourceExhausted when the tenant has used up its day."""
         self._charged = Spent(prompt_tokens=prompt_tokens)
         self._limiting.rates.spend(self._tenant, prompt_tokens)
-        await self._limiting.meter.take(self._tenant, self._charged)
+        await self._limiting.meter.take(self._tenant, self._charged, self._user)
 
     def so_far(self, usage: Usage) -> None:
         """Take `usage` for what the model has used until now, in place of what was charged before."""
         spent = Spent.of(usage)
         self._limiting.rates.spend(self._tenant, spent.tokens - self._charged.tokens)
-        self._limiting.meter.charge(self._tenant, spent - self._charged)
+        self._limiting.meter.charge(self._tenant, spent - self._charged, self._user)
         self._charged = spent

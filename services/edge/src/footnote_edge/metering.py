@@ -6,7 +6,7 @@ with such a limit is about to use is taken from the database first, so that repl
 
 import asyncio
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from footnote.types.v1.answer_pb2 import Usage
@@ -14,16 +14,22 @@ from footnote_kit.context import detached
 from footnote_kit.errors import ResourceExhausted
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
-from sqlalchemy import Insert, and_, literal
+from sqlalchemy import Insert, and_, delete, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from footnote_edge.allowances import Allowance, Allowances, raising
 from footnote_edge.database import Database
-from footnote_edge.tables import UsageRow
+from footnote_edge.tables import UsageRow, UserUsageRow
 
 FLUSH_SECONDS = 0.5
 """What a killed process may forget of the use of tenants, at most."""
+
+USER_DAYS = 31
+"""How long it is kept what single users used."""
+
+Account = tuple[str, str] | tuple[str, str, str]
+"""Whose use it is: a tenant and a day, as 2026-11-22, and a user of it or none."""
 
 _COLUMNS = ("prompt_tokens", "completion_tokens", "embedding_tokens", "cost_usd")
 _log = get_logger(__name__)
@@ -59,24 +65,45 @@ class Spent:
 
 
 class UsageBook:
-    """The table of use by tenant and day."""
+    """The tables of use by tenant and day, and by user."""
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
+        # By code points, whatever the database's own language: pages go on after a user id.
+        self._user = UserUsageRow.user_id if database.is_sqlite else UserUsageRow.user_id.collate("C")
         self._insert: Any = sqlite.insert if database.is_sqlite else postgresql.insert
 
     async def of(self, tenant: str, day: str) -> Spent:
         """Return what a tenant used on a day, given as 2026-11-22."""
         async with self._sessions() as session:
             row = await session.get(UsageRow, (tenant, day))
-        return Spent() if row is None else Spent(*(getattr(row, name) for name in _COLUMNS))
+        return Spent() if row is None else _spent(row)
 
-    async def add(self, items: dict[tuple[str, str], Spent]) -> None:
-        """Add what was used, by tenant and day, all of it or nothing."""
+    async def of_user(self, tenant: str, day: str, user: str) -> Spent:
+        """Return what a user used on a day."""
+        async with self._sessions() as session:
+            row = await session.get(UserUsageRow, (tenant, day, user))
+        return Spent() if row is None else _spent(row)
+
+    async def users(self, tenant: str, day: str, after: str, most: int) -> dict[str, Spent]:
+        """Return what users used on a day: at most so many, by user id, those that come after one."""
+        mine = (UserUsageRow.tenant_id == tenant, UserUsageRow.day == day, self._user > after)
+        async with self._sessions() as session:
+            rows = await session.scalars(select(UserUsageRow).where(*mine).order_by(self._user).limit(most))
+            return {row.user_id: _spent(row) for row in rows}
+
+    async def add(self, items: dict[Account, Spent]) -> None:
+        """Add what was used, all of it or nothing."""
         async with self._sessions.begin() as session:
             # In one order, so that two replicas never wait for each other.
-            for (tenant, day), spent in sorted(items.items()):
-                await session.execute(self._adding(tenant, day, spent))
+            for account, spent in sorted(items.items(), key=lambda item: item[0]):
+                await session.execute(self._adding(account, spent))
+
+    async def sweep(self) -> None:
+        """Forget what single users used long ago."""
+        last = (datetime.now(UTC) - timedelta(days=USER_DAYS)).date().isoformat()
+        async with self._sessions.begin() as session:
+            await session.execute(delete(UserUsageRow).where(UserUsageRow.day < last))
 
     async def take(self, tenant: str, day: str, spent: Spent, allowance: Allowance) -> bool:
         """Add what is about to be used if there is anything left of what the tenant is allowed; False if not."""
@@ -85,16 +112,18 @@ class UsageBook:
             there < allowance.tokens_per_day if allowance.tokens_per_day else literal(True),
             UsageRow.cost_usd < allowance.cost_per_day if allowance.cost_per_day else literal(True),
         )
-        statement = self._adding(tenant, day, spent, left).returning(UsageRow.day)
+        statement = self._adding((tenant, day), spent, left).returning(UsageRow.day)
         async with self._sessions.begin() as session:
             return (await session.execute(statement)).first() is not None
 
-    def _adding(self, tenant: str, day: str, spent: Spent, left: Any = None) -> Insert:
+    def _adding(self, account: Account, spent: Spent, left: Any = None) -> Insert:
+        table: Any = UsageRow if len(account) == 2 else UserUsageRow
+        keys = dict(zip(("tenant_id", "day", "user_id"), account, strict=False))
         values = {name: getattr(spent, name) for name in _COLUMNS}
-        insert = self._insert(UsageRow).values(tenant_id=tenant, day=day, **values)
-        added = {name: getattr(UsageRow, name) + getattr(insert.excluded, name) for name in _COLUMNS}
+        insert = self._insert(table).values(**keys, **values)
+        added = {name: getattr(table, name) + getattr(insert.excluded, name) for name in _COLUMNS}
         statement: Insert = insert.on_conflict_do_update(
-            index_elements=["tenant_id", "day"], set_=added, **({} if left is None else {"where": left})
+            index_elements=list(keys), set_=added, **({} if left is None else {"where": left})
         )
         return statement
 
@@ -105,16 +134,25 @@ class Meter:
     def __init__(self, book: UsageBook, allowances: Allowances) -> None:
         self._book = book
         self._allowances = allowances
-        self._pending: dict[tuple[str, str], Spent] = {}
-        self._writing: dict[tuple[str, str], Spent] = {}
+        self._pending: dict[Account, Spent] = {}
+        self._writing: dict[Account, Spent] = {}
         self._lock = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     async def today(self, tenant: str) -> Spent:
         """Return what a tenant has used today, what is not written yet included."""
-        key = (tenant, _today())
-        stored = await self._book.of(*key)
-        return stored + self._pending.get(key, Spent()) + self._writing.get(key, Spent())
+        stored = await self._book.of(tenant, today())
+        return stored + self._unwritten((tenant, today()))
+
+    async def today_of(self, tenant: str, user: str) -> Spent:
+        """Return what a user of a tenant has used today."""
+        stored = await self._book.of_user(tenant, today(), user)
+        return stored + self._unwritten((tenant, today(), user))
+
+    async def users_today(self, tenant: str, after: str, most: int) -> dict[str, Spent]:
+        """Return what users of a tenant have used today: at most so many, by user id, those that come after one."""
+        await self.flush()
+        return await self._book.users(tenant, today(), after, most)
 
     async def admit(self, tenant: str) -> None:
         """Let a call in that will use tokens; raises ResourceExhausted when the tenant has used up its day."""
@@ -122,23 +160,32 @@ class Meter:
         if allowance.daily:
             _check(tenant, await self.today(tenant), allowance)
 
-    async def take(self, tenant: str, spent: Spent) -> None:
+    async def take(self, tenant: str, spent: Spent, user: str = "") -> None:
         """Charge what is about to be used; raises ResourceExhausted when the tenant has used up its day."""
         allowance = await self._allowances.of(tenant)
         if not allowance.daily:
-            self.charge(tenant, spent)
+            self.charge(tenant, spent, user)
             return
         await self.flush()
-        if not await self._book.take(tenant, _today(), spent, allowance):
-            _check(tenant, await self._book.of(tenant, _today()), allowance)
+        if not await self._book.take(tenant, today(), spent, allowance):
+            _check(tenant, await self._book.of(tenant, today()), allowance)
+        else:
+            self._note((tenant, today(), user), spent)
         _count(spent)
 
-    def charge(self, tenant: str, spent: Spent) -> None:
-        """Charge what was used."""
+    def charge(self, tenant: str, spent: Spent, user: str = "") -> None:
+        """Charge a tenant, and its user, what was used."""
         if spent:
-            key = (tenant, _today())
-            self._pending[key] = self._pending.get(key, Spent()) + spent
+            self._note((tenant, today()), spent)
+            self._note((tenant, today(), user), spent)
             _count(spent)
+
+    def _note(self, account: Account, spent: Spent) -> None:
+        if account[-1]:  # what was used for nobody in particular is the tenant's alone
+            self._pending[account] = self._pending.get(account, Spent()) + spent
+
+    def _unwritten(self, account: Account) -> Spent:
+        return self._pending.get(account, Spent()) + self._writing.get(account, Spent())
 
     async def flush(self) -> None:
         """Write down what was charged."""
@@ -205,5 +252,10 @@ def _count(spent: Spent) -> None:
         counter("footnote.edge.cost").add(spent.cost_usd)
 
 
-def _today() -> str:
+def _spent(row: UsageRow | UserUsageRow) -> Spent:
+    return Spent(*(getattr(row, name) for name in _COLUMNS))
+
+
+def today() -> str:
+    """Return the day that use counts for now, as 2026-11-22."""
     return datetime.now(UTC).date().isoformat()

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from footnote.edge.v1.system_pb2 import GetSystemInfoResponse
+
 from footnote_edge.answers import Answers
 from footnote_edge.asker import Asker
 from footnote_edge.cancelling import Cancelling
@@ -22,6 +24,7 @@ from footnote_edge.request_ids import RequestIds
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.traces import Traces
+from footnote_edge.usage import UsageDesk
 from footnote_edge.watch import Watch
 
 
@@ -50,4 +53,6 @@ class Parts:
     keys: KeyAdmin
     health: Health
     traces: Traces
+    usage: UsageDesk
+    about: GetSystemInfoResponse
     version: str

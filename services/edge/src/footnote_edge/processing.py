@@ -203,7 +203,7 @@ class Processor:
                     self._bus.publish(document.id, document.collection_id, progress)
                 elif event.HasField("result"):
                     result = event.result
-                    self._meter.charge(scope.tenant_id, Spent.of(result.usage))
+                    self._meter.charge(scope.tenant_id, Spent.of(result.usage), document.owner_id)
         except FootnoteError as error:
             # What broke first is the cause; indexing only saw its input end.
             raise broken[0] if broken else error from None

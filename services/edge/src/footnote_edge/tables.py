@@ -151,3 +151,17 @@ class UsageRow(Base):
     completion_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
     embedding_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
     cost_usd: Mapped[float] = mapped_column(default=0.0)
+
+
+class UserUsageRow(Base):
+    """What one user of a tenant used on one day in UTC; the tenant's own row holds the sum."""
+
+    __tablename__ = "user_usage_days"
+
+    tenant_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    day: Mapped[str] = mapped_column(String(10), primary_key=True)
+    user_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    prompt_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
+    completion_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
+    embedding_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
+    cost_usd: Mapped[float] = mapped_column(default=0.0)

@@ -20,6 +20,7 @@ from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.catalog import Catalog
 from footnote_ingestion.changes import Changes
+from footnote_ingestion.counting import Counting
 from footnote_ingestion.extraction import Extraction
 from footnote_ingestion.permissions import Permissions
 from footnote_ingestion.servicer import IngestionServicer
@@ -89,7 +90,7 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (
                 add_IngestionServiceServicer_to_server,
-                IngestionServicer(catalog, changes, extraction, isolation),
+                IngestionServicer(catalog, changes, extraction, isolation, Counting(documents)),
                 _SERVICE,
             )
         ],

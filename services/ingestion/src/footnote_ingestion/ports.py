@@ -12,7 +12,7 @@ from footnote_kit.access import Access
 from footnote_kit.paging import Page
 
 from footnote_ingestion.model import ListQuery, Stored, Unfinished
-from footnote_ingestion.quota import Quota, Used
+from footnote_ingestion.quota import Kept, Quota, Used
 from footnote_ingestion.repeats import Outcome, Request, RequestKey
 from footnote_ingestion.worker.wire import Job
 
@@ -51,6 +51,12 @@ class Documents(Protocol):
 
     async def used(self, tenant_id: str, collection_id: str = "") -> Used:
         """Return what a tenant keeps."""
+
+    async def kept(self, tenant_id: str, owner_id: str) -> Kept:
+        """Return what one owner keeps."""
+
+    async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[Kept]:
+        """Return what owners keep, by id."""
 
     async def change(
         self,

@@ -18,6 +18,15 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Documents of one owner, "" of all, and the bytes of their files."""
+
+    owner_id: str
+    documents: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Quota:
     """What may be kept, 0 for no limit; `own` tells that the collection's limit is its own, not the deployment's."""
 

@@ -19,11 +19,12 @@ from google.protobuf.struct_pb2 import Struct
 
 from footnote_ingestion.catalog import Catalog, NewFile
 from footnote_ingestion.changes import Changes
+from footnote_ingestion.counting import Counting
 from footnote_ingestion.extraction import Extraction, PagesRead
 from footnote_ingestion.lifecycle import Move
 from footnote_ingestion.listing import list_query
 from footnote_ingestion.model import now_micros
-from footnote_ingestion.quota import Quota
+from footnote_ingestion.quota import Kept, Quota
 from footnote_ingestion.worker.isolation import Isolation
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -38,7 +39,10 @@ _MAX_METADATA_BYTES = 64 * 1024
 class IngestionServicer(IngestionServiceServicer):
     """Translates; decides nothing."""
 
-    def __init__(self, catalog: Catalog, changes: Changes, extraction: Extraction, isolation: Isolation) -> None:
+    def __init__(
+        self, catalog: Catalog, changes: Changes, extraction: Extraction, isolation: Isolation, counting: Counting
+    ) -> None:
+        self._counting = counting
         self._catalog = catalog
         self._changes = changes
         self._extraction = extraction
@@ -210,6 +214,15 @@ class IngestionServicer(IngestionServiceServicer):
         """Say how far worker processes are shut in."""
         return pb.GetIsolationResponse(summary=self._isolation.text())
 
+    async def CountKept(self, request: pb.CountKeptRequest, context: Any) -> pb.CountKeptResponse:
+        """Count what is kept."""
+        counted = await self._counting.kept(request.scope, request.owners, request.after_owner)
+        return pb.CountKeptResponse(
+            own=_kept(counted.own),
+            tenant=None if counted.tenant is None else _kept(counted.tenant),
+            owners=map(_kept, counted.owners),
+        )
+
 
 def _system_only(scope: Scope, what: str) -> None:
     if not is_system(scope):
@@ -285,6 +298,10 @@ def _metadata(name: str, value: Struct) -> Struct:
     if value.ByteSize() > _MAX_METADATA_BYTES:
         raise InvalidArgument.field(name, f"is larger than {_MAX_METADATA_BYTES} bytes")
     return value
+
+
+def _kept(kept: Kept) -> pb.Kept:
+    return pb.Kept(owner_id=kept.owner_id, documents=kept.documents, bytes=kept.bytes)
 
 
 def _not_negative(name: str, value: int) -> int:

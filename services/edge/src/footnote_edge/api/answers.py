@@ -40,7 +40,7 @@ class AnswersApi:
 
     async def Search(self, request: SearchRequest, context: Any) -> SearchResponse:
         """Find the chunks that best match a query."""
-        await self.parts.limiting.admit(caller().tenant_id, request.query)
+        await self.parts.limiting.admit(caller().tenant_id, request.query, caller().user_id)
         found = await self.parts.stages.retrieval.Retrieve(
             retrieval.RetrieveRequest(
                 scope=caller(),

@@ -120,7 +120,7 @@ class ConversationsApi:
 
     async def SearchMemory(self, request: SearchMemoryRequest, context: Any) -> SearchMemoryResponse:
         """Find the caller's own past messages."""
-        await self.parts.limiting.admit(caller().tenant_id, request.query)
+        await self.parts.limiting.admit(caller().tenant_id, request.query, caller().user_id)
         found = await self.parts.asker.recall.search(
             caller(),
             request.query,

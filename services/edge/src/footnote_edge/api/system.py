@@ -14,6 +14,8 @@ from footnote.edge.v1.system_pb2 import (
     ComponentHealth,
     GetHealthRequest,
     GetHealthResponse,
+    GetSystemInfoRequest,
+    GetSystemInfoResponse,
     GetTraceRequest,
     GetTraceResponse,
 )
@@ -65,3 +67,7 @@ class SystemApi:
         """Return the spans of a recent trace from all stages."""
         spans, missing = await self.parts.traces.get(caller(), request.trace_id)
         return GetTraceResponse(spans=spans, missing=missing)
+
+    async def GetSystemInfo(self, request: GetSystemInfoRequest, context: Any) -> GetSystemInfoResponse:
+        """Say what the deployment is."""
+        return self.parts.about

@@ -19,7 +19,7 @@ from footnote_ingestion.adapters.records import from_row, to_row
 from footnote_ingestion.adapters.schema import documents, doomed_blobs
 from footnote_ingestion.lifecycle import check_seen
 from footnote_ingestion.model import ListQuery, Stored, Unfinished, now_micros
-from footnote_ingestion.quota import Quota, Used
+from footnote_ingestion.quota import Kept, Quota, Used
 from footnote_ingestion.repeats import Outcome, Repeated, Request
 
 
@@ -72,6 +72,28 @@ class DocumentTable:
         """Return what a tenant keeps, and one of its collections."""
         async with self._database.read() as connection:
             return await self._used(connection, tenant_id, collection_id)
+
+    async def kept(self, tenant_id: str, owner_id: str) -> Kept:
+        """Return what one owner of a tenant keeps."""
+        mine = (documents.c.tenant_id == tenant_id, documents.c.owner_id == owner_id, alive())
+        query = select(func.count(), func.coalesce(func.sum(documents.c.size_bytes), 0)).where(*mine)
+        async with self._database.read() as connection:
+            count, size = (await connection.execute(query)).one()
+        return Kept(owner_id, count, int(size))
+
+    async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[Kept]:
+        """Return what owners keep: at most so many, in the order of their ids, those that come after one."""
+        # By code points, whatever the database's own language.
+        owner = documents.c.owner_id if self._database.is_sqlite else documents.c.owner_id.collate("C")
+        query = (
+            select(documents.c.owner_id, func.count(), func.sum(documents.c.size_bytes))
+            .where(documents.c.tenant_id == tenant_id, alive(), owner > after)
+            .group_by(documents.c.owner_id)
+            .order_by(owner)
+            .limit(most)
+        )
+        async with self._database.read() as connection:
+            return [Kept(name, count, int(size)) for name, count, size in await connection.execute(query)]
 
     async def get(self, tenant_id: str, document_id: str) -> Stored:
         """Return a document of the tenant; raises `NotFound`."""

@@ -1,0 +1,51 @@
+"""What the deployment is: made once, at its start."""
+
+from datetime import timedelta
+
+from footnote.edge.v1 import system_pb2 as pb
+from footnote_kit.edge import SERVICES
+from footnote_kit.paging import LARGEST_SIZE, PAGE_BYTES
+from footnote_kit.settings import KitSettings
+from google.protobuf.duration_pb2 import Duration
+
+from footnote_edge.settings import Settings
+from footnote_edge.sizes import CHARACTERS
+
+_WAYS = {"keys": pb.AUTHENTICATION_KEY, "jwt": pb.AUTHENTICATION_TOKEN}
+
+
+def about(settings: Settings, kit: KitSettings, version: str) -> pb.GetSystemInfoResponse:
+    """Return what a client needs to set itself up; nothing of it is secret."""
+    doors = [pb.ACCESS_DOOR_GRPC]
+    if settings.http:
+        doors += [pb.ACCESS_DOOR_HTTP, pb.ACCESS_DOOR_OPENAI, pb.ACCESS_DOOR_MCP]
+    return pb.GetSystemInfoResponse(
+        version=version,
+        contract=pb.DESCRIPTOR.package,
+        services=sorted(service.full_name for service in SERVICES),
+        authentication=[_WAYS[way] for way in settings.auth] or [pb.AUTHENTICATION_NONE],
+        token_issuer=settings.jwt_issuer if "jwt" in settings.auth else "",
+        doors=doors,
+        sizes=pb.SizeLimits(
+            message_bytes=kit.max_message_bytes,
+            json_body_bytes=settings.body_bytes,
+            vectors_body_bytes=settings.vectors_body_bytes,
+            page_bytes=PAGE_BYTES,
+            page_size=LARGEST_SIZE,
+            question_characters=settings.max_question_characters,
+            where_characters=CHARACTERS["where"],
+        ),
+        deadlines=pb.DefaultDeadlines(
+            ask=_lasting(settings.ask_timeout_seconds),
+            call=_lasting(settings.call_timeout_seconds),
+            transfer=_lasting(settings.job_timeout_seconds),
+            watch=_lasting(settings.watch_lifetime_seconds),
+        ),
+        answer_lifetime=_lasting(settings.answer_days * 86_400),
+    )
+
+
+def _lasting(seconds: float) -> Duration:
+    result = Duration()
+    result.FromTimedelta(timedelta(seconds=seconds))
+    return result

@@ -1,0 +1,26 @@
+"""What each user has used a day."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0008s"
+down_revision = "0007"
+
+
+def upgrade() -> None:
+    """Create the table."""
+    op.create_table(
+        "user_usage_days",
+        sa.Column("tenant_id", sa.String(256), primary_key=True),
+        sa.Column("day", sa.String(10), primary_key=True),
+        sa.Column("user_id", sa.String(256), primary_key=True),
+        sa.Column("prompt_tokens", sa.BigInteger, nullable=False),
+        sa.Column("completion_tokens", sa.BigInteger, nullable=False),
+        sa.Column("embedding_tokens", sa.BigInteger, nullable=False),
+        sa.Column("cost_usd", sa.Float, nullable=False),
+    )
+
+
+def downgrade() -> None:
+    """Drop it."""
+    op.drop_table("user_usage_days")
