@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from footnote_store.filters import RowScope, compile_expr, conjunction, evaluate, parse_where
+from footnote.retrieval.v1.retrieval_service_pb2 import QueryChunksRequest
+from footnote_store.filters import RowScope, compile_expr, conjunction, evaluate, parse_filter, parse_where
 from footnote_store.store import VectorStore
 from support.chunks import DIMENSIONS, make_chunk, make_row
 from support.engine import running_engine
+from support.typed_filters import as_json, random_filter
 
 NOW = 1_800_000_000.0
 HOSTILE = [
@@ -135,3 +137,10 @@ async def test_compiled_filters_mean_what_python_says(store: VectorStore, seed: 
         assert found == sorted(expected), f"{where}\n{compiled}"
         matched += 0 < len(expected) < len(chunks)
     assert matched > 60  # the filters are not all trivial
+    for _ in range(60):
+        given = random_filter(rng)
+        typed = parse_filter(QueryChunksRequest(filter=given))
+        answers = []
+        for expr in (typed, parse_where(json.dumps(as_json(given)))):
+            answers.append(await store.ids(space, conjunction([scope, compile_expr(expr)]), 1000))
+        assert answers[0] == answers[1] == sorted(chunk.id for chunk in chunks if evaluate(typed, chunk)), given

@@ -51,6 +51,11 @@ def mode(**values: Any) -> Filler:
     return Filler("mode", {name: (lambda *_, value=value: value) for name, value in values.items()})
 
 
+def _equal(name: str, value: Any) -> dict[str, Any]:
+    """Return the typed filter of a field's being equal to a text."""
+    return {"comparison": {"field": name, "op": "COMPARISON_OP_EQ", "value": {"string_value": value}}}
+
+
 SKIP, INTO = Filler("skip"), Filler("into")
 COLLECTION = of("collection", name="collection", id="collection_id")
 QUESTION = made("text", words=lambda values, _: f"What is the code word of {values['key']}?")
@@ -89,6 +94,12 @@ FILLERS: dict[str, Filler] = {
         row=lambda values, _: json.dumps({"document_id": values["vector_id"]}),
         metadata=lambda values, _: json.dumps({"shelf": values["shelf"]}),
     ),
+    "filter": made(
+        "filter",
+        document=lambda values, _: _equal("document_id", values["document_id"]),
+        tag=lambda values, _: _equal("tags", values["tag"]),
+    ),
+    "ListVectors.filter": made("filter", row=lambda values, _: _equal("document_id", values["vector_id"])),
     "filename_contains": of("filter", part="filename_part"),
     "page_token": of("token", other="page_token"),
     # What is looked for.

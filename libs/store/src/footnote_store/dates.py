@@ -19,6 +19,11 @@ def _check(part: Expr) -> None:
     elif isinstance(part, Compare | In):
         values = part.values if isinstance(part, In) else (part.value,)
         if part.field in DATE_COLUMNS and any(to_millis(value) is None for value in values):
-            raise invalid(f"'{part.field}' takes dates in ISO 8601, such as \"2026-11-22\", or Unix milliseconds")
+            raise invalid(no_date(part.field))
     elif not isinstance(part, Exists):
         _check(part.child)
+
+
+def no_date(field: str) -> str:
+    """Say what a field takes that holds dates."""
+    return f"'{field}' takes dates in ISO 8601, such as \"2026-11-22\", or Unix milliseconds"

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from footnote_kit.errors import InvalidArgument
 
+Refuse = Callable[[str], InvalidArgument]
+"""From what is wrong to the error that says so, and where."""
+
 Scalar = str | bool | int | float
 Op = Literal["eq", "gt", "gte", "lt", "lte"]
 
 _MAX_CHARS = 16_384
-_MAX_DEPTH = 16
-_MAX_NODES = 256
+MAX_DEPTH = 16
+MAX_NODES = 256
 _COMPARISONS: dict[str, Op] = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 
 
@@ -99,6 +102,14 @@ def parse_where(json_text: str) -> Expr:
     return _Parser().object(data, 0)
 
 
+def check_name(field: str, refuse: Refuse) -> None:
+    """Raise what `refuse` returns for a name that no field can have."""
+    if field.startswith("$"):
+        raise refuse(f"unknown operator '{field[:32]}'")
+    if not field or len(field) > 256:
+        raise refuse("field names must have 1 to 256 characters")
+
+
 def _reject_constant(name: str) -> Any:
     raise ValueError(name)
 
@@ -108,8 +119,8 @@ class _Parser:
         self._nodes = 0
 
     def object(self, data: dict[str, Any], depth: int) -> Expr:
-        if depth > _MAX_DEPTH:
-            raise invalid(f"must not be nested deeper than {_MAX_DEPTH}")
+        if depth > MAX_DEPTH:
+            raise invalid(f"must not be nested deeper than {MAX_DEPTH}")
         children = [self._entry(key, value, depth) for key, value in data.items()]
         return children[0] if len(children) == 1 else And(tuple(children))
 
@@ -124,10 +135,7 @@ class _Parser:
             if not isinstance(value, dict):
                 raise invalid("$not takes an object")
             return Not(self.object(value, depth + 1))
-        if key.startswith("$"):
-            raise invalid(f"unknown operator '{key[:32]}'")
-        if not key or len(key) > 256:
-            raise invalid("field names must have 1 to 256 characters")
+        check_name(key, invalid)
         if isinstance(value, dict):
             return self._operators(key, value, depth + 1)
         return self._equals(key, value)
@@ -135,8 +143,8 @@ class _Parser:
     def _operators(self, field: str, operators: dict[str, Any], depth: int) -> Expr:
         if not operators:
             raise invalid(f"the condition on '{field[:64]}' is empty")
-        if depth > _MAX_DEPTH:
-            raise invalid(f"must not be nested deeper than {_MAX_DEPTH}")
+        if depth > MAX_DEPTH:
+            raise invalid(f"must not be nested deeper than {MAX_DEPTH}")
         children = tuple(self._operator(field, name, value, depth) for name, value in operators.items())
         return children[0] if len(children) == 1 else And(children)
 
@@ -150,10 +158,10 @@ class _Parser:
             if not isinstance(value, list):
                 raise invalid(f"{name} takes a list")
             self._count(len(value))
-            inside = In(field, tuple(_scalar(item) for item in value))
+            inside = In(field, tuple(scalar_of(item, invalid) for item in value))
             return inside if name == "$in" else Not(inside)
         if name in _COMPARISONS:
-            scalar = _scalar(value)
+            scalar = scalar_of(value, invalid)
             if isinstance(scalar, bool):
                 raise invalid(f"{name} takes a number or a string")
             return Compare(field, _COMPARISONS[name], scalar)
@@ -168,12 +176,12 @@ class _Parser:
         raise invalid(f"unknown operator '{name[:32]}'")
 
     def _equals(self, field: str, value: Any) -> Expr:
-        return Not(Exists(field)) if value is None else Compare(field, "eq", _scalar(value))
+        return Not(Exists(field)) if value is None else Compare(field, "eq", scalar_of(value, invalid))
 
     def _count(self, nodes: int) -> None:
         self._nodes += nodes
-        if self._nodes > _MAX_NODES:
-            raise invalid(f"must have at most {_MAX_NODES} conditions and values")
+        if self._nodes > MAX_NODES:
+            raise invalid(f"must have at most {MAX_NODES} conditions and values")
 
 
 def one_line(text: str) -> str:
@@ -181,10 +189,11 @@ def one_line(text: str) -> str:
     return text.replace("\n", "␊").replace("\r", "␍") if "\n" in text or "\r" in text else text
 
 
-def _scalar(value: Any) -> Scalar:
+def scalar_of(value: Any, refuse: Refuse) -> Scalar:
+    """Return a value that can be compared with; raises what `refuse` returns for any other."""
     if isinstance(value, str):
         if "\x00" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
-            raise invalid("strings must not hold null characters or lone surrogates")
+            raise refuse("strings must not hold null characters or lone surrogates")
         return one_line(value)
     if isinstance(value, bool):
         return value
@@ -194,10 +203,10 @@ def _scalar(value: Any) -> Scalar:
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise invalid("numbers must be finite")
+            raise refuse("numbers must be finite")
         # Metadata travels as double precision, so an integer beyond it is compared as what it would have become.
         return number if abs(number) > 2**53 else value
-    raise invalid("values must be strings, numbers or true or false; use $in for lists")
+    raise refuse("values must be strings, numbers or true or false; use $in for lists")
 
 
 def any_of(field: str, values: Sequence[str]) -> Expr:

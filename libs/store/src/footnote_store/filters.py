@@ -5,6 +5,7 @@ from footnote_store.dates import parse_where
 from footnote_store.evaluator import evaluate
 from footnote_store.expr import ALL, And, Compare, Exists, Expr, In, Not, Or, any_of, both
 from footnote_store.scope import RowScope
+from footnote_store.typed import parse_filter
 
 __all__ = [
     "ALL",
@@ -22,6 +23,7 @@ __all__ = [
     "compile_expr",
     "conjunction",
     "evaluate",
+    "parse_filter",
     "parse_where",
     "quote",
 ]

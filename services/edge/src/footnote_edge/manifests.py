@@ -20,6 +20,7 @@ class Record:
             question=question,
             collections=request.collections,
             where=request.where,
+            filter=request.filter if request.HasField("filter") else None,
             document_ids=request.document_ids,
             retrieval=request.retrieval,
             history=request.history,

@@ -78,6 +78,7 @@ class Steps:
             collections=collections,
             settings=asked.retrieval,
             where=asked.where,
+            filter=asked.filter if asked.HasField("filter") else None,
             document_ids=asked.document_ids,
             explain=True,
             query_vector=asked.query_vector,

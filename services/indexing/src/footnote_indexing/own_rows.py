@@ -9,7 +9,7 @@ from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.paging import PAGE_BYTES, Page
 from footnote_store.compiler import quote
-from footnote_store.filters import compile_expr, conjunction, parse_where
+from footnote_store.filters import ALL, Expr, compile_expr, conjunction
 from footnote_store.rows import Hit, chunk_id
 
 from footnote_indexing.collections import Collections, Found
@@ -51,10 +51,10 @@ class OwnRows:
         return rows[0]
 
     async def page(
-        self, scope: scope_pb2.Scope, name: str, where: str, page: Page, *, vectors: bool
+        self, scope: scope_pb2.Scope, name: str, where: Expr, page: Page, *, vectors: bool
     ) -> tuple[list[VectorRow], str]:
         """Return a page of rows in the order of their ids, and the next page's token, "" on the last."""
-        expr = compile_expr(parse_where(where)) if where.strip() else ""
+        expr = "" if where == ALL else compile_expr(where)
         found = await self._collections.find(scope, name)
         # A row of 8192 numbers has 32 kB: no more of them are read than fit into a page.
         heavy = 4 * found.generation.embedding.dimensions * vectors

@@ -11,6 +11,7 @@ from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.paging import Page
 from footnote_kit.redact import redact_all
 from footnote_providers.egress import egress
+from footnote_store.filters import parse_filter
 from google.protobuf import json_format
 
 from footnote_indexing.chunk_reading import ChunkReading
@@ -195,7 +196,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         """Return a page of texts with own vectors."""
         page = Page.of(request.scope, request)
         rows, token = await self._rows.page(
-            request.scope, request.collection, request.where, page, vectors=request.include_vectors
+            request.scope, request.collection, parse_filter(request), page, vectors=request.include_vectors
         )
         return pb.ListVectorsResponse(rows=rows, next_page_token=token)
 

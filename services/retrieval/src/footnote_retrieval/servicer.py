@@ -11,7 +11,7 @@ from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceServicer
 from footnote_kit.errors import InvalidArgument
 from footnote_providers.egress import egress
-from footnote_store.filters import parse_where
+from footnote_store.filters import parse_filter
 
 from footnote_retrieval.memory import Memory, MemoryOptions
 from footnote_retrieval.metadata import MetadataQuery
@@ -42,7 +42,7 @@ class RetrievalServicer(RetrievalServiceServicer):
                 collections=_bounded(request.collections, _MAX_COLLECTIONS, "collections"),
                 settings=request.settings,
                 offset=_offset(request.offset, MAX_OFFSET),
-                where=parse_where(request.where),
+                where=parse_filter(request),
                 document_ids=_bounded(request.document_ids, _MAX_DOCUMENTS, "document_ids"),
                 language=request.language,
                 query_vector=tuple(request.query_vector),
@@ -78,7 +78,7 @@ class RetrievalServicer(RetrievalServiceServicer):
         if limit is not None and limit < 0:
             raise InvalidArgument.field("limit", "must not be negative")
         chunks, total = await self._metadata.query(
-            request.scope, request.collection, parse_where(request.where), limit, _offset(request.offset, 2**31)
+            request.scope, request.collection, parse_filter(request), limit, _offset(request.offset, 2**31)
         )
         return pb.QueryChunksResponse(chunks=chunks, count=len(chunks), total=total)
 

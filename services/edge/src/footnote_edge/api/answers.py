@@ -49,6 +49,7 @@ class AnswersApi:
                 settings=request.settings if request.HasField("settings") else None,
                 offset=request.offset,
                 where=request.where,
+                filter=request.filter if request.HasField("filter") else None,
                 document_ids=request.document_ids,
                 language=request.language,
                 explain=request.explain,

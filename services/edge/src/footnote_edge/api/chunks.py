@@ -43,6 +43,7 @@ class ChunksApi:
                 scope=caller(),
                 collection=request.collection,
                 where=request.where,
+                filter=request.filter if request.HasField("filter") else None,
                 limit=request.limit if request.HasField("limit") else None,
                 offset=request.offset,
             ),

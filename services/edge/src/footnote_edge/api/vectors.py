@@ -53,6 +53,7 @@ class VectorsApi:
             scope=caller(),
             collection=request.collection,
             where=request.where,
+            filter=request.filter if request.HasField("filter") else None,
             page_size=request.page_size,
             page_token=request.page_token,
             include_vectors=request.include_vectors,
