@@ -18,6 +18,7 @@ from footnote_kit.errors import FootnoteError
 from support.deployment import Deployment
 from support.edge_client import EdgeClient, edge_client
 from support.model_chat import Fail, Finish, Say, Step, serve_model
+from support.operations import ended
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +132,8 @@ async def test_logs_hold_no_text_and_files_nothing_that_was_deleted(running: Dep
         await edge.stub.DeleteDocument(DeleteDocumentRequest(document_id=documents[0]))
         assert not [name for name in traces(running.folder, "edge", "store", "indexing", "ingestion/documents.db")
                     if documents[0] in name]  # fmt: skip
-        await edge.stub.DeleteCollection(DeleteCollectionRequest(collection="secrets"))
+        gone = await edge.stub.DeleteCollection(DeleteCollectionRequest(collection="secrets"))
+        await ended(edge.stub, gone.operation)
         deleted = time.monotonic()
         # The blobs have gone at once; the databases' logs within half a minute; the engine's file when it is rewritten.
         assert not [name for name in traces(running.folder) if name.startswith("ingestion/blobs")]

@@ -19,6 +19,7 @@ from support.answer_parts import EVERY_PART
 from support.deployment import Deployment
 from support.edge_client import EdgeClient
 from support.guinea_pigs import contracts
+from support.operations import ended
 
 pytestmark = pytest.mark.slow
 
@@ -86,10 +87,11 @@ async def test_a_deleted_collection_is_gone_from_search(edge: EdgeClient) -> Non
     await edge.stub.CreateCollection(CreateCollectionRequest(collection=col.Collection(name="short-lived")))
     document = await edge.put(b"The zebra sleeps standing.", collection="short-lived")
     assert document.chunk_count == 1
-    deleted = await edge.stub.DeleteCollection(DeleteCollectionRequest(collection="short-lived"), timeout=60)
-    assert (deleted.documents_deleted, deleted.chunks_deleted) == (1, 1)
+    begun = await edge.stub.DeleteCollection(DeleteCollectionRequest(collection="short-lived"), timeout=60)
     found = await edge.stub.Search(SearchRequest(query="zebra sleeps standing"))
     assert not [one for one in found.chunks if one.chunk.document_id == document.id]
+    deleted = await ended(edge.stub, begun.operation)
+    assert (deleted.done, deleted.chunks_deleted) == (1, 1)
 
 
 async def test_a_search_sees_new_tags_at_once(edge: EdgeClient) -> None:

@@ -22,6 +22,7 @@ from footnote.edge.v1.documents_pb2 import (
     UploadMetadata,
     WatchDocumentRequest,
 )
+from footnote.edge.v1.operations_pb2 import WatchOperationRequest
 from footnote.types.v1.collection_pb2 import ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.degradations import word
@@ -136,7 +137,10 @@ async def test_a_private_collection_is_for_those_it_is_shared_with(edge: EdgeCli
             await bob("DeleteDocument", DeleteDocumentRequest(document_id=gone.id))
     assert await ann.sees(document) == EVERY
 
-    deleted = await ann("DeleteCollection", DeleteCollectionRequest(collection="moon"))
-    assert deleted.documents_deleted == 2
+    begun = await ann("DeleteCollection", DeleteCollectionRequest(collection="moon"))
+    for person in (ann, adm):
+        assert await person.sees(document) == set()
+    last = (await ann("WatchOperation", WatchOperationRequest(operation_id=begun.operation.id)))[-1].operation
+    assert (last.done, last.total) == (2, 2)
     for person in (ann, adm):
         assert await person.sees(document) == set()

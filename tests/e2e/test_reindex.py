@@ -23,12 +23,13 @@ import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.chunks_pb2 import Chunk
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, GetCollectionRequest, UpdateCollectionRequest
-from footnote.edge.v1.documents_pb2 import Document, ReindexDocumentsRequest
+from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, RetrievalSettings
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient
+from support.operations import ended
 
 SECONDS = float(os.environ.get("FOOTNOTE_REINDEX_SECONDS", "0"))
 """How long to go on changing the collection; 0 for one change of each kind."""
@@ -131,20 +132,13 @@ async def change(edge: EdgeClient, settings: CollectionSettings, path: str) -> N
         collection=NAME, resource=Collection(settings=settings), update_mask=FieldMask(paths=[path])
     )
     await edge.stub.UpdateCollection(request)
+    before = {document.id: document.revision for document in await edge.documents(NAME)}
     begun = await edge.stub.ReindexDocuments(ReindexDocumentsRequest(collection=NAME), timeout=60)
-    assert (len(begun.documents), begun.skipped) == (DOCUMENTS, 0)
-    wanted = {document.id: document.revision for document in begun.documents}
-    async with asyncio.timeout(200):
-        while True:
-            documents = await edge.documents(NAME)
-            assert all(document.state != DOCUMENT_STATE_ERROR for document in documents)
-            if all(_searched(document, wanted[document.id]) for document in documents):
-                return
-            await asyncio.sleep(0.2)
-
-
-def _searched(document: Document, revision: int) -> bool:
-    return document.state == DOCUMENT_STATE_INDEXED and document.indexed_revision == revision
+    last = await ended(edge.stub, begun.operation, timeout=200)
+    assert (last.total, last.done) == (DOCUMENTS, DOCUMENTS)
+    documents = await edge.documents(NAME)
+    assert all(document.state == DOCUMENT_STATE_INDEXED for document in documents)
+    assert all(document.indexed_revision == before[document.id] + 1 for document in documents)
 
 
 async def chunk_count(edge: EdgeClient) -> int:

@@ -36,6 +36,7 @@ from sqlalchemy import Connection, text
 from support import postgres
 from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
+from support.operations import ended
 from support.stage_doubles import World, serve_doubles
 
 OTHER = (("x-footnote-user", "other"),)
@@ -124,7 +125,8 @@ async def test_an_answer_outside_conversations_goes_with_its_collection(edge: Ed
     done, greeting = await ask(edge), await ask(edge, "hello")
     await edge.CreateFeedback(CreateFeedbackRequest(answer_id=done.answer.id, rating=RATING_UP))
     assert done.sources[0].collection_id
-    await edge.DeleteCollection(DeleteCollectionRequest(collection="default"))
+    gone = await edge.DeleteCollection(DeleteCollectionRequest(collection="default"))
+    await ended(edge, gone.operation)
     await missing(edge.GetAnswer(GetAnswerRequest(answer_id=done.answer.id)))
     assert not (await edge.ListFeedback(ListFeedbackRequest())).feedback
     assert (await edge.GetAnswer(GetAnswerRequest(answer_id=greeting.answer.id))).answer.text == greeting.answer.text

@@ -25,10 +25,10 @@ from footnote.edge.v1.documents_pb2 import (
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote_edge.app import build
-from footnote_edge.chores import RENEW_BATCH
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound, ResourceExhausted, Unavailable
 from footnote_kit.testing import serve_app
+from support.operations import ended
 from support.stage_doubles import World, serve_doubles
 
 
@@ -178,41 +178,13 @@ async def test_replace_and_reindex_make_new_revisions(edge: EdgeStub, world: Wor
     replaced = await edge.ReplaceDocument(iter([head, ReplaceDocumentRequest(data=b"new")]))
     assert replaced.document.revision == 2
     assert (await settle(edge, document_id)).indexed_revision == 2
-    begun = await edge.ReindexDocuments(ReindexDocumentsRequest(document_ids=[document_id]))
-    assert [one.revision for one in begun.documents] == [3]
+    begun = (await edge.ReindexDocuments(ReindexDocumentsRequest(document_ids=[document_id]))).operation
+    assert list(begun.document_ids) == [document_id]
+    assert (await ended(edge, begun)).done == 1
     assert (await settle(edge, document_id)).indexed_revision == 3
     assert world.chunks[document_id][0].text == "new"
-    none = await edge.ReindexDocuments(ReindexDocumentsRequest(collection="default", failed_only=True))
-    assert not none.documents
-
-
-async def test_a_large_collection_is_begun_page_by_page_in_the_background(edge: EdgeStub, world: World) -> None:
-    accepted = await edge.UploadDocument(upload(b"one"))
-    await settle(edge, accepted.document.id)
-    for number in range(RENEW_BATCH + 20):
-        copy = world.documents[f"copy-{number}"] = doc.Document()
-        copy.CopyFrom(world.documents[accepted.document.id])
-        copy.id = f"copy-{number}"
-        world.blobs[copy.id] = b"one"
-    world.documents["copy-7"].state = doc.DOCUMENT_STATE_PROCESSING
-    begun = await edge.ReindexDocuments(ReindexDocumentsRequest(collection="default"))
-    assert (begun.begun, begun.skipped, begun.unfinished) == (RENEW_BATCH + 20, 1, False)
-    assert len(begun.documents) == begun.begun
-    del world.documents["copy-7"]
-    async for _ in edge.WatchDocuments(WatchDocumentsRequest(collection="default", until_idle=True), timeout=60):
-        pass
-    assert {one.indexed_revision for one in world.documents.values()} == {2}
-
-
-async def test_who_cannot_wait_is_told_that_more_is_being_begun(edge: EdgeStub, world: World) -> None:
-    accepted = await edge.UploadDocument(upload(b"one"))
-    await settle(edge, accepted.document.id)
-    world.failures["UpdateDocumentState"] = Unavailable("ingestion is down")
-    reached = await edge.ReindexDocuments(ReindexDocumentsRequest(collection="default"), timeout=1)
-    assert reached.unfinished
-    assert not reached.documents
-    world.failures.clear()
-    await world.until(lambda: world.documents[accepted.document.id].indexed_revision == 2)
+    none = (await edge.ReindexDocuments(ReindexDocumentsRequest(collection="default", failed_only=True))).operation
+    assert (await ended(edge, none)).total == 0
 
 
 async def test_download_returns_the_bytes(edge: EdgeStub) -> None:
@@ -243,8 +215,9 @@ async def test_deleting_a_collection_takes_everything_along(edge: EdgeStub, worl
     for number in range(3):
         accepted = await edge.UploadDocument(upload(f"text {number}".encode(), collection="gone"))
         await settle(edge, accepted.document.id)
-    deleted = await edge.DeleteCollection(DeleteCollectionRequest(collection="gone"), timeout=20)
-    assert (deleted.documents_deleted, deleted.chunks_deleted) == (3, 3)
+    begun = await edge.DeleteCollection(DeleteCollectionRequest(collection="gone"), timeout=20)
+    deleted = await ended(edge, begun.operation)
+    assert (deleted.done, deleted.chunks_deleted) == (3, 3)
     assert not world.documents
     assert not world.chunks
     with pytest.raises(NotFound):

@@ -141,6 +141,9 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
         ),
     ),
     "UpdateCollection": (MANAGE, lambda c, n: update(c, Collection(name=n, description="changed"), "description")),
+    "HideCollection": (
+        MANAGE, lambda c, n: c.stub.HideCollection(pb.HideCollectionRequest(scope=c.scope, collection=n)),
+    ),
     "DeleteCollection": (
         MANAGE, lambda c, n: c.stub.DeleteCollection(pb.DeleteCollectionRequest(scope=c.scope, collection=n)),
     ),
@@ -189,7 +192,7 @@ async def test_every_rpc_for_every_caller(channel: Any) -> None:
                     assert went[0] == "NotFound", cell
                 else:
                     assert went[0] == ("ok" if held >= needed else "PermissionDenied"), (cell, went)
-                if rpc == "DeleteCollection" and went[0] == "ok":
+                if rpc in ("DeleteCollection", "HideCollection") and went[0] == "ok":
                     again = {"visibility": VISIBILITY_PRIVATE, "grants": GRANTS} if collection is private else {}
                     maker = scope("ann") if collection is private else scope("adm", ADMIN)
                     made = await make(channel, maker, collection.name, **again)
@@ -198,6 +201,40 @@ async def test_every_rpc_for_every_caller(channel: Any) -> None:
         for one in (private, shared):
             await RPCS["DeleteCollection"][1](Client(channel, scope("adm", ADMIN)), one.id)
     assert cells == len(RPCS) * len(CALLERS) * 2
+
+
+async def test_a_hidden_collection_is_there_for_services_alone(channel: Any) -> None:
+    adm, system = scope("adm", ADMIN), scope("edge", SYSTEM)
+    kept = await make(channel, adm, "hidden")
+
+    def hide(as_: scope_pb2.Scope, name: str, *, restore: bool = False) -> Any:
+        request = pb.HideCollectionRequest(scope=as_, collection=name, restore=restore)
+        return Client(channel, as_).stub.HideCollection(request)
+
+    assert (await hide(adm, "hidden")).collection_id == kept.id
+    await hide(system, kept.id)  # once more
+    for caller in (adm, scope("ann"), scope("eve", READER)):
+        client = Client(channel, caller)
+        listed = await client.stub.ListCollections(pb.ListCollectionsRequest(scope=caller))
+        assert kept.id not in {one.id for one in listed.collections}
+        held = await client.stub.AuthorizeCollections(
+            pb.AuthorizeCollectionsRequest(scope=caller, collection_ids=[kept.id])
+        )
+        assert not held.collections
+        for name in (kept.id, "hidden"):
+            for call in (client.get(name), client.resolve(name), hide(caller, name), hide(caller, name, restore=True)):
+                with pytest.raises(NotFound):
+                    await call
+    assert (await Client(channel, system).get(kept.id)).name == "hidden"
+    other = await make(channel, adm, "hidden")
+    with pytest.raises(AlreadyExists):
+        await hide(system, kept.id, restore=True)
+    await RPCS["DeleteCollection"][1](Client(channel, adm), other.id)
+    for _ in range(2):
+        await hide(system, kept.id, restore=True)
+    assert (await Client(channel, adm).get("hidden")).id == kept.id
+    await RPCS["HideCollection"][1](Client(channel, adm), kept.id)
+    await RPCS["DeleteCollection"][1](Client(channel, system), kept.id)
 
 
 async def test_lists_hold_what_may_be_seen_and_grants_are_for_those_who_manage(channel: Any) -> None:

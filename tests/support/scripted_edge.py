@@ -38,6 +38,13 @@ from footnote.edge.v1.documents_pb2 import (
     UploadDocumentResponse,
     WatchDocumentResponse,
 )
+from footnote.edge.v1.operations_pb2 import (
+    CancelOperationResponse,
+    GetOperationResponse,
+    ListOperationsResponse,
+    Operation,
+    WatchOperationResponse,
+)
 from footnote.edge.v1.providers_pb2 import ListProvidersResponse
 from footnote.edge.v1.system_pb2 import GetHealthResponse, GetTraceResponse
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
@@ -81,6 +88,16 @@ def chunk(ordinal: int) -> Chunk:
         id=f"d:000001:{ordinal:07d}", ordinal=ordinal, document_id="d", revision=1, filename="handbook.pdf", text=QUOTE,
         locator=place, token_count=12, collection="default", chunking_strategy="CHUNKING_STRATEGY_HEADING_SECTION",
     )  # fmt: skip
+
+
+def operation(kind: str, state: str, **fields: Any) -> Operation:
+    """Return an operation in a state; its id is "op-" and its kind."""
+    known = f"OPERATION_KIND_{kind}" if kind.isupper() else None
+    made = Operation(id=f"op-{kind}", kind=known, state=f"OPERATION_STATE_{state}", created_by="ann", **fields)
+    made.create_time.GetCurrentTime()
+    if state not in ("QUEUED", "RUNNING"):
+        made.end_time.GetCurrentTime()
+    return made
 
 
 class ScriptedEdge(PartialEdge):
@@ -146,7 +163,7 @@ class ScriptedEdge(PartialEdge):
 
     async def DeleteCollection(self, request: Any, context: Any) -> DeleteCollectionResponse:
         self._note(request, context)
-        return DeleteCollectionResponse(documents_deleted=2, chunks_deleted=6)
+        return DeleteCollectionResponse(operation=operation("DELETE_COLLECTION", "QUEUED", total=2))
 
     async def UploadDocument(self, requests: Any, context: Any) -> UploadDocumentResponse:
         metadata, data = None, b""
@@ -209,7 +226,32 @@ class ScriptedEdge(PartialEdge):
 
     async def ReindexDocuments(self, request: Any, context: Any) -> ReindexDocumentsResponse:
         self._note(request, context)
-        return ReindexDocumentsResponse(documents=[document("handbook.pdf", "PROCESSING")], skipped=1)
+        return ReindexDocumentsResponse(operation=operation("REINDEX_DOCUMENTS", "QUEUED"))
+
+    async def GetOperation(self, request: Any, context: Any) -> GetOperationResponse:
+        self._note(request, context)
+        if not request.operation_id.startswith("op-"):
+            raise errors.NotFound(f"Operation '{request.operation_id}' not found", reason="OPERATION_NOT_FOUND")
+        return GetOperationResponse(operation=operation(request.operation_id[3:], "RUNNING", total=4, done=1))
+
+    async def ListOperations(self, request: Any, context: Any) -> ListOperationsResponse:
+        self._note(request, context)
+        return ListOperationsResponse(operations=[operation("REINDEX_DOCUMENTS", "RUNNING", total=4, done=1)])
+
+    async def WatchOperation(self, request: Any, context: Any) -> AsyncIterator[WatchOperationResponse]:
+        self._note(request, context)
+        kind = request.operation_id.removeprefix("op-")
+        if kind == "REINDEX_DOCUMENTS":
+            yield WatchOperationResponse(operation=operation(kind, "RUNNING", total=3, skipped=1))
+            yield WatchOperationResponse(operation=operation(kind, "SUCCEEDED", total=3, done=2, skipped=1))
+        else:
+            yield WatchOperationResponse(
+                operation=operation(kind, "SUCCEEDED", total=2, done=2, chunks_deleted=6),
+            )
+
+    async def CancelOperation(self, request: Any, context: Any) -> CancelOperationResponse:
+        self._note(request, context)
+        return CancelOperationResponse(operation=operation(request.operation_id[3:], "CANCELLED", total=4, done=1))
 
     async def GetChunk(self, request: Any, context: Any) -> GetChunkResponse:
         self._note(request, context)

@@ -25,7 +25,7 @@ from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1 import provider_pb2 as prov
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN
-from footnote_kit.access import Access, access_of, check, collection_missing, may_read
+from footnote_kit.access import Access, access_of, check, collection_missing, is_system, may_read
 from footnote_kit.app import App
 from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, FootnoteError, InvalidArgument, NotFound
@@ -44,6 +44,7 @@ class World:
     relabelled: set[str] = field(default_factory=set)
     blobs: dict[str, bytes] = field(default_factory=dict)
     collections: dict[str, col.Collection] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
     chunks: dict[str, list[chk.Chunk]] = field(default_factory=dict)
     messages: list[ans.MemoryMessage] = field(default_factory=list)
     recalled: list[ans.MemoryMessage] = field(default_factory=list)
@@ -294,7 +295,7 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         collection.MergeFrom(request.collection)
         collection.id = request.collection_id or uuid4().hex
         collection.tenant_id, collection.owner_id = request.scope.tenant_id, request.scope.user_id
-        names = [_holder(one) for one in self._of(request.scope)]
+        names = [_holder(one) for one in self._of(request.scope) if one.id not in self.world.hidden]
         if _holder(collection) in names:
             raise AlreadyExists(f"Collection '{request.collection.name}' exists")
         if request.validate_only:
@@ -326,6 +327,18 @@ class Indexing(idx_grpc.IndexingServiceServicer):
             collection.ClearField("grants")
         collection.MergeFrom(request.resource)
         return idx.UpdateCollectionResponse(collection=collection)
+
+    async def HideCollection(self, request: Any, context: Any) -> idx.HideCollectionResponse:
+        await self.world.enter("HideCollection", request)
+        collection = self._find(request.scope, request.collection, Access.MANAGE)
+        if request.restore:
+            taken = [_holder(one) for one in self.world.collections.values() if one.id not in self.world.hidden]
+            if collection.id in self.world.hidden and _holder(collection) in taken:
+                raise AlreadyExists(f"Collection '{collection.name}' exists")
+            self.world.hidden.discard(collection.id)
+        else:
+            self.world.hidden.add(collection.id)
+        return idx.HideCollectionResponse(collection_id=collection.id)
 
     async def DeleteCollection(self, request: Any, context: Any) -> idx.DeleteCollectionResponse:
         await self.world.enter("DeleteCollection", request)
@@ -428,7 +441,7 @@ class Indexing(idx_grpc.IndexingServiceServicer):
 
     async def AuthorizeCollections(self, request: Any, context: Any) -> idx.AuthorizeCollectionsResponse:
         await self.world.enter("AuthorizeCollections", request)
-        return authorized(list(self.world.collections.values()), request)
+        return authorized(self._of(request.scope), request)
 
     async def IndexMessages(self, request: Any, context: Any) -> idx.IndexMessagesResponse:
         await self.world.enter("IndexMessages", request)
@@ -470,7 +483,8 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         return idx.CheckProviderResponse(health=prov.ProviderHealth(kind=request.kind, id=request.id, healthy=True))
 
     def _of(self, scope: Any) -> list[col.Collection]:
-        return [one for one in self.world.collections.values() if may_read(scope, one)]
+        hidden = set() if is_system(scope) else self.world.hidden
+        return [one for one in self.world.collections.values() if one.id not in hidden and may_read(scope, one)]
 
     def _find(self, scope: Any, name: str, needs: Access = Access.READ) -> col.Collection:
         for collection in self._of(scope):

@@ -142,6 +142,7 @@ TIMED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "GetConversation": lambda names: {"conversation_id": names["conversation_id"]},
     "ReplayAnswer": lambda names: {"answer_id": names["answer_id"]},
     "GetTrace": lambda names: {"trace_id": names["trace_id"]},
+    "GetOperation": lambda names: {"operation_id": names["operation_id"]},
     "UpdateDocument": lambda names: {"document_id": names["document_id"], "document": {"tags": ["x"]}},
     "DeleteDocument": lambda names: {"document_id": names["document_id"]},
 }

@@ -83,6 +83,7 @@ FILLERS: dict[str, Filler] = {
     "HTTP UpdateConversation.collections": SKIP,
     "include_superseded": plain(True),
     "trace_id": of("trace", id="trace_id"),
+    "operation_id": of("trace", id="operation_id"),  # seen by whom a trace is: who began it, and administrators
     "where": made(
         "filter",
         document=lambda values, _: json.dumps({"document_id": values["document_id"]}),
@@ -141,7 +142,7 @@ FILLERS: dict[str, Filler] = {
     **dict.fromkeys(
         ("EditableDocument.metadata", "HTTP UpdateDocument.metadata", "UpdateDocument.update_mask",
          "HTTP UpdateDocument.update_mask", "allow_missing", "expire_time",
-         "size_bytes", "sha256", "request_id"), SKIP
+         "size_bytes", "sha256", "request_id", "kinds"), SKIP
     ),
     # Collections, made and changed.
     "CreateCollection.collection": INTO,

@@ -10,6 +10,7 @@ from typing import Any
 
 import grpc
 from footnote.edge.v1 import documents_pb2 as pb
+from footnote.edge.v1.operations_pb2 import Operation
 from footnote_kit.edge import EdgeStub
 
 from support.access.cells import AT_ONCE, Cell, Cells, World
@@ -20,6 +21,7 @@ from support.access.people import Cast, make_keys
 from support.access.report import Finding, Report
 from support.access.targets import Seeder, Target, differences
 from support.access.wire import Outcome, Wire
+from support.operations import ended
 
 # So that what somebody uploads is what it then replaces and deletes.
 ORDER = {"UploadDocument": 0, "DeleteDocument": 2, "DeleteConversation": 2, "DeleteCollection": 2, "wrapper.delete": 2}
@@ -204,6 +206,7 @@ class Matrix:
         cell = replace(cell, target=subject)
         outcome = await self.cells.run(cell)
         if outcome.ok and operation.id in ("UploadDocument", "ReplaceDocument", "ReindexDocuments"):
+            await self._ended(outcome, cell)
             for document in _documents(outcome):
                 await self.seeder.settle(document, manager)
                 uploaded += [document] if operation.id == "UploadDocument" else []
@@ -213,6 +216,12 @@ class Matrix:
             found = await self.seeder.stub.QueryChunks(request, metadata=manager)
             if any(one.document_id == subject.names["document_id"] for one in found.chunks):
                 self.cells.find("availability", cell, "deleted, but its text is still found")
+
+    async def _ended(self, outcome: Outcome, cell: Cell) -> None:
+        """Wait for an operation that a call has begun."""
+        begun = outcome.bodies[0].get("operation") if outcome.bodies else None
+        if begun:
+            await ended(self.seeder.stub, Operation(id=begun["id"]), self.seeder.key(cell.person))
 
     def _changing(self) -> Iterator[tuple[Planned, Variant]]:
         return ((planned, variant) for planned, variant in self._ways() if _once(planned, variant))

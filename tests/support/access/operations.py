@@ -94,6 +94,10 @@ RULES: dict[str, Rule] = {
     "CreateKey": Rule("admin"),
     "ListKeys": Rule("admin"),
     "RevokeKey": Rule("admin"),
+    "GetOperation": Rule(),
+    "ListOperations": FEEDBACK,
+    "WatchOperation": Rule(),
+    "CancelOperation": Rule("writer"),
     # The paths of the wrapper, and files.
     "wrapper.list": LISTS,
     "wrapper.create": CREATE,

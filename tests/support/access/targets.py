@@ -34,6 +34,7 @@ from footnote_kit.edge import EdgeStub
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 from support.access.people import Cast, Grant, Person, Right, right_in, word
+from support.operations import ended
 
 Stub = Any
 SETTLE_SECONDS = 60
@@ -175,7 +176,10 @@ class Seeder:
         }
         document = await self.upload(target, target.text, head, self.maker(target.owner))
         again = ReindexDocumentsRequest(document_ids=[document.id])
-        await self.stub.ReindexDocuments(again, metadata=self.maker(target.owner))
+        begun = (await self.stub.ReindexDocuments(again, metadata=self.maker(target.owner))).operation
+        await ended(self.stub, begun, self.maker(target.owner))
+        names["operation_id"] = begun.id
+        target.feedback.add(begun.id)  # seen by whom feedback is: its maker, and administrators
         document = await self.settle(document.id, self.key(target.manager))
         assert document.state == DOCUMENT_STATE_INDEXED, document
         names["document_id"] = document.id

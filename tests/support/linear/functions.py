@@ -109,7 +109,7 @@ NOT_TEXTS = frozenset(
     footnote_edge.http.openai.completion footnote_edge.http.openapi.document footnote_edge.http.openapi.routes
     footnote_edge.workflows.process_document
     footnote_edge.workflows.remember_messages footnote_edge.workflows.forget_messages
-    footnote_edge.workflows.delete_collection footnote_edge.workflows.reindex_collection
+    footnote_edge.operation_workflows.delete footnote_edge.operation_workflows.reindex
     footnote_edge.workflows.enqueue_document footnote_kit.front.door.listen footnote_kit.identifiers.checked_name
     footnote_kit.identifiers.checked_group footnote_kit.testing.stage_channel footnote_edge.allowances.raising
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder

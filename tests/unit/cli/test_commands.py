@@ -248,7 +248,7 @@ def test_deleting_needs_a_yes_where_nobody_can_be_asked(footnote: Footnote, edge
     assert footnote("collections", "delete", "default").exit_code == 2
     assert footnote("documents", "delete", "doc-x").exit_code == 2
     assert edge.requests == []
-    assert "2 documents, 6 chunks" in footnote("collections", "delete", "default", "--yes").stdout
+    assert "2 documents deleted, 6 chunks" in footnote("collections", "delete", "default", "--yes").stdout
 
 
 def test_documents_are_a_table(footnote: Footnote) -> None:
@@ -308,8 +308,40 @@ def test_watching_ends_with_the_document_and_its_state(footnote: Footnote) -> No
 def test_reindex_waits_and_says_what_it_left_out(footnote: Footnote) -> None:
     result = footnote("documents", "reindex", "-c", "default")
     assert result.exit_code == 0
-    assert "Left out 1 document being processed already." in result.stdout
+    assert result.stdout.strip() == "Succeeded: 2 documents indexed again, 1 left out"
     assert footnote("documents", "reindex").exit_code == 2
+
+
+def test_long_work_need_not_be_waited_for(footnote: Footnote, edge: ScriptedEdge) -> None:
+    for command in (("documents", "reindex", "-c", "default"), ("collections", "delete", "default", "--yes")):
+        told = footnote(*command, "--no-wait")
+        assert told.exit_code == 0
+        assert lines(told.stdout)[0].startswith("Queued: 0 documents")
+        assert "footnote operations watch op-" in told.stdout
+        assert not any(type(one).__name__ == "WatchOperationRequest" for one in edge.requests)
+        begun = json.loads(footnote(*command, "--no-wait", "--json").stdout)
+        assert begun["state"] == "OPERATION_STATE_QUEUED"
+        done = json.loads(footnote(*command, "--json").stdout)
+        assert done["state"] == "OPERATION_STATE_SUCCEEDED"
+        edge.requests.clear()
+
+
+def test_operations_are_listed_shown_watched_and_cancelled(footnote: Footnote, edge: ScriptedEdge) -> None:
+    listed = footnote("operations", "list", "--state", "running", "--kind", "reindex_documents", "-c", "default")
+    assert lines(listed.stdout)[2].split()[:5] == ["reindex_documents", "running", "1", "of", "4"]
+    assert [list(edge.requests[-1].kinds), list(edge.requests[-1].states)] == [[1], [2]]
+    assert footnote("operations", "list", "--state", "lost").exit_code == 2
+    assert json.loads(footnote("operations", "list", "--json").stdout)["operations"][0]["total"] == 4
+    assert "running: 1 document indexed again, of 4" in footnote("operations", "show", "op-REINDEX_DOCUMENTS").stdout
+    missing = footnote("operations", "show", "absent")
+    assert missing.exit_code == 1
+    assert "footnote operations list" in missing.output
+    told = footnote("operations", "watch", "op-REINDEX_DOCUMENTS", "--json")
+    assert [json.loads(line)["state"] for line in told.stdout.splitlines()] == [
+        "OPERATION_STATE_RUNNING", "OPERATION_STATE_SUCCEEDED",
+    ]  # fmt: skip
+    assert footnote("operations", "watch", "op-REINDEX_DOCUMENTS").stdout.startswith("Succeeded: 2 documents")
+    assert "cancelled" in footnote("operations", "cancel", "op-REINDEX_DOCUMENTS").stdout
 
 
 def test_a_conversation_is_shown_with_its_footnotes(footnote: Footnote, edge: ScriptedEdge) -> None:

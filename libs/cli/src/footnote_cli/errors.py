@@ -20,6 +20,7 @@ _HINTS = {
     "ANSWER_NOT_FOUND": "See what was said, with its ids: footnote --json conversations show ID",
     "KEY_NOT_FOUND": "See what there is with: footnote keys list --all",
     "LAST_ADMIN_KEY": "Make another administrator's key first, or add --force.",
+    "OPERATION_NOT_FOUND": "See what there is with: footnote operations list",
     "CREDENTIALS_INVALID": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "SCOPE_MISSING": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
     "PERMISSION_DENIED": "Ask an administrator of your tenant for a key with a role that may do this.",

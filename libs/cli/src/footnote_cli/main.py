@@ -19,6 +19,7 @@ from footnote_cli.commands import (
     ingest,
     keys,
     limits,
+    operations,
     probe,
     search,
     serve,
@@ -67,6 +68,7 @@ app.add_typer(documents.app, name="documents")
 app.add_typer(chunks.app, name="chunks")
 app.add_typer(vectors.app, name="vectors")
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(operations.app, name="operations")
 app.add_typer(keys.app, name="keys")
 app.add_typer(limits.app, name="limits")
 app.command()(usage.whoami)

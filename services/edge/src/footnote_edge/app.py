@@ -28,6 +28,7 @@ from footnote_edge.collection_names import asking as asking_names
 from footnote_edge.conversations import Conversations
 from footnote_edge.database import Database
 from footnote_edge.deleting import Deleting
+from footnote_edge.deletion import Deletion
 from footnote_edge.documents import Documents
 from footnote_edge.editing import Editing
 from footnote_edge.feedback import FeedbackBook
@@ -44,6 +45,8 @@ from footnote_edge.leftovers import Leftovers
 from footnote_edge.limiting import Limiting
 from footnote_edge.limits import Limits, Watches
 from footnote_edge.metering import Meter, UsageBook
+from footnote_edge.operation_book import OperationBook
+from footnote_edge.operations import Operations
 from footnote_edge.parts import Parts
 from footnote_edge.permissions import Permissions
 from footnote_edge.processing import Processor
@@ -52,6 +55,7 @@ from footnote_edge.providers import Providers
 from footnote_edge.public import Public
 from footnote_edge.reconcile import Reconciler
 from footnote_edge.records import Records
+from footnote_edge.reindexing import Reindexing
 from footnote_edge.request_ids import RequestIds
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
@@ -63,6 +67,7 @@ from footnote_edge.usage import UsageDesk
 from footnote_edge.watch import Watch
 from footnote_edge.web import Web
 from footnote_edge.withholding import Withholding
+from footnote_edge.workflows import Work
 
 
 async def build(runtime: Runtime) -> App:
@@ -74,13 +79,14 @@ async def build(runtime: Runtime) -> App:
     database = Database(settings.sqlalchemy_url(folder))
     await database.migrate()
     keys = ApiKeys(database)
+    bus = ProgressBus()
+    operation_book = OperationBook(database, bus, settings.operation_hours)
     names = CollectionNames(asking_names(stages.indexing))
-    permissions = Permissions(Authorizer(asking(stages.indexing)), names)
+    permissions = Permissions(Authorizer(asking(stages.indexing)), names, operation_book.deleting)
     withholding = Withholding(permissions)
     conversations = Conversations(database, withholding)
     answers = Answers(database, withholding, settings.answer_days)
     request_ids = RequestIds(database)
-    bus = ProgressBus()
     limits = Limits(settings)
     shares = Shares(
         settings.crowded_calls_per_tenant, settings.crowded_waiting_per_tenant, settings.crowded_wait_seconds
@@ -88,21 +94,27 @@ async def build(runtime: Runtime) -> App:
     allowances = Allowances(database, settings)
     book = UsageBook(database)
     meter = Meter(book, allowances)
+    limiting = Limiting(limits, allowances, meter)
+    records = Records(settings.job_record_hours)
+    chores = Chores(stages, conversations, meter, settings)
+    interruptions = Interruptions()
+    processor = Processor(stages, bus, interruptions, meter, shares, settings)
+    deletion = Deletion(stages, answers, records, operation_book, settings)
+    reindexing = Reindexing(stages, chores, operation_book, settings)
+    jobs = Jobs(settings, folder, Work(processor, chores, operation_book, reindexing, deletion), records)
+    await jobs.launch()
+    catalog = Catalog(stages, permissions, allowances, database, request_ids, settings.call_timeout_seconds)
+    documents = Documents(stages, catalog, permissions, jobs, limiting, settings)
+    deleting = Deleting(stages, documents, jobs, settings.call_timeout_seconds)
+    operations = Operations(
+        operation_book, jobs, catalog, documents, permissions, deletion, request_ids, limiting, bus, settings
+    )
     sweeping = (
         Sweeping("answers", answers.sweep),
         Sweeping("request ids", request_ids.sweep),
         Sweeping("use by user", book.sweep),
+        Sweeping("operations", operations.tend, settings.reconcile_seconds),
     )
-    limiting = Limiting(limits, allowances, meter)
-    records = Records(settings.job_record_hours)
-    chores = Chores(stages, conversations, answers, meter, settings, records)
-    interruptions = Interruptions()
-    processor = Processor(stages, bus, interruptions, meter, shares, settings)
-    jobs = Jobs(settings, folder, processor, chores, records)
-    await jobs.launch()
-    catalog = Catalog(stages, permissions, allowances, database, request_ids, settings.call_timeout_seconds)
-    documents = Documents(stages, catalog, permissions, jobs, chores, limiting, settings)
-    deleting = Deleting(stages, documents, jobs, settings.call_timeout_seconds)
     version = _version()
     parts = Parts(
         settings=settings,
@@ -124,6 +136,7 @@ async def build(runtime: Runtime) -> App:
             settings.watch_lifetime_seconds,
         ),
         jobs=jobs,
+        operations=operations,
         asker=Asker(
             stages,
             catalog,
@@ -177,8 +190,8 @@ async def build(runtime: Runtime) -> App:
             web.stop,
             backlog.stop,
             reconciler.stop,
-            jobs.close,
             *(one.stop for one in sweeping),
+            jobs.close,
             meter.stop,
             database.close,
         ],

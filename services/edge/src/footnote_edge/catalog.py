@@ -1,5 +1,6 @@
 """Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
 
+from collections.abc import Collection as Collected
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -78,6 +79,19 @@ class Catalog:
         request = indexing.ResolveCollectionsRequest(scope=scope)
         resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
         return {one.collection.id for one in resolved.collections}
+
+    async def names(self, scope: Scope, ids: Collected[str]) -> dict[str, str]:
+        """Return the names of those of the collections that the caller may see, by id."""
+        if len(ids) == 1:
+            try:
+                found = [await self.get(scope, next(iter(ids)))]
+            except NotFound:
+                return {}
+        else:
+            request = indexing.ResolveCollectionsRequest(scope=scope)
+            resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
+            found = [one.collection for one in resolved.collections]
+        return {one.id: one.name for one in found if one.id in ids}
 
     async def check_all(self, scope: Scope, names: Sequence[str]) -> None:
         """Raise NotFound for a collection that the caller may not see.

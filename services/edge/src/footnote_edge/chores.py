@@ -1,8 +1,7 @@
-"""The small jobs behind the scenes: titles, memory, reindexing and removal of collections. Each is safe to repeat."""
+"""The small jobs behind the scenes: titles, memory, new revisions. Each is safe to repeat."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -10,7 +9,6 @@ from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import (
-    DOCUMENT_STATE_ERROR,
     DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UPLOADED,
     Document,
@@ -21,11 +19,9 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_text import tokens
 
-from footnote_edge.answers import Answers
 from footnote_edge.bounds import of_conversation
 from footnote_edge.conversations import Conversations
 from footnote_edge.metering import Meter, Spent
-from footnote_edge.records import Records
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
 from footnote_edge.waiting import until_available
@@ -34,19 +30,9 @@ T = TypeVar("T")
 
 EMBED_BATCH = 100
 FORGET_BATCH = 100
-RENEW_BATCH = 50
 TITLE_LENGTH = 60
 
 _log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Renewed:
-    """What was begun on a page, how many were in work already, and where the next page begins; "" after the last."""
-
-    documents: list[Document]
-    skipped: int
-    next_token: str
 
 
 class Chores:
@@ -56,16 +42,12 @@ class Chores:
         self,
         stages: Stages,
         conversations: Conversations,
-        answers: Answers,
         meter: Meter,
         settings: Settings,
-        records: Records,
     ) -> None:
         self._stages = stages
         self._conversations = conversations
-        self._answers = answers
         self._meter = meter
-        self._records = records
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
 
@@ -128,57 +110,6 @@ class Chores:
             call = partial(self._stages.indexing.DeleteMessages, request, timeout=self._timeout)
             count += (await self._patiently(call)).count
         return count
-
-    async def delete_files(self, scope: Scope, collection_id: str) -> int:
-        """Delete every document of a collection and return how many there were."""
-        deleted = 0
-        while True:
-            page = await self._patiently(
-                lambda: self._stages.ingestion.ListDocuments(
-                    ingestion.ListDocumentsRequest(scope=scope, collection_ids=[collection_id], page_size=500),
-                    timeout=self._timeout,
-                )
-            )
-            if not page.documents:
-                return deleted
-            for document in page.documents:
-                request = ingestion.DeleteDocumentRequest(scope=scope, document_id=document.id)
-                await self._patiently(partial(self._stages.ingestion.DeleteDocument, request, timeout=self._timeout))
-                deleted += 1
-            await self._records.forget([document.id for document in page.documents])
-
-    async def delete_collection(self, scope: Scope, collection_id: str) -> int:
-        """Delete a collection with its chunks and the answers by themselves that came of it; return how many chunks.
-
-        That is 0 when it is gone already.
-        """
-        await self._answers.forget_collection(collection_id)
-        request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
-        try:
-            response = await self._patiently(
-                lambda: self._stages.indexing.DeleteCollection(request, timeout=self._timeout)
-            )
-        except NotFound:
-            return 0
-        return int(response.chunks_deleted)
-
-    async def renew_page(self, scope: Scope, collection_id: str, token: str, failed_only: bool) -> Renewed:
-        """Begin a new revision of each document on one page of a collection; repeated, it leaves out those begun."""
-        request = ingestion.ListDocumentsRequest(
-            scope=scope, collection_ids=[collection_id], page_size=RENEW_BATCH, page_token=token
-        )
-        page = await self._patiently(lambda: self._stages.ingestion.ListDocuments(request, timeout=self._timeout))
-        renewed: list[Document] = []
-        skipped = 0
-        for document in page.documents:
-            if failed_only and document.state != DOCUMENT_STATE_ERROR:
-                continue
-            again = await self._patiently(partial(self.renew, scope, document))
-            if again is None:
-                skipped += 1
-            else:
-                renewed.append(again)
-        return Renewed(renewed, skipped, page.next_page_token)
 
     async def renew(self, scope: Scope, document: Document) -> Document | None:
         """Begin a new revision of a document's bytes and return it; None when it is in work already, or gone."""

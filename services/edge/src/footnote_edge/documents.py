@@ -1,7 +1,6 @@
 """Documents at the public API: in, out, again and gone. Files pass through in parts; none is ever held whole."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -20,7 +19,6 @@ from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 
 from footnote_edge.catalog import Catalog, expiry
-from footnote_edge.chores import Chores
 from footnote_edge.jobs import Jobs
 from footnote_edge.labels import align
 from footnote_edge.limiting import Limiting
@@ -30,22 +28,10 @@ from footnote_edge.stages import Stages
 
 PART_BYTES = 256 * 1024
 LIST_PAGE = 500
-REINDEX_SECONDS = 20.0
-"""How long a caller waits for a collection's documents to be begun."""
 
 AT_WORK = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
 
 _log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Reindexed:
-    """What was begun: the documents, how many were at work already, how many were begun, whether more follow."""
-
-    documents: list[Document]
-    skipped: int
-    begun: int
-    unfinished: bool
 
 
 class Documents:
@@ -57,7 +43,6 @@ class Documents:
         catalog: Catalog,
         permissions: Permissions,
         jobs: Jobs,
-        chores: Chores,
         limiting: Limiting,
         settings: Settings,
     ) -> None:
@@ -66,7 +51,6 @@ class Documents:
         self._catalog = catalog
         self._permissions = permissions
         self._jobs = jobs
-        self._chores = chores
         self._limiting = limiting
         self._timeout = settings.call_timeout_seconds
         self._transfer_timeout = settings.job_timeout_seconds
@@ -192,52 +176,6 @@ class Documents:
                 yield part
         finally:
             call.cancel()
-
-    async def reindex(self, scope: Scope, request: edge.ReindexDocumentsRequest, seconds: float) -> "Reindexed":
-        """Begin new revisions of the same bytes; a large collection's are still being begun after `seconds`."""
-        await self._limiting.admit(scope.tenant_id)
-        if request.document_ids:
-            return await self._reindex_named(scope, list(dict.fromkeys(request.document_ids)), request.failed_only)
-        if not request.collection:
-            raise InvalidArgument.field("document_ids", "or collection must be given")
-        collection = await self._catalog.get(scope, request.collection, Access.WRITE)
-        reached = await self._jobs.reindex_collection(
-            scope, collection.id, request.failed_only, min(seconds * 0.8, REINDEX_SECONDS)
-        )
-        documents = await self._of_collection(scope, collection.id, set(reached.documents))
-        return Reindexed(documents, reached.skipped, reached.begun, unfinished=not reached.finished)
-
-    async def _reindex_named(self, scope: Scope, ids: list[str], failed_only: bool) -> "Reindexed":
-        if len(ids) > LIST_PAGE:
-            raise InvalidArgument.field(
-                "document_ids", f"must name at most {LIST_PAGE} documents, or none of a collection"
-            )
-        begun: list[Document] = []
-        skipped = 0
-        documents = [await self.get(scope, document_id) for document_id in ids]
-        await self._permissions.documents(scope, documents, Access.WRITE)
-        for document in documents:
-            if failed_only and document.state != DOCUMENT_STATE_ERROR:
-                continue
-            again = await self._chores.renew(scope, document)
-            if again is None:
-                skipped += 1
-                continue
-            await self._jobs.process(again)
-            begun.append(again)
-        return Reindexed(begun, skipped, len(begun), unfinished=False)
-
-    async def _of_collection(self, scope: Scope, collection_id: str, ids: set[str]) -> list[Document]:
-        """Return the documents of a collection that have these ids and still exist."""
-        found: list[Document] = []
-        token = ""
-        while len(found) < len(ids):
-            page = await self._list(scope, [collection_id], [], page_size=LIST_PAGE, page_token=token)
-            found.extend(document for document in page.documents if document.id in ids)
-            token = page.next_page_token
-            if not token:
-                break
-        return found
 
     async def _received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Pass a file on and charge its bytes."""

@@ -25,6 +25,7 @@ _WRITER = frozenset(
         *("AddVectors", "DeleteVectors"),
         # Of their own private collections; the rest is for the handler, which knows which collection it is.
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),
+        "CancelOperation",
     }
 )
 _ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage"})

@@ -7,9 +7,8 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,24 +17,20 @@ from uuid import uuid4
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.errors import DeadlineExceeded
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import current_traceparent
 
-from footnote_edge.chores import Chores
-from footnote_edge.processing import Processor
+from footnote_edge.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
 from footnote_edge.records import ACTIVE, ForgettingConnection, Records
 from footnote_edge.settings import Settings
+from footnote_edge.tables import OperationRow
 from footnote_edge.workflows import (
     BACKGROUND,
     DOCUMENTS,
-    PROGRESS,
     Work,
     activate,
-    delete_collection,
     enqueue_document,
     forget_messages,
-    reindex_collection,
     remember_messages,
 )
 
@@ -47,29 +42,11 @@ EXECUTOR_THREADS = 32
 _log = get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ReindexProgress:
-    """How far the reindexing of a collection has come; `documents` are the ids of the first MOST_NAMED begun."""
-
-    documents: tuple[str, ...]
-    begun: int
-    skipped: int
-    finished: bool
-
-    @classmethod
-    def of(cls, noted: Mapping[str, Any], *, finished: bool) -> "ReindexProgress":
-        """Return what a workflow noted of itself."""
-        documents = tuple(noted.get("documents", ()))
-        return cls(documents, noted.get("begun", 0), noted.get("skipped", 0), finished)
-
-
 class Jobs:
     """Takes jobs on and runs them; one instance per process."""
 
-    def __init__(
-        self, settings: Settings, folder: Path, processor: Processor, chores: Chores, records: Records
-    ) -> None:
-        self._work = Work(processor, chores)
+    def __init__(self, settings: Settings, folder: Path, work: Work, records: Records) -> None:
+        self._work = work
         self._records = records
         self._settings = settings
         self._folder = folder
@@ -106,6 +83,13 @@ class Jobs:
         await DBOS.register_queue_async(
             BACKGROUND,
             worker_concurrency=self._settings.background_concurrency,
+            polling_interval_sec=max(0.25, self._settings.queue_polling_seconds),
+            on_conflict="always_update",
+        )
+        await DBOS.register_queue_async(
+            OPERATIONS,
+            worker_concurrency=MOST_AT_WORK,
+            partition_worker_concurrency=self._settings.operation_concurrency,
             polling_interval_sec=max(0.25, self._settings.queue_polling_seconds),
             on_conflict="always_update",
         )
@@ -146,22 +130,14 @@ class Jobs:
         await enqueue_document(document.tenant_id, document.owner_id, document.id, document.revision, job)
         return True
 
-    async def reindex_collection(
-        self, scope: Scope, collection_id: str, failed_only: bool, wait: float
-    ) -> "ReindexProgress":
-        """Begin new revisions of a collection's documents and return how far that came within `wait` seconds.
+    async def operate(self, operation: OperationRow) -> None:
+        """Take on an operation; once it is, it goes on to its end even if this process dies."""
+        await enqueue_operation(operation)
 
-        Once begun it goes on to the end even if this process dies.
-        """
-        with SetWorkflowID(f"reindex:{collection_id}:{uuid4().hex}"):
-            handle = await DBOS.enqueue_workflow_async(
-                BACKGROUND, reindex_collection, scope.tenant_id, scope.user_id, collection_id, failed_only
-            )
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(wait):
-                return ReindexProgress.of(await handle.get_result(polling_interval_sec=0.05), finished=True)
-        reached = await DBOS.get_event_async(handle.workflow_id, PROGRESS, timeout_seconds=0)
-        return ReindexProgress.of(reached or {}, finished=False)
+    async def operates(self, operation_id: str) -> bool | None:
+        """Tell whether an operation's job waits or is at work; None when it was never taken on."""
+        status = await DBOS.get_workflow_status_async(workflow_id(operation_id))
+        return None if status is None else status.status in ACTIVE
 
     async def oldest(self) -> datetime | None:
         """Return when the oldest unfinished job of a document was taken on; None when there is none."""
@@ -216,22 +192,6 @@ class Jobs:
             await DBOS.enqueue_workflow_async(
                 BACKGROUND, forget_messages, scope.tenant_id, scope.user_id, conversation_id, list(message_ids)
             )
-
-    async def delete_collection(self, scope: Scope, collection_id: str, wait: float) -> tuple[int, int]:
-        """Delete a collection with all it holds; return documents and chunks deleted.
-
-        Once begun it is finished even if this process dies; raises DeadlineExceeded after `wait` seconds.
-        """
-        with SetWorkflowID(f"delete-collection:{collection_id}"):
-            handle = await DBOS.enqueue_workflow_async(
-                BACKGROUND, delete_collection, scope.tenant_id, scope.user_id, collection_id
-            )
-        try:
-            async with asyncio.timeout(wait):
-                documents, chunks = await handle.get_result(polling_interval_sec=0.1)
-        except TimeoutError:
-            raise DeadlineExceeded("The collection is still being deleted; this goes on in the background.") from None
-        return documents, chunks
 
 
 def _prepare(folder: Path, url: str) -> None:

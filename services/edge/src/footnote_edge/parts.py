@@ -18,6 +18,7 @@ from footnote_edge.health import Health
 from footnote_edge.jobs import Jobs
 from footnote_edge.key_admin import KeyAdmin
 from footnote_edge.limiting import Limiting
+from footnote_edge.operations import Operations
 from footnote_edge.providers import Providers
 from footnote_edge.public import Public
 from footnote_edge.request_ids import RequestIds
@@ -43,6 +44,7 @@ class Parts:
     editing: Editing
     watch: Watch
     jobs: Jobs
+    operations: Operations
     asker: Asker
     limiting: Limiting
     conversations: Conversations

@@ -79,6 +79,11 @@ class ProgressBus:
         self._latest.pop(document_id, None)
         self._notify(document_id, collection_id)
 
+    def moved(self, key: str) -> None:
+        """Tell watches of something that is no document, an operation say."""
+        for watcher in self._watchers.get(key, ()):
+            watcher.notify(key)
+
     def latest(self, document_id: str) -> Progress | None:
         """Return the progress of a document that is in work in this process, else None."""
         return self._latest.get(document_id)

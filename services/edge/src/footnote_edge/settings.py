@@ -199,6 +199,13 @@ class Settings(BaseSettings):
         description="Hours that the ledger keeps jobs that have ended; deleted documents' go at once",
     )
 
+    operation_hours: float = Field(
+        default=168.0, gt=0, description="Hours that operations (reindexing, deletion of a collection) stay listed."
+    )
+    operation_concurrency: int = Field(
+        default=2, ge=1, le=64, description="Operations of one kind that this replica has at work for one tenant."
+    )
+
     def sqlalchemy_url(self, folder: Path) -> str:
         """Return the URL of the edge's own tables, SQLite below `folder` unless set."""
         return self.database_url or f"sqlite+aiosqlite:///{folder / 'edge.db'}"

@@ -23,8 +23,8 @@ CHARACTERS: dict[str, int] = {
     # Names and ids.
     **dict.fromkeys(
         ("id", "collection", "collections", "document_id", "document_ids", "conversation_id", "message_id", "answer_id",
-         "trace_id", "vector_id", "ids", "tenant_id", "owner_id", "user_id", "group", "name", "etag", "provider",
-         "model", "source_type", "tags", "key_id", "groups"), ID
+          "operation_id", "trace_id", "vector_id", "ids", "tenant_id", "owner_id", "user_id", "group", "name", "etag",
+          "provider", "model", "source_type", "tags", "key_id", "groups"), ID
     ),
     **dict.fromkeys(("document_types", "languages", "order_by"), 64),
     "filename": 1024, "filename_contains": ID, "locale": 64, "language": 64, "title": 1000, "label": 200,

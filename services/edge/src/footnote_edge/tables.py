@@ -165,3 +165,44 @@ class UserUsageRow(Base):
     completion_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
     embedding_tokens: Mapped[int] = mapped_column(BigInteger, default=0)
     cost_usd: Mapped[float] = mapped_column(default=0.0)
+
+
+class OperationRow(Base):
+    """Long work that a caller began, and how it stands; `cancelling` asks it to end."""
+
+    __tablename__ = "operations"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(256))
+    user_id: Mapped[str] = mapped_column(String(256))
+    kind: Mapped[int]
+    state: Mapped[int]
+    cancelling: Mapped[bool] = mapped_column(default=False)
+    collection_id: Mapped[str] = mapped_column(String(64), default="")
+    whole: Mapped[bool] = mapped_column(default=False)
+    failed_only: Mapped[bool] = mapped_column(default=False)
+    total: Mapped[int] = mapped_column(default=0)
+    done: Mapped[int] = mapped_column(default=0)
+    failed: Mapped[int] = mapped_column(default=0)
+    skipped: Mapped[int] = mapped_column(default=0)
+    chunks: Mapped[int] = mapped_column(default=0)
+    error: Mapped[bytes] = mapped_column(LargeBinary, default=b"")
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    end_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None, index=True)
+
+    __table_args__ = (Index("operations_by_time", "tenant_id", "create_time", "id"),)
+
+
+class OperationDocumentRow(Base):
+    """A document of an operation: the revision it had or, once begun, got; and what became of that."""
+
+    __tablename__ = "operation_documents"
+
+    operation_id: Mapped[str] = mapped_column(ForeignKey("operations.id", ondelete="CASCADE"), primary_key=True)
+    document_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    collection_id: Mapped[str] = mapped_column(String(64))
+    revision: Mapped[int]
+    begun: Mapped[bool] = mapped_column(default=False)
+    outcome: Mapped[int] = mapped_column(default=0)
+
+    __table_args__ = (Index("operation_documents_by_outcome", "operation_id", "outcome"),)

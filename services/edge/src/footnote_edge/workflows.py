@@ -7,7 +7,6 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
@@ -20,14 +19,14 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import remote_context, span
 
 from footnote_edge.chores import Chores
+from footnote_edge.deletion import Deletion
+from footnote_edge.operation_book import OperationBook
 from footnote_edge.processing import Processor
+from footnote_edge.reindexing import Reindexing
 
 R = TypeVar("R")
 
 DOCUMENTS, BACKGROUND = "documents", "background"
-PROGRESS = "progress"
-MOST_NAMED = 1000
-"""Documents that a reindexing of a collection names in its progress."""
 
 _log = get_logger(__name__)
 
@@ -35,9 +34,14 @@ _log = get_logger(__name__)
 class Work:
     """What workflows do their steps with, and the tasks that they run in."""
 
-    def __init__(self, processor: Processor, chores: Chores) -> None:
+    def __init__(
+        self, processor: Processor, chores: Chores, book: OperationBook, reindexing: Reindexing, deletion: Deletion
+    ) -> None:
         self.processor = processor
         self.chores = chores
+        self.book = book
+        self.reindexing = reindexing
+        self.deletion = deletion
         self.tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
 
@@ -72,13 +76,14 @@ def activate(work: Work | None) -> None:
     _active = work
 
 
-def _active_work() -> Work:
+def active_work() -> Work:
+    """Return what workflows of this process work with."""
     if _active is None:
         raise asyncio.CancelledError  # a job claimed in the moment of closing: it is recovered at the next launch
     return _active
 
 
-def _own_account(tenant: str, user: str) -> Scope:
+def own_account(tenant: str, user: str) -> Scope:
     """Return the scope of a job: what was accepted from a user is finished, whatever that user may do by then."""
     return Scope(tenant_id=tenant, user_id=user, roles=[ROLE_SYSTEM])
 
@@ -86,7 +91,7 @@ def _own_account(tenant: str, user: str) -> Scope:
 @DBOS.workflow(name="process_document", max_recovery_attempts=None)
 async def process_document(tenant: str, owner: str, document_id: str, revision: int, traceparent: str) -> str:
     """Parse and index one revision of a document; its span is linked to the upload's trace."""
-    work, scope = _active_work(), _own_account(tenant, owner)
+    work, scope = active_work(), own_account(tenant, owner)
     origin = remote_context(traceparent) if traceparent else None
     attributes: dict[str, str | int] = {
         names.TENANT_ID: tenant,
@@ -98,13 +103,13 @@ async def process_document(tenant: str, owner: str, document_id: str, revision: 
         detached("edge", scope),
         span("process document", attributes, links=(origin,) if origin else ()),
     ):
-        begun = await _step("begin", lambda: _begin(work, scope, document_id, revision))
+        begun = await step("begin", lambda: _begin(work, scope, document_id, revision))
         if not begun:
             return "SKIPPED"
         document = Document.FromString(base64.b64decode(begun))
-        ended = await _step("index", lambda: _index(work, scope, document))
+        ended = await step("index", lambda: _index(work, scope, document))
         move = UpdateDocumentStateRequest.FromString(base64.b64decode(ended)) if ended else None
-        outcome = await _step("finish", lambda: work.processor.finish(scope, document, move))
+        outcome = await step("finish", lambda: work.processor.finish(scope, document, move))
         _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
         return outcome
 
@@ -112,58 +117,19 @@ async def process_document(tenant: str, owner: str, document_id: str, revision: 
 @DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
 async def remember_messages(tenant: str, user: str, conversation_id: str) -> None:
     """Give a conversation its title and make its messages searchable."""
-    work, scope = _active_work(), _own_account(tenant, user)
+    work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
         # What a step returns is kept: not what was said.
-        await _step("title", lambda: _title(work, scope, conversation_id))
-        await _step("embed", lambda: work.chores.embed(scope, conversation_id))
+        await step("title", lambda: _title(work, scope, conversation_id))
+        await step("embed", lambda: work.chores.embed(scope, conversation_id))
 
 
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
 async def forget_messages(tenant: str, user: str, conversation_id: str, message_ids: list[str]) -> None:
     """Take a deleted conversation, or only some messages of one, out of memory search."""
-    work, scope = _active_work(), _own_account(tenant, user)
+    work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
-        await _step("forget", lambda: work.chores.forget(scope, conversation_id, message_ids))
-
-
-@DBOS.workflow(name="delete_collection", max_recovery_attempts=None)
-async def delete_collection(tenant: str, user: str, collection_id: str) -> list[int]:
-    """Delete a collection's files, then the collection with its chunks, then what was uploaded in between."""
-    work, scope = _active_work(), _own_account(tenant, user)
-    with work.running(), detached("edge", scope), span("delete collection", {names.COLLECTION_ID: collection_id}):
-        documents = await _step("files", lambda: work.chores.delete_files(scope, collection_id))
-        chunks = await _step("chunks", lambda: work.chores.delete_collection(scope, collection_id))
-        documents += await _step("latecomers", lambda: work.chores.delete_files(scope, collection_id))
-        return [documents, chunks]
-
-
-@DBOS.workflow(name="reindex_collection", max_recovery_attempts=None)
-async def reindex_collection(tenant: str, user: str, collection_id: str, failed_only: bool) -> dict[str, Any]:
-    """Begin new revisions page by page and take on their jobs; what it has done is noted after each page."""
-    work, scope = _active_work(), _own_account(tenant, user)
-    noted: dict[str, Any] = {"documents": [], "begun": 0, "skipped": 0}
-    token, first = "", True
-    with work.running(), detached("edge", scope), span("reindex collection", {names.COLLECTION_ID: collection_id}):
-        while token or first:
-            first = False
-            page = await _step("page", partial(_renew, work, scope, collection_id, token, failed_only))
-            for document_id, owner, revision in page["renewed"]:
-                await enqueue_document(tenant, owner, document_id, revision, f"{document_id}:{revision}")
-                noted["begun"] += 1
-                if len(noted["documents"]) < MOST_NAMED:
-                    noted["documents"].append(document_id)
-            noted["skipped"] += page["skipped"]
-            token = page["next"]
-            await DBOS.set_event_async(PROGRESS, noted)
-            _log.info("collection_reindexing", collection_id=collection_id, begun=noted["begun"], more=bool(token))
-    return noted
-
-
-async def _renew(work: Work, scope: Scope, collection_id: str, token: str, failed_only: bool) -> dict[str, Any]:
-    page = await work.chores.renew_page(scope, collection_id, token, failed_only)
-    renewed = [[one.id, one.owner_id, one.revision] for one in page.documents]
-    return {"renewed": renewed, "skipped": page.skipped, "next": page.next_token}
+        await step("forget", lambda: work.chores.forget(scope, conversation_id, message_ids))
 
 
 async def enqueue_document(
@@ -176,7 +142,9 @@ async def enqueue_document(
         )
 
 
-async def _step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
+async def step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
+    """Do a step of a workflow and keep what it returns, or return what was kept."""
+
     async def run() -> R:
         return await operation()
 

@@ -18,6 +18,7 @@ from footnote_indexing.collections import Collections
 from footnote_indexing.cutting import Cutters
 from footnote_indexing.database import Database
 from footnote_indexing.generations import Generations
+from footnote_indexing.hiding import Hiding
 from footnote_indexing.indexing import Indexing
 from footnote_indexing.inventory import Inventory
 from footnote_indexing.ledger import Ledger
@@ -76,6 +77,7 @@ async def build(runtime: Runtime) -> App:
         inventory,
         Relabelling(collections, generations, ledger, writer, store),
         ChunkReading(collections, ChunkLedger(database), writer),
+        Hiding(database, collections),
     )
 
     logs = LogKeeper(file_of(settings.database_url) or folder / "indexing.db", folder / "embeddings.db")

@@ -127,7 +127,8 @@ class Collections:
         if self._database.dialect == "postgresql":
             key = int.from_bytes(hashlib.sha256(b"collections\0" + tenant_id.encode()).digest()[:8], signed=True)
             await connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
-        query = sa.select(sa.func.count()).select_from(collections).where(collections.c.tenant_id == tenant_id)
+        query = sa.select(sa.func.count()).select_from(collections)
+        query = query.where(collections.c.tenant_id == tenant_id, collections.c.hidden.is_(sa.false()))
         if int((await connection.execute(query)).scalar_one()) >= most:
             raise ResourceExhausted(
                 f"The tenant may have no more than {most} collections",

@@ -16,6 +16,7 @@ from google.protobuf import json_format
 
 from footnote_indexing.chunk_reading import ChunkReading
 from footnote_indexing.collections import Collections
+from footnote_indexing.hiding import Hiding
 from footnote_indexing.index_document import Part, Result
 from footnote_indexing.indexing import Indexing
 from footnote_indexing.inventory import Inventory
@@ -44,6 +45,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         inventory: Inventory,
         relabelling: Relabelling,
         chunks: ChunkReading,
+        hiding: Hiding,
     ) -> None:
         self._indexing = indexing
         self._collections = collections
@@ -55,6 +57,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self._inventory = inventory
         self._relabelling = relabelling
         self._chunks = chunks
+        self._hiding = hiding
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
         """Create a collection."""
@@ -84,6 +87,11 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             return pb.UpdateCollectionResponse(collection=await self._collections.update(*wanted, only_check=True))
         changed = await self._indexing.update(*wanted)
         return pb.UpdateCollectionResponse(collection=changed)
+
+    async def HideCollection(self, request: pb.HideCollectionRequest, context: Any) -> pb.HideCollectionResponse:
+        """Take a collection out of sight, or put it back."""
+        act = self._hiding.restore if request.restore else self._hiding.hide
+        return pb.HideCollectionResponse(collection_id=await act(request.scope, request.collection))
 
     async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Any) -> pb.DeleteCollectionResponse:
         """Delete a collection."""

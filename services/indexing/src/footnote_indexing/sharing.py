@@ -11,7 +11,7 @@ from footnote.types.v1.collection_pb2 import (
     Grant,
 )
 from footnote.types.v1.scope_pb2 import ROLE_UNSPECIFIED, Scope
-from footnote_kit.access import OPEN_TO_ALL, is_for, role_of, sees_all
+from footnote_kit.access import OPEN_TO_ALL, is_for, is_system, role_of, sees_all
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.identifiers import GROUP, GROUP_RULE, NAME, RULE
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -27,6 +27,9 @@ def visible(scope: Scope) -> sa.ColumnElement[bool]:
     if not scope.tenant_id or not scope.user_id or role_of(scope) == ROLE_UNSPECIFIED:
         return sa.false()
     of_tenant = collections.c.tenant_id == scope.tenant_id
+    if is_system(scope):
+        return of_tenant
+    of_tenant = sa.and_(of_tenant, collections.c.hidden.is_(sa.false()))
     if sees_all(scope):
         return of_tenant
     shared_with_me = collections.c.id.in_(sa.select(grants.c.collection_id).where(_to(scope)))

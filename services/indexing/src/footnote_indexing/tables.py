@@ -20,6 +20,8 @@ collections = sa.Table(
     sa.Column("data", sa.LargeBinary, nullable=False),  # types.v1.Collection: description, metadata, settings
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
+    # About to be deleted: there for services alone; its holder is one of its own then, so that its name is free.
+    sa.Column("hidden", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("tenant_id", "holder", "name", name="indexing_collections_by_name"),
 )
 

@@ -18,8 +18,8 @@ from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
 from footnote_cli.listing import list_collections
+from footnote_cli.operating import follow_operation, show_end
 from footnote_cli.render import tables
-from footnote_cli.render.text import plural
 from footnote_cli.session import Session
 from footnote_cli.settings import check_path, parse_settings, show_counting
 from footnote_cli.values import confirm, parse_duration, parse_metadata
@@ -171,16 +171,14 @@ async def delete(
     session: Session,
     name: NameArgument,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing of it is left.")] = True,
 ) -> None:
-    """Delete a collection with all its documents."""
+    """Delete a collection with all its documents; nobody sees it from the first moment on."""
     await confirm(f"Delete collection '{name}' with all its documents?", yes)
     request = DeleteCollectionRequest(collection=name)
     response: DeleteCollectionResponse = await session.call(session.stub.DeleteCollection, request)
-    if session.as_json:
-        print_json(response)
-        return
-    documents = plural(response.documents_deleted, "document")
-    session.out.print(f"Deleted '{name}': {documents}, {plural(response.chunks_deleted, 'chunk')}.")
+    operation = response.operation
+    show_end(session, await follow_operation(session, operation) if wait else operation)
 
 
 async def _regrant(session: Session, name: str, gone: list[Grant], added: list[Grant]) -> None:

@@ -34,6 +34,7 @@ from footnote_cli.console import as_dict, is_screen, print_json, write_bytes
 from footnote_cli.errors import usage_error
 from footnote_cli.following import follow_collection, follow_document
 from footnote_cli.listing import list_documents
+from footnote_cli.operating import follow_operation, show_end
 from footnote_cli.render import tables, words
 from footnote_cli.render.text import moment, plural, size
 from footnote_cli.session import Session
@@ -261,7 +262,7 @@ async def reindex(
         str, typer.Option("--collection", "-c", metavar="NAME", help="All documents of this collection.")
     ] = "",
     failed: Annotated[bool, typer.Option("--failed", help="Only those that failed.")] = False,
-    wait: WaitOption = True,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until all of them are.")] = True,
 ) -> None:
     """Index documents again with their collection's present settings, or retry those that failed."""
     if not document_ids and not collection:
@@ -269,30 +270,8 @@ async def reindex(
     ids = [await naming.document_id(session, name) for name in document_ids or ()]
     request = ReindexDocumentsRequest(document_ids=ids, collection=collection, failed_only=failed)
     response: ReindexDocumentsResponse = await session.call(session.stub.ReindexDocuments, request)
-    documents = list(response.documents)
-    if response.unfinished and not session.as_json:
-        session.out.print(f"{plural(response.begun, 'document')} begun, the others follow in the background.")
-        if wait:
-            await follow_collection(session, collection, until_idle=True)
-        return
-    if wait:
-        documents = await asyncio.gather(*(follow_document(session, document.id) for document in documents))
-    if session.as_json:
-        print_json(
-            {
-                "documents": [as_dict(document) for document in documents],
-                "skipped": response.skipped,
-                "begun": response.begun,
-                "unfinished": response.unfinished,
-            }
-        )
-    elif documents:
-        session.out.print(tables.documents(documents))
-    else:
-        session.out.print("Nothing to index again.")
-    if response.skipped and not session.as_json:
-        session.out.print(f"Left out {plural(response.skipped, 'document')} being processed already.", style="yellow")
-    _exit_if_failed(documents)
+    operation = response.operation
+    show_end(session, await follow_operation(session, operation) if wait else operation)
 
 
 @app.command()

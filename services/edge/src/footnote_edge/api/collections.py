@@ -5,8 +5,6 @@ from typing import Any
 from footnote.edge.v1.collections_pb2 import (
     CreateCollectionRequest,
     CreateCollectionResponse,
-    DeleteCollectionRequest,
-    DeleteCollectionResponse,
     GetCollectionRequest,
     GetCollectionResponse,
     ListCollectionsRequest,
@@ -15,10 +13,8 @@ from footnote.edge.v1.collections_pb2 import (
     UpdateCollectionResponse,
 )
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
-from footnote_kit.access import Access
-from footnote_kit.errors import Aborted, NotFound
 
-from footnote_edge.api.common import caller, seconds
+from footnote_edge.api.common import caller
 from footnote_edge.parts import Parts
 
 
@@ -48,21 +44,3 @@ class CollectionsApi:
     async def UpdateCollection(self, request: UpdateCollectionRequest, context: Any) -> UpdateCollectionResponse:
         """Change what the mask names."""
         return UpdateCollectionResponse(collection=await self.parts.catalog.update(caller(), request))
-
-    async def DeleteCollection(self, request: DeleteCollectionRequest, context: Any) -> DeleteCollectionResponse:
-        """Delete a collection with its documents, chunks and files; once begun it is finished whatever happens."""
-        scope = caller()
-        # The job acts on the service's own account: who may begin it is decided here.
-        try:
-            collection = await self.parts.catalog.get(scope, request.collection, Access.MANAGE)
-        except NotFound:
-            if not request.allow_missing:
-                raise
-            return DeleteCollectionResponse()
-        if request.etag not in ("", collection.etag):
-            raise Aborted(f"Collection '{collection.name}' was changed by somebody else; read it again")
-        documents, chunks = await self.parts.jobs.delete_collection(
-            scope, collection.id, seconds(self.parts.settings.job_timeout_seconds)
-        )
-        await self.parts.catalog.forget(scope, collection)
-        return DeleteCollectionResponse(documents_deleted=documents, chunks_deleted=chunks)

@@ -6,7 +6,7 @@ from typing import Any
 
 from footnote.edge.v1 import documents_pb2 as pb
 
-from footnote_edge.api.common import bytes_of, caller, first_of, seconds
+from footnote_edge.api.common import bytes_of, caller, first_of
 from footnote_edge.parts import Parts
 
 
@@ -98,15 +98,3 @@ class DocumentsApi:
         scope = caller()
         row = await self.parts.cancelling.cancel(scope, request.document_id)
         return pb.CancelDocumentResponse(document=await self.parts.public.document(scope, row))
-
-    async def ReindexDocuments(self, request: pb.ReindexDocumentsRequest, context: Any) -> pb.ReindexDocumentsResponse:
-        """Index documents again: named ones, a whole collection, or its failed ones."""
-        limit = seconds(self.parts.settings.call_timeout_seconds)
-        scope = caller()
-        done = await self.parts.documents.reindex(scope, request, limit)
-        return pb.ReindexDocumentsResponse(
-            documents=await self.parts.public.documents(scope, done.documents),
-            skipped=done.skipped,
-            begun=done.begun,
-            unfinished=done.unfinished,
-        )

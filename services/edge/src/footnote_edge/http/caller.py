@@ -24,7 +24,7 @@ PASSED_ON = (
 TIMEOUT_HEADER = "x-footnote-timeout"
 """Seconds that the caller gives the request."""
 
-_TRANSFERS = frozenset({"UploadDocument", "ReplaceDocument", "DownloadDocument", "DeleteCollection"})
+_TRANSFERS = frozenset({"UploadDocument", "ReplaceDocument", "DownloadDocument"})
 
 
 class Caller:

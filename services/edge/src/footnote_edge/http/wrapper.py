@@ -1,5 +1,6 @@
 """The paths of the RAG wrapper API: `/collections` and below, with its status codes and messages."""
 
+from contextlib import aclosing
 from typing import Any
 
 from footnote.edge.v1.chunks_pb2 import Chunk
@@ -11,8 +12,15 @@ from footnote.edge.v1.collections_pb2 import (
     UpdateCollectionRequest,
 )
 from footnote.edge.v1.documents_pb2 import QueryChunksRequest
+from footnote.edge.v1.operations_pb2 import (
+    OPERATION_STATE_CANCELLED,
+    OPERATION_STATE_FAILED,
+    Operation,
+    WatchOperationRequest,
+)
 from footnote.types.v1.collection_pb2 import Collection
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import Aborted, InvalidArgument
+from footnote_kit.status import from_proto
 from google.protobuf import json_format
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.struct_pb2 import Struct
@@ -70,10 +78,24 @@ class Wrapper:
         return JSONResponse(_collection(await self._get(request)))
 
     async def delete(self, request: Request) -> Response:
-        """Delete a collection."""
+        """Delete a collection; answers when nothing of it is left."""
         name = request.path_params["name"]
-        gone = await self._caller.unary("DeleteCollection", DeleteCollectionRequest(collection=name), request)
+        begun = await self._caller.unary("DeleteCollection", DeleteCollectionRequest(collection=name), request)
+        gone = await self._ended(begun.operation, request)
+        if gone.state == OPERATION_STATE_CANCELLED:
+            raise Aborted(f"The deletion of '{name}' was cancelled.")
+        if gone.state == OPERATION_STATE_FAILED:
+            raise from_proto(gone.error)
         return JSONResponse({"success": True, "name": name, "chunks_deleted": gone.chunks_deleted})
+
+    async def _ended(self, operation: Operation, request: Request) -> Operation:
+        """Return an operation when it has ended."""
+        asked = WatchOperationRequest(operation_id=operation.id)
+        while not operation.HasField("end_time"):
+            async with aclosing(self._caller.stream("WatchOperation", asked, request)) as moves:
+                async for move in moves:
+                    operation = move.operation
+        return operation
 
     async def set_metadata(self, request: Request) -> Response:
         """Replace a collection's metadata by `metadata` of the body, or by the body itself."""

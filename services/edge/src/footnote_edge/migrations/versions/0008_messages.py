@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0008c"
+revision = "0008"
 down_revision = "0007"
 
 _USER, _ASSISTANT = 2, 3

@@ -1,0 +1,46 @@
+"""Long work: begun, looked at, watched, cancelled."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from footnote.edge.v1 import operations_pb2 as pb
+from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest, DeleteCollectionResponse
+from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest, ReindexDocumentsResponse
+
+from footnote_edge.api.common import caller
+from footnote_edge.parts import Parts
+
+
+class OperationsApi:
+    """RPCs about operations, and those that begin one."""
+
+    parts: Parts
+
+    async def ReindexDocuments(self, request: ReindexDocumentsRequest, context: Any) -> ReindexDocumentsResponse:
+        """Index documents again: named ones, a whole collection, or its failed ones."""
+        return ReindexDocumentsResponse(operation=await self.parts.operations.reindex(caller(), request))
+
+    async def DeleteCollection(self, request: DeleteCollectionRequest, context: Any) -> DeleteCollectionResponse:
+        """Take a collection out of sight and begin to delete it."""
+        return DeleteCollectionResponse(operation=await self.parts.operations.delete_collection(caller(), request))
+
+    async def GetOperation(self, request: pb.GetOperationRequest, context: Any) -> pb.GetOperationResponse:
+        """Return one operation."""
+        return pb.GetOperationResponse(operation=await self.parts.operations.get(caller(), request.operation_id))
+
+    async def ListOperations(self, request: pb.ListOperationsRequest, context: Any) -> pb.ListOperationsResponse:
+        """List operations, newest first."""
+        return await self.parts.operations.page(caller(), request)
+
+    async def WatchOperation(
+        self, request: pb.WatchOperationRequest, context: Any
+    ) -> AsyncIterator[pb.WatchOperationResponse]:
+        """Stream an operation until it has ended."""
+        async with aclosing(self.parts.operations.watch(caller(), request.operation_id)) as moves:
+            async for operation in moves:
+                yield pb.WatchOperationResponse(operation=operation)
+
+    async def CancelOperation(self, request: pb.CancelOperationRequest, context: Any) -> pb.CancelOperationResponse:
+        """Cancel an operation."""
+        return pb.CancelOperationResponse(operation=await self.parts.operations.cancel(caller(), request.operation_id))
