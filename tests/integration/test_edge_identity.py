@@ -166,7 +166,7 @@ async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
     assert refused == {
         "CreateCollection", "UpdateCollection", "DeleteCollection", "CheckProvider",
         "UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments", "AddVectors",
-        "DeleteVectors", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "CancelOperation",
+        "DeleteVectors", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "CancelOperation", "CancelDocument",
     }  # fmt: skip
 
 

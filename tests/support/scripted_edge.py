@@ -213,7 +213,7 @@ class ScriptedEdge(PartialEdge):
         failure = document_pb2.Failure(
             reason=document_pb2.FAILURE_REASON_CANCELLED, message="It was cancelled.", hint="Reindex it."
         )
-        return CancelDocumentResponse(document=document("handbook.pdf", "ERROR", chunks_stored=0, failure=failure))
+        return CancelDocumentResponse(document=document("handbook.pdf", "ERROR", chunk_count=0, failure=failure))
 
     async def DeleteDocument(self, request: Any, context: Any) -> DeleteDocumentResponse:
         self._note(request, context)

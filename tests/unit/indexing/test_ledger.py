@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from footnote_indexing.chunking.model import UNDECIDED
 from footnote_indexing.database import Database, now_ms
 from footnote_indexing.ledger import CURRENT, Ledger, RevisionKey
 from footnote_kit.errors import Aborted, FailedPrecondition
@@ -33,7 +34,7 @@ def key(revision: int, document: str = "d", collection: str = "c") -> RevisionKe
 
 async def publish(ledger: Ledger, revision: RevisionKey, chunks: int = 3, expire_at: int | None = None) -> None:
     await ledger.publish(
-        revision, strategy="S", language="en", chunks=chunks, characters=9, expire_at=expire_at, grace_ms=0
+        revision, chosen=UNDECIDED, language="en", chunks=chunks, characters=9, expire_at=expire_at, grace_ms=0
     )
 
 

@@ -9,7 +9,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from footnote_ingestion.adapters import database, records, schema
 from footnote_ingestion.adapters.database import Database
-from sqlalchemy import Connection, create_engine, insert, select
+from sqlalchemy import Connection, MetaData, Table, create_engine, insert, select
 
 MIGRATIONS = Path(database.__file__).parent / "migrations"
 EMPTY: dict[type, object] = {object: [], int: 1, str: ""}
@@ -36,9 +36,11 @@ async def test_a_document_of_an_older_version_is_read(tmp_path: Path) -> None:
         config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")
-        columns = [one for one in schema.documents.columns if one.name != "warnings" and not one.nullable]
+        documents = Table("documents", MetaData(), autoload_with=connection)
+        columns = [one for one in documents.columns if not one.nullable]
         row = {one.name: EMPTY[one.type.python_type] for one in columns} | {"id": "old", "state": "UPLOADED"}
-        connection.execute(insert(schema.documents).values(row))
+        row |= dict.fromkeys(("authors", "keywords", "tags"), "[]") | {"structure": "", "metadata": ""}
+        connection.execute(insert(documents).values(row))
     engine.dispose()
     opened = await Database.open("", tmp_path)
     try:

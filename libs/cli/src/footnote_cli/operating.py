@@ -55,7 +55,7 @@ async def follow_operation(session: Session, operation: Operation, *, lines: boo
         TextColumn("[bold]{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}", style="dim"),
+        TextColumn("{task.fields[state]}", style="dim", markup=False),
         TimeElapsedColumn(),
         console=session.out,
         transient=True,
