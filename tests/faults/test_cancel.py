@@ -13,6 +13,7 @@ import pytest
 from footnote.edge.v1.documents_pb2 import (
     CancelDocumentRequest,
     DeleteDocumentRequest,
+    Document,
     EditableDocument,
     GetDocumentRequest,
     QueryChunksRequest,
@@ -28,6 +29,7 @@ from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, NotF
 from support import postgres
 from support.deployment import Deployment
 from support.edge_client import EdgeClient, edge_client
+from support.operations import ended
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -57,7 +59,7 @@ def long_text(number: int) -> bytes:
     return "\n\n".join(f"Fact {line} of text {number} is {line * number + 1}." for line in range(LONG)).encode()
 
 
-async def get(client: EdgeClient, document_id: str) -> doc.Document:
+async def get(client: EdgeClient, document_id: str) -> Document:
     return (await client.stub.GetDocument(GetDocumentRequest(document_id=document_id))).document
 
 
@@ -74,7 +76,7 @@ async def replace(client: EdgeClient, document_id: str, data: bytes) -> None:
     await client.stub.ReplaceDocument(iter([head, *(ReplaceDocumentRequest(data=part) for part in parts)]))
 
 
-async def cancel(client: EdgeClient, document_id: str) -> doc.Document | None:
+async def cancel(client: EdgeClient, document_id: str) -> Document | None:
     """Cancel, and return the document; None when there was nothing to cancel any more."""
     try:
         return (await client.stub.CancelDocument(CancelDocumentRequest(document_id=document_id))).document
@@ -95,6 +97,11 @@ async def check(client: EdgeClient, document_id: str, before: int) -> bool:
     return True
 
 
+async def reindex(client: EdgeClient, document_id: str) -> None:
+    begun = await client.stub.ReindexDocuments(ReindexDocumentsRequest(document_ids=[document_id]))
+    await ended(client.stub, begun.operation)
+
+
 async def test_of_a_cancel_and_the_end_one_wins(running: Deployment) -> None:
     chance = random.Random(SEED)
     async with edge_client(running.address()) as client:
@@ -113,7 +120,7 @@ async def test_of_a_cancel_and_the_end_one_wins(running: Deployment) -> None:
                 spent = 0.5 * (spent + asyncio.get_running_loop().time() - began)
         print(f"{sum(outcomes)} of {len(outcomes)} were cancelled")
         assert any(outcomes)
-        await client.stub.ReindexDocuments(ReindexDocumentsRequest(document_ids=[document_id]))
+        await reindex(client, document_id)
         assert (await client.settle(document_id)).state == doc.DOCUMENT_STATE_INDEXED
         assert not await check(client, document_id, 0)
 
@@ -154,12 +161,12 @@ async def test_a_cancel_outlives_kill_9(running: Deployment) -> None:
         await asyncio.sleep(chance.uniform(0, 0.02))
         await asyncio.to_thread(running.kill)
         outcome = (await asyncio.gather(asked, return_exceptions=True))[0]
-        assert outcome is None or isinstance(outcome, doc.Document | Unavailable)
+        assert outcome is None or isinstance(outcome, Document | Unavailable)
     await asyncio.to_thread(running.start)
     async with edge_client(running.address()) as client:
         was = await check(client, document_id, first)
-        assert was or not isinstance(outcome, doc.Document)
-        await client.stub.ReindexDocuments(ReindexDocumentsRequest(document_ids=[document_id]))
+        assert was or not isinstance(outcome, Document)
+        await reindex(client, document_id)
         assert not await check(client, document_id, first)
 
 

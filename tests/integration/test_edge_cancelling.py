@@ -24,6 +24,7 @@ from footnote_edge.interrupting import LOOK_SECONDS
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, FailedPrecondition, NotFound, Unavailable
 from footnote_kit.testing import Served, serve_app
+from support.operations import ended
 from support.stage_doubles import World, serve_doubles
 
 CANCELLED = doc.FAILURE_REASON_CANCELLED
@@ -80,8 +81,9 @@ async def test_what_is_cancelled_at_work_ends_and_stays_ended(edge: EdgeStub, wo
     assert world.documents[document_id].failure.reason == CANCELLED
     assert document_id not in world.chunks
     begun = await edge.ReindexDocuments(ReindexDocumentsRequest(document_ids=[document_id]))
-    assert begun.documents[0].revision == 2
-    assert (await end(edge, document_id)).state == doc.DOCUMENT_STATE_INDEXED
+    assert (await ended(edge, begun.operation)).done == 1
+    again = await end(edge, document_id)
+    assert (again.state, again.revision) == (doc.DOCUMENT_STATE_INDEXED, 2)
 
 
 async def test_what_is_cancelled_in_the_queue_is_never_begun(edge: EdgeStub, world: World) -> None:

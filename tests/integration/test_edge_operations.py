@@ -309,6 +309,19 @@ async def test_a_deletion_that_fails_puts_back_what_is_left(edge: EdgeStub, worl
     assert not world.collections
 
 
+async def test_two_deletions_at_once_are_one(edge: EdgeStub, world: World) -> None:
+    await fill(edge, world, 2)
+    world.gates["GetCollection"] = gate = asyncio.Event()
+    before = len(world.requests("GetCollection"))
+    calls = [asyncio.create_task(delete(edge)) for _ in range(4)]
+    await world.until(lambda: len(world.requests("GetCollection")) == before + 4)
+    gate.set()
+    found = await asyncio.gather(*calls)
+    assert len({one.id for one in found}) == 1
+    assert (await ended(edge, found[0])).state == pb.OPERATION_STATE_SUCCEEDED
+    assert len((await edge.ListOperations(LIST())).operations) == 1
+
+
 async def test_a_deletion_that_cannot_hide_is_none(edge: EdgeStub, world: World) -> None:
     await fill(edge, world, 2)
     world.failures["HideCollection"] = Down("down", reason="STORE_UNAVAILABLE")

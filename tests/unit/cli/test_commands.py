@@ -284,10 +284,10 @@ def test_filters_and_order_of_a_list_are_sent(footnote: Footnote, edge: Scripted
 
 
 def test_a_cancelled_document_is_shown_with_what_to_do(footnote: Footnote, edge: ScriptedEdge) -> None:
-    result = footnote("documents", "cancel", "doc-handbook.pdf")
+    result = footnote("documents", "cancel", "doc-handbook")
     assert result.exit_code == 0
     assert "Reindex it." in result.stdout
-    assert edge.requests[0].document_id == "doc-handbook.pdf"
+    assert edge.requests[0].document_id == "doc-handbook"
 
 
 def test_a_download_keeps_to_its_folder_and_does_not_overwrite(footnote: Footnote, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Ends the processing of a document's newest revision, wherever its job is at work."""
 
-from footnote.indexing.v1 import indexing_service_pb2 as indexing
-from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_ERROR,
     DOCUMENT_STATE_INDEXED,
@@ -15,6 +13,7 @@ from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
 from footnote_edge.documents import Documents
+from footnote_edge.giving_up import Searched, give_up
 from footnote_edge.interrupting import Interruptions, cancelled
 from footnote_edge.stages import Stages
 
@@ -22,11 +21,7 @@ _log = get_logger(__name__)
 
 
 class Cancelling:
-    """Cancels documents.
-
-    Indexing decides: it gives the revision up, unless searches see it already, so that of a cancel and the end of the
-    job one wins. Were we to die right after that, the job is told so and records the same end.
-    """
+    """Cancels documents for callers."""
 
     def __init__(self, stages: Stages, documents: Documents, interruptions: Interruptions, timeout: float) -> None:
         self._stages = stages
@@ -39,26 +34,11 @@ class Cancelling:
         document = await self._documents.get(scope, document_id, Access.WRITE)
         if document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR):
             raise _nothing(DocumentState.Name(document.state).removeprefix("DOCUMENT_STATE_"))
-        given_up = indexing.CancelDocumentRequest(
-            scope=scope,
-            collection_id=document.collection_id,
-            document_id=document_id,
-            revision=document.revision,
-        )
-        try:
-            await self._stages.indexing.CancelDocument(given_up, timeout=self._timeout)
-        except FailedPrecondition:
-            raise _nothing("INDEXED") from None
-        move = ingestion.UpdateDocumentStateRequest(
-            scope=scope,
-            document_id=document_id,
-            revision=document.revision,
-            state=DOCUMENT_STATE_ERROR,
-            failure=cancelled(),
-        )
         moved: Document
         try:
-            moved = (await self._stages.ingestion.UpdateDocumentState(move, timeout=self._timeout)).document
+            moved = await give_up(self._stages, scope, document, cancelled(), self._timeout)
+        except Searched:
+            raise _nothing("INDEXED") from None
         except FailedPrecondition:
             # Its job was told before us, and has recorded it; or it had failed by itself at the same moment.
             moved = await self._documents.get(scope, document_id)

@@ -62,7 +62,10 @@ class OperationBook:
         self._keep = timedelta(hours=keep_hours)
 
     async def add(self, row: OperationRow, items: Sequence[Item] = ()) -> bool:
-        """Note a new operation with its documents, as far as they are known; False when its id is there already."""
+        """Note a new operation with its documents, as far as they are known.
+
+        False when its id is there already, or it deletes a collection that is being deleted.
+        """
         try:
             async with self._sessions.begin() as session:
                 session.add(row)
@@ -123,6 +126,14 @@ class OperationBook:
         )
         async with self._sessions() as session:
             return set(await session.scalars(query))
+
+    async def deletion_of(self, collection_id: str) -> OperationRow | None:
+        """Return the deletion of a collection that has not ended."""
+        query = select(OperationRow).where(
+            OperationRow.collection_id == collection_id, OperationRow.kind == OPERATION_KIND_DELETE_COLLECTION, ~ENDED
+        )
+        async with self._sessions() as session:
+            return (await session.scalars(query)).one_or_none()
 
     async def begin(self, operation_id: str) -> bool:
         """Take an operation to RUNNING; return whether it is, also when it was before. Not one that is cancelled."""

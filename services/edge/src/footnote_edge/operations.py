@@ -7,9 +7,10 @@ from uuid import uuid4
 from footnote.edge.v1 import operations_pb2 as pb
 from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest
 from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest
+from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
-from footnote_kit.access import Access
+from footnote_kit.access import Access, collection_missing
 from footnote_kit.context import detached
 from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
@@ -115,7 +116,8 @@ class Operations:
             raise Aborted(f"Collection '{collection.name}' was changed by somebody else; read it again")
         row = operation_row(scope, uuid4().hex, pb.OPERATION_KIND_DELETE_COLLECTION, collection.id)
         row.total = collection.document_count
-        await self._book.add(row)
+        if not await self._book.add(row):
+            return await self._under_way(scope, collection)
         try:
             # On our own account: repeated after an answer that was lost, it must not be missing.
             with detached("edge", _ours(row)):
@@ -128,6 +130,16 @@ class Operations:
         await self._catalog.forget(scope, collection)
         await self._jobs.operate(row)
         return await self.get(scope, row.id)
+
+    async def _under_way(self, scope: Scope, collection: Collection) -> pb.Operation:
+        """Return the deletion of a collection that somebody began at the same moment."""
+        row = await self._book.deletion_of(collection.id)
+        if row is None or row.cancelling:
+            raise Aborted(f"Somebody else's deletion of '{collection.name}' just ended; read it again")
+        try:
+            return await self.get(scope, row.id)
+        except NotFound:
+            raise collection_missing(collection.name) from None  # as it is for whoever asks a moment later
 
     async def get(self, scope: Scope, operation_id: str) -> pb.Operation:
         """Return an operation that the caller may see; raises NotFound."""

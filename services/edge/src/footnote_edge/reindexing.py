@@ -22,6 +22,7 @@ from footnote_kit.errors import Aborted, FailedPrecondition, NotFound
 
 from footnote_edge.changes import Feed
 from footnote_edge.chores import Chores
+from footnote_edge.giving_up import Searched, give_up
 from footnote_edge.operation_book import Item, OperationBook, Outcome
 from footnote_edge.settings import Settings
 from footnote_edge.stages import Stages
@@ -58,6 +59,7 @@ class Reindexing:
     """The steps of indexing documents again."""
 
     def __init__(self, stages: Stages, chores: Chores, book: OperationBook, settings: Settings) -> None:
+        self._stages = stages
         self._ingestion = stages.ingestion
         self._feed = Feed(stages, settings.call_timeout_seconds)
         self._chores = chores
@@ -191,17 +193,11 @@ class Reindexing:
             last = items[-1].document_id
 
     async def _end(self, scope: Scope, item: Item) -> bool:
-        # Its job finds the document ended and does nothing.
-        move = ingestion.UpdateDocumentStateRequest(
-            scope=scope,
-            document_id=item.document_id,
-            revision=item.revision,
-            state=DOCUMENT_STATE_ERROR,
-            failure=_CANCELLED,
-        )
+        # Its job finds the document ended and does nothing; one that began in between is told at its next step.
+        document = Document(id=item.document_id, collection_id=item.collection_id, revision=item.revision)
         try:
-            await self._ingestion.UpdateDocumentState(move, timeout=self._timeout)
-        except (Aborted, FailedPrecondition, NotFound):
+            await give_up(self._stages, scope, document, _CANCELLED, self._timeout)
+        except (Searched, Aborted, FailedPrecondition, NotFound):
             return False  # replaced, ended or deleted meanwhile
         return True
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, false
+from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -167,6 +167,10 @@ class UserUsageRow(Base):
     cost_usd: Mapped[float] = mapped_column(default=0.0)
 
 
+DELETING = text("kind = 2 AND end_time IS NULL")
+"""Deletions of collections that have not ended; 2 is OPERATION_KIND_DELETE_COLLECTION."""
+
+
 class OperationRow(Base):
     """Long work that a caller began, and how it stands; `cancelling` asks it to end."""
 
@@ -190,7 +194,11 @@ class OperationRow(Base):
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     end_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None, index=True)
 
-    __table_args__ = (Index("operations_by_time", "tenant_id", "create_time", "id"),)
+    __table_args__ = (
+        Index("operations_by_time", "tenant_id", "create_time", "id"),
+        # Of two deletions of one collection at once the second is the first.
+        Index("operations_deleting", "collection_id", unique=True, sqlite_where=DELETING, postgresql_where=DELETING),
+    )
 
 
 class OperationDocumentRow(Base):

@@ -27,6 +27,15 @@ def upgrade() -> None:
         sa.Column("end_time", sa.DateTime(timezone=True), nullable=True, index=True),
     )
     op.create_index("operations_by_time", "operations", ["tenant_id", "create_time", "id"])
+    deleting = sa.text("kind = 2 AND end_time IS NULL")
+    op.create_index(
+        "operations_deleting",
+        "operations",
+        ["collection_id"],
+        unique=True,
+        sqlite_where=deleting,
+        postgresql_where=deleting,
+    )
     op.create_table(
         "operation_documents",
         sa.Column("operation_id", sa.String(40), sa.ForeignKey("operations.id", ondelete="CASCADE"), primary_key=True),
