@@ -82,7 +82,7 @@ def _unsettled(planned: Planned, variant: Variant, person: Person, target: Targe
     """Whether the contracts leave open how an allowed call ends."""
     if "token" in variant.kinds:
         return True  # somebody else's page: to be refused or to be answered, as long as nothing leaks
-    if planned.operation.id == "CancelOperation":
+    if planned.operation.id in ("CancelOperation", "CancelDocument"):
         return True  # it may have ended
     if planned.operation.id == "UpdateCollection":
         # To be shared with everybody it takes an administrator, and that nobody is named any more (cells add grants).
