@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import add_AugmentationServiceServicer_to_server
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
 from footnote_providers.egress.egress import Egress
+from footnote_text import language
 
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.servicer import Servicer
@@ -13,9 +16,14 @@ from footnote_augmentation.settings import Settings
 
 
 async def build(runtime: Runtime) -> App:
-    """Put the service together; it holds no state and depends on nobody, so it is ready at once."""
+    """Put the service together; it holds no state and depends on nobody."""
     settings = Settings()
     rerankers = Rerankers(settings)
+
+    async def warm_up() -> None:
+        # The model of languages loads at its first use: seconds, for which the first question would not be planned.
+        await asyncio.to_thread(language.detect, "Which words are these?")
+
     return App(
         name="augmentation",
         servicers=[
@@ -25,5 +33,6 @@ async def build(runtime: Runtime) -> App:
                 "footnote.augmentation.v1.AugmentationService",
             )
         ],
+        start=[warm_up],
         close=[rerankers.close],
     )

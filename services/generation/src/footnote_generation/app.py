@@ -9,6 +9,7 @@ from footnote.generation.v1.generation_service_pb2_grpc import add_GenerationSer
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
 from footnote_providers.egress.egress import Egress
+from footnote_text import language
 
 from footnote_generation.registry import Providers, second_opinion
 from footnote_generation.servicer import Servicer
@@ -22,8 +23,10 @@ async def build(runtime: Runtime) -> App:
     opinion = await asyncio.to_thread(second_opinion, settings)
 
     async def warm_up() -> None:
-        # The client of models loads its parts at their first use, a third of a second on the event loop.
+        # The client of models loads its parts at their first use, a third of a second on the event loop, and the model
+        # of languages seconds, which the first answer would wait for.
         await asyncio.to_thread(import_module, "openai.resources.chat.completions")
+        await asyncio.to_thread(language.detect, "Which words are these?")
 
     return App(
         name="generation",
