@@ -85,7 +85,10 @@ def test_hostile_pages_over_grpc(running: Deployment, method: Any) -> None:
     with grpc.insecure_channel(running.address()) as channel:
         call = getattr(EdgeStub(channel), method.name)
         for request in variants(method):
-            assert code(call, request) in REFUSED, str(request)[:300]
+            found = code(call, request)
+            assert found in REFUSED or _keys_off(method, found == grpc.StatusCode.FAILED_PRECONDITION), str(request)[
+                :300
+            ]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +108,13 @@ def test_hostile_pages_over_http(running: Deployment, rule: Any) -> None:
                     answer = http.get(f"{path}?{name}={quote(value[:4000])}")
                 else:
                     answer = http.request(rule.verb, path, json={"query": "tea", name: value})
-                assert answer.status_code in (200, 400, 404), (name, value[:80], answer.text)
+                off = _keys_off(rule.method, answer.status_code == 409)
+                assert off or answer.status_code in (200, 400, 404), (name, value[:80], answer.text)
+
+
+def _keys_off(method: Any, refused: bool) -> bool:
+    """Where callers are not known by keys, a page of keys that could be asked for is refused all the same."""
+    return method.name == "ListKeys" and refused
 
 
 @pytest.mark.parametrize(

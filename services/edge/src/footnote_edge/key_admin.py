@@ -47,8 +47,8 @@ class KeyAdmin:
 
     async def page(self, scope: Scope, request: Any) -> tuple[list[ApiKey], str, int]:
         """Return the page asked for, newest first; the next page's token; how many there are."""
-        self._check_on()
         page = Page.of(scope, request, places=2)
+        self._check_on()
         return await self._keys.page(scope.tenant_id, page, request.user_id, ended=request.include_ended)
 
     async def revoke(self, scope: Scope, key_id: str, *, allow_missing: bool, force: bool) -> ApiKey | None:
