@@ -5,6 +5,7 @@ fetch goes below `build/polyglot`; their package managers need their registries.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from support.deployment import Deployment  # noqa: E402
 PROTOS = ROOT / "protos"
 STEPS = ["create", "upload", "watch", "search", "ask", "error", "cancel", "delete"]
 SECONDS = 1200
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # which Maven prints even where it is told not to
 
 
 class Skipped(Exception):
@@ -112,13 +114,14 @@ def main(wanted: list[str]) -> int:
         try:
             for name in wanted or LANGUAGES:
                 try:
-                    told = LANGUAGES[name](Path(scratch) / name, {"FOOTNOTE_ADDRESS": deployment.address()}).split()
+                    printed = LANGUAGES[name](Path(scratch) / name, {"FOOTNOTE_ADDRESS": deployment.address()})
                 except Skipped as reason:
                     print(f"{name:<11} skipped: {reason}", flush=True)
                 except (RuntimeError, subprocess.TimeoutExpired) as error:
                     failed += 1
                     print(f"{name:<11} FAILED\n{error}", flush=True)
                 else:
+                    told = _COLOURS.sub("", printed).split()
                     failed += told != STEPS
                     print(f"{name:<11} {'ok' if told == STEPS else 'FAILED'}: {' '.join(told)}", flush=True)
         finally:
