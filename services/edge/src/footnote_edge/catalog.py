@@ -1,7 +1,9 @@
 """Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
 
+import re
 from collections.abc import Collection as Collected
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from footnote.edge.v1 import collections_pb2 as edge
@@ -30,6 +32,7 @@ from footnote_edge.stages_settings import StagesSettings, asks_stages
 from footnote_edge.tables import KnownCollectionRow
 
 DEFAULT = "default"
+_RESOURCE = re.compile(r"\bcollection\.(?=[a-z])")
 MOST_NAMED = 100
 """Collections that a conversation may name; none means all."""
 
@@ -184,14 +187,15 @@ class Catalog:
             resource=request.resource,
             update_mask=request.update_mask if request.HasField("update_mask") else None,
         )
-        change.validate_only = True
-        checked = await self._indexing.UpdateCollection(change, timeout=self._timeout)
-        await self._settings.check(scope, checked.collection, before)
-        change.validate_only = False
-        try:
-            response = await self._indexing.UpdateCollection(change, timeout=self._timeout)
-        finally:
-            self._permissions.changed(scope)
+        with _about_resource():
+            change.validate_only = True
+            checked = await self._indexing.UpdateCollection(change, timeout=self._timeout)
+            await self._settings.check(scope, checked.collection, before)
+            change.validate_only = False
+            try:
+                response = await self._indexing.UpdateCollection(change, timeout=self._timeout)
+            finally:
+                self._permissions.changed(scope)
         changed: Collection = response.collection
         return changed
 
@@ -272,3 +276,14 @@ def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | No
     if ttl_seconds <= 0:
         raise InvalidArgument.field("ttl", "must be positive")
     return datetime.fromtimestamp((now or datetime.now(UTC)).timestamp() + ttl_seconds, UTC)
+
+
+@contextmanager
+def _about_resource() -> Iterator[None]:
+    """Name the fields of what is refused as an Update has them: the stages know a collection only."""
+    try:
+        yield
+    except InvalidArgument as error:
+        named = [(_RESOURCE.sub("resource.", field), problem) for field, problem in error.violations]
+        message = _RESOURCE.sub("resource.", error.message)
+        raise InvalidArgument(message, reason=error.reason, metadata=error.metadata, violations=named) from error

@@ -48,7 +48,7 @@ def bind(rule: Rule, path: Mapping[str, str], query: Iterable[tuple[str, str]], 
     for key, text in query:
         _put(descriptor, values, key, text)
     for variable in rule.variables:
-        _put(descriptor, values, variable, path[variable.replace(".", "__")], replace=True)
+        _put(descriptor, values, variable, path[variable], replace=True)
     return fill(values, GetMessageClass(descriptor)())
 
 

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from footnote_edge.guard import PUBLIC, ROLES
 from footnote_edge.http.extras import PATHS
 from footnote_edge.http.problems import MEDIA_TYPE
-from footnote_edge.http.rules import Rule, documented, rules
+from footnote_edge.http.rules import Rule, rules
 from footnote_edge.http.schemas import Schema, Schemas, is_required
 
 _PROBLEM: Schema = {
@@ -133,7 +133,7 @@ def _event(message: Schema) -> Schema:
 
 def _path_parameters(rule: Rule) -> list[dict[str, Any]]:
     return [
-        {"name": documented(name), "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in rule.variables
     ]
 

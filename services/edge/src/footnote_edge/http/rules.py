@@ -8,12 +8,12 @@ from google.api import annotations_pb2
 from google.protobuf.descriptor import MethodDescriptor
 
 _VERBS = ("get", "post", "put", "patch", "delete")
-_VARIABLE = re.compile(r"\{([a-z_.]+)(?:=(\*\*))?\}")  # with "=**" it takes slashes too
+_VARIABLE = re.compile(r"\{([a-z_]+)(?:=(\*\*))?\}")  # with "=**" it takes slashes too
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One route: `body` is "*", the name of a field, or empty; `variables` are paths of fields in the request."""
+    """One route: `body` is "*", the name of a field, or empty; `variables` are fields of the request."""
 
     method: MethodDescriptor
     verb: str
@@ -23,20 +23,13 @@ class Rule:
 
     @property
     def path(self) -> str:
-        """Return the template with variables that Starlette takes: dots become double underscores."""
-        return _VARIABLE.sub(
-            lambda match: "{" + match[1].replace(".", "__") + (":path" if match[2] else "") + "}", self.template
-        )
+        """Return the template with variables that Starlette takes."""
+        return _VARIABLE.sub(lambda match: "{" + match[1] + (":path" if match[2] else "") + "}", self.template)
 
     @property
     def documented_path(self) -> str:
-        """Return the template as OpenAPI wants it: one name per place, whatever field of the request it fills."""
-        return _VARIABLE.sub(lambda match: "{" + documented(match[1]) + "}", self.template)
-
-
-def documented(variable: str) -> str:
-    """Return the name of a path variable for readers: "collection" for the field "collection.name"."""
-    return variable.split(".", 1)[0]
+        """Return the template as OpenAPI wants it."""
+        return _VARIABLE.sub(lambda match: "{" + match[1] + "}", self.template)
 
 
 def rules() -> list[Rule]:
