@@ -118,6 +118,7 @@ class ScriptedEdge(PartialEdge):
         self.final_text = ANSWER
         self.traceparent = ""
         self.cancelled = threading.Event()
+        self.watches, self.most_watches, self.watches_allowed = 0, 0, 32
         self.began = threading.Event()
 
     def _note(self, request: Any, context: Any) -> None:
@@ -183,6 +184,14 @@ class ScriptedEdge(PartialEdge):
     async def WatchDocument(self, request: Any, context: Any) -> AsyncIterator[WatchDocumentResponse]:
         self._note(request, context)
         filename = request.document_id.removeprefix("doc-")
+        self.watches += 1
+        self.most_watches = max(self.most_watches, self.watches)
+        try:
+            if self.watches > self.watches_allowed:
+                raise errors.ResourceExhausted("You watch as much as you may", retry_after=5)
+            await asyncio.sleep(0.1)
+        finally:
+            self.watches -= 1
         parsing = document_pb2.Progress(phase="PROGRESS_PHASE_PARSING", pages_parsed=1, pages_total=4)
         yield WatchDocumentResponse(document=document(filename, "PROCESSING", chunk_count=0), progress=parsing)
         storing = document_pb2.Progress(

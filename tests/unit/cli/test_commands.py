@@ -161,6 +161,20 @@ def test_ingest_json_says_everything_once(footnote: Footnote, tmp_path: Path) ->
     assert good["document"]["state"] == "DOCUMENT_STATE_INDEXED"
 
 
+@pytest.mark.parametrize("allowed", [32, 3, 0])
+def test_ingest_of_a_large_folder_needs_no_more_watches_than_it_may_have(
+    footnote: Footnote, edge: ScriptedEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: int
+) -> None:
+    monkeypatch.setattr("footnote_cli.updates._LOOK_AGAIN", 0.01)
+    edge.watches_allowed = allowed
+    for number in range(70):
+        (tmp_path / f"{number}.txt").write_text(str(number))
+    result = footnote("ingest", str(tmp_path), "--jobs", "32", "--json")
+    report = json.loads(result.stdout)
+    assert (result.exit_code, report["total"], report["failed"]) == (0, 70, 0), report["documents"][-1]
+    assert edge.most_watches <= 16
+
+
 def test_ingest_of_nothing_is_a_wrong_call(footnote: Footnote, tmp_path: Path) -> None:
     assert footnote("ingest", str(tmp_path / "absent")).exit_code == 2
     assert footnote("ingest", str(tmp_path)).exit_code == 2

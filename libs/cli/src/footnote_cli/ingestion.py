@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 # Documents uploaded and not yet finished, beyond those being uploaded: the server works on them in its own order.
 MAX_FOLLOWED = 64
+# Of these, watched at once; a user may watch 32 times unless the deployment says otherwise, and does so elsewhere too.
+MAX_WATCHED = 16
 _UPLOAD_TIMEOUT = 600.0
 _RECONNECT_ATTEMPTS = 8
 _RECONNECT_CAP = 8.0
@@ -83,6 +85,7 @@ class Ingestor:
         self._observer = observer
         self._uploads = asyncio.Semaphore(jobs)
         self._followed = asyncio.Semaphore(MAX_FOLLOWED + jobs)
+        self._watched = asyncio.Semaphore(MAX_WATCHED)
         self._wait = wait
         self._follow_symlinks = follow
 
@@ -147,9 +150,10 @@ class Ingestor:
 
     async def _follow(self, path: Path, document_id: str) -> Document:
         document = Document()
-        async for update in updates(self._session, document_id):
-            document = update.document
-            self._observer.progress(path, document, update.progress)
+        async with self._watched:
+            async for update in updates(self._session, document_id):
+                document = update.document
+                self._observer.progress(path, document, update.progress)
         return document
 
     async def _retried(self, path: Path, action: Callable[[], Awaitable[T]]) -> T:

@@ -1,24 +1,39 @@
 """A document's states as the server tells them, over as many streams as it takes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
-from footnote.edge.v1.documents_pb2 import WatchDocumentRequest, WatchDocumentResponse
+from footnote.edge.v1.documents_pb2 import GetDocumentRequest, WatchDocumentRequest, WatchDocumentResponse
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 
 from footnote_cli.errors import CommandError
 from footnote_cli.session import Session
 
 _TIMEOUT = 7200.0
+_LOOK_AGAIN = 2.0
 
 
 async def updates(session: Session, document_id: str) -> AsyncIterator[WatchDocumentResponse]:
     """Yield what is seen of a document until it is INDEXED or ERROR; raises CommandError when it is deleted."""
     ended = False
     while not ended:  # a stream lasts an hour at most
-        request = WatchDocumentRequest(document_id=document_id)
-        async for update in session.stream(session.stub.WatchDocument, request, timeout=_TIMEOUT):
+        async for update in _seen(session, document_id):
             if update.deleted:
                 problem = f"The document '{document_id}' was deleted."
                 raise CommandError(problem, "See: footnote documents list", reason="DOCUMENT_NOT_FOUND")
             ended = update.document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
             yield update
+
+
+async def _seen(session: Session, document_id: str) -> AsyncIterator[WatchDocumentResponse]:
+    """Watch a document; or, where the user watches as much as it may already, look at it once after a while."""
+    request = WatchDocumentRequest(document_id=document_id)
+    try:
+        async for update in session.stream(session.stub.WatchDocument, request, timeout=_TIMEOUT):
+            yield update
+    except CommandError as error:
+        if error.code != "RESOURCE_EXHAUSTED":
+            raise
+        await asyncio.sleep(_LOOK_AGAIN)
+        look = await session.call(session.stub.GetDocument, GetDocumentRequest(document_id=document_id))
+        yield WatchDocumentResponse(document=look.document)
