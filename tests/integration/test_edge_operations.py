@@ -161,6 +161,9 @@ async def test_named_documents_deleted_or_replaced_meanwhile_are_left_out(edge: 
         await edge.ReindexDocuments(ReindexDocumentsRequest(document_ids=[f"d{n}" for n in range(501)]))
     with pytest.raises(NotFound):
         await edge.ReindexDocuments(ReindexDocumentsRequest(document_ids=["many-3", "absent"]))
+    with pytest.raises(InvalidArgument) as caught:  # or one of the two would be ignored without a word
+        await edge.ReindexDocuments(ReindexDocumentsRequest(document_ids=["many-3"], collection="many"))
+    assert [name for name, _ in caught.value.violations] == ["collection"]
     assert world.documents["many-3"].revision == 2
 
 
@@ -400,8 +403,9 @@ async def test_lists_are_filtered_and_paged(edge: EdgeStub, http: httpx.AsyncCli
     assert await ids(states=[pb.OPERATION_STATE_RUNNING, pb.OPERATION_STATE_QUEUED]) == []
     assert await ids(states=[pb.OPERATION_STATE_SUCCEEDED], collection="first") == newest[1:]
     assert await ids(collection=second.id) == [gone.id]
-    with pytest.raises(InvalidArgument):
-        await ids(kinds=[77])
+    for unknown in ({"kinds": [77]}, {"kinds": [0]}, {"states": [0]}):
+        with pytest.raises(InvalidArgument):
+            await ids(**unknown)
     walked: list[str] = []
     token = ""
     while True:

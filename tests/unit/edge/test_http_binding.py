@@ -63,6 +63,30 @@ def test_what_does_not_fit_is_refused(name: str, query: list[tuple[str, str]], b
         bind(rule(name), path, query, body)
 
 
+@pytest.mark.parametrize("mask", ["tags,expire_time", "tags,expireTime"])
+def test_a_mask_names_fields_as_the_contract_does(mask: str) -> None:
+    changed = bind(rule("UpdateDocument"), {"document_id": "d"}, [("update_mask", mask)], {})
+    assert list(changed.update_mask.paths) == ["tags", "expire_time"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "body", "field"),
+    [
+        ("ListDocuments", [("states", "SLEEPING")], {}, "states[0]"),
+        ("ListDocuments", [("created_after", "yesterday")], {}, "created_after"),
+        ("Search", [], {"filter": {"not": {"comparison": {"op": "LIKE"}}}}, "filter.not.comparison.op"),
+        ("Search", [], {"filter": {"and": {"filters": [{}, {"maybe": 1}]}}}, "filter.and.filters[1].maybe"),
+        ("Ask", [], {"unknown": 1}, "unknown"),
+        ("Ask", [], {"question": {"a": 1}}, "question"),
+    ],
+)
+def test_a_refusal_names_the_field(name: str, query: list[tuple[str, str]], body: Any, field: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        bind(rule(name), {}, query, body)
+    assert [violation[0] for violation in caught.value.violations] == [field], caught.value.message
+    assert ".." not in caught.value.message
+
+
 @pytest.mark.parametrize("body", [b"{", b"\xff", b"[" * 100_000])
 def test_what_is_not_json_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidArgument):

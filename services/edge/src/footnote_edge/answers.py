@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import InvalidArgument, NotFound
 from sqlalchemy import delete, or_, select, update
 
 from footnote_edge.database import Database
@@ -46,6 +46,8 @@ class Answers:
 
     async def get(self, scope: Scope, answer_id: str) -> ConversationMessage:
         """Return an answer as the user may see it now; raises NotFound for another's, an old one, or a question."""
+        if not answer_id:
+            raise InvalidArgument.field("answer_id", "must be given")
         query = select(MessageRow).where(
             MessageRow.id == answer_id,
             MessageRow.tenant_id == scope.tenant_id,

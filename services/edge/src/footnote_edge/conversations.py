@@ -66,6 +66,8 @@ class Conversations:
 
     async def get(self, scope: Scope, conversation_id: str) -> Conversation:
         """Return a conversation; raises NotFound when it is not this user's."""
+        if not conversation_id:
+            raise InvalidArgument.field("conversation_id", "must be given")
         count = select(func.count()).where(MessageRow.conversation_id == conversation_id, CURRENT)
         query = select(ConversationRow, count.scalar_subquery()).where(*mine(scope, conversation_id))
         async with self._sessions() as session:

@@ -103,6 +103,7 @@ class Watches:
         self._too_many = ResourceExhausted(
             f"You watch {most} times at once already, the most that is allowed; close one, or watch a whole collection "
             "with WatchDocuments instead of its documents.",
+            metadata={"quota": "watches_per_user", "limit": str(most)},
             retry_after=_WATCH_AGAIN_SECONDS,
         )
 

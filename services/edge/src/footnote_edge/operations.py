@@ -75,6 +75,8 @@ class Operations:
         await self._limiting.admit(scope.tenant_id)
         if not (request.document_ids or request.collection):
             raise InvalidArgument.field("document_ids", "or collection must be given")
+        if request.document_ids and request.collection:
+            raise InvalidArgument.field("collection", "must be empty where document_ids are given")
         claim = await self._request_ids.claim(scope, request)
         operation_id = uuid4().hex if claim is None else claim.id_of("operation")
         if claim is not None and (known := await self._book.read(operation_id)) is not None:
@@ -149,6 +151,9 @@ class Operations:
 
     async def page(self, scope: Scope, request: pb.ListOperationsRequest) -> pb.ListOperationsResponse:
         """Return a page of the operations that the caller may see."""
+        for field, values in (("kinds", request.kinds), ("states", request.states)):
+            if 0 in values:
+                raise InvalidArgument.field(field, "must not hold UNSPECIFIED; empty means all")
         collection_id = await self._collection_id(scope, request.collection) if request.collection else ""
         page = Page.of(scope, request, places=2)
         rows, token, total = await self._book.page(scope, page, request.kinds, request.states, collection_id)

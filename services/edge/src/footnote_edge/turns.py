@@ -151,6 +151,8 @@ async def _turn(session: AsyncSession, question: MessageRow, tail: tuple[str, ..
 
 async def _named(session: AsyncSession, scope: Scope, message_id: str) -> MessageRow:
     """Return a message of one of the user's conversations."""
+    if not message_id:
+        raise InvalidArgument.field("message_id", "must be given")
     query = select(MessageRow).where(
         MessageRow.id == message_id,
         MessageRow.tenant_id == scope.tenant_id,

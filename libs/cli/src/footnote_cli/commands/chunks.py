@@ -1,5 +1,6 @@
 """`footnote chunks`: the passages that documents were cut into, listed and shown."""
 
+import json
 from typing import Annotated
 
 import typer
@@ -66,7 +67,7 @@ def _values(chunk: Chunk) -> dict[str, str]:
         "tokens": str(chunk.token_count or ""),
         "parent": chunk.parent_id,
         "tags": ", ".join(chunk.tags),
-        "metadata": str(as_dict(chunk.metadata)) if chunk.metadata.fields else "",
+        "metadata": json.dumps(as_dict(chunk.metadata), ensure_ascii=False) if chunk.metadata.fields else "",
         "uploaded": moment(chunk.create_time),
         "expires": moment(chunk.expire_time),
     }

@@ -1,6 +1,7 @@
 """`footnote documents`: list, get, update, cancel, delete, download, replace, reindex, watch."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -267,6 +268,8 @@ async def reindex(
     """Index documents again with their collection's present settings, or retry those that failed."""
     if not document_ids and not collection:
         raise usage_error("It is not said what to index again.", "Give document ids or --collection NAME.")
+    if document_ids and collection:
+        raise usage_error("Document ids and --collection are both given.", "Give one of them.")
     ids = [await naming.document_id(session, name) for name in document_ids or ()]
     request = ReindexDocumentsRequest(document_ids=ids, collection=collection, failed_only=failed)
     response: ReindexDocumentsResponse = await session.call(session.stub.ReindexDocuments, request)
@@ -307,7 +310,7 @@ async def _show(session: Session, document: Document) -> None:
         "words": str(document.word_count or ""),
         "keywords": ", ".join(document.keywords),
         "tags": ", ".join(document.tags),
-        "metadata": str(as_dict(document.metadata)) if document.metadata.fields else "",
+        "metadata": json.dumps(as_dict(document.metadata), ensure_ascii=False) if document.metadata.fields else "",
         "cut by": words.cut_by(document),
         "revision": str(document.revision),
         "indexed": moment(document.index_time),

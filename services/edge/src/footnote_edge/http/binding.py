@@ -1,5 +1,6 @@
 """From an HTTP request to a protobuf message and back to JSON, by the rules of google.api.http."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -22,9 +23,9 @@ _INTEGERS = frozenset(
     }
 )
 _FLOATS = frozenset({FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE})
-_TEXT_FORM = frozenset(
-    {"google.protobuf.Timestamp", "google.protobuf.Duration", "google.protobuf.FieldMask"},
-)
+_SHOWN = 200
+_MASK = "google.protobuf.FieldMask"
+_TEXT_FORM = frozenset({"google.protobuf.Timestamp", "google.protobuf.Duration", _MASK})
 
 
 def to_json(message: Message) -> dict[str, Any]:
@@ -60,7 +61,10 @@ def fill(values: Any, message: M) -> M:
     try:
         return json_format.ParseDict(values, message)
     except (json_format.ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise InvalidArgument(f"The request does not fit the contract: {_short(error)}") from None
+        # The parser's own sentence names the field; its tail may quote the whole value.
+        said = str(error).split("\n", 1)[0].rstrip(".")
+        problem = f"The request does not fit the contract: {said[:_SHOWN]}"
+        raise InvalidArgument(problem, violations=_violations(said)) from None
 
 
 def _put(descriptor: Descriptor, values: dict[str, Any], path: str, text: str, replace: bool = False) -> None:
@@ -89,7 +93,8 @@ def _value(field: FieldDescriptor, path: str, text: str) -> Any:
     if field.message_type is not None:
         if field.message_type.full_name not in _TEXT_FORM:
             raise InvalidArgument.field(path, "cannot be given in the query")
-        return text
+        # The parser takes masks in camelCase alone; ours name fields as the contract and our JSON do.
+        return re.sub("_([a-z])", lambda found: found[1].upper(), text) if _is_mask(field) else text
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         if text not in ("true", "false"):
             raise InvalidArgument.field(path, 'must be "true" or "false"')
@@ -103,6 +108,15 @@ def _value(field: FieldDescriptor, path: str, text: str) -> Any:
         raise InvalidArgument.field(path, "must be a number") from None
 
 
-def _short(error: Exception) -> str:
-    # The parser's own sentence names the field; its tail may quote the whole value.
-    return str(error).split("\n", 1)[0][:200]
+def _is_mask(field: FieldDescriptor) -> bool:
+    return field.message_type is not None and field.message_type.full_name == _MASK
+
+
+def _violations(said: str) -> list[tuple[str, str]]:
+    """Return the field that the parser's sentence names: "… Invalid value at SearchRequest.filter.not"."""
+    problem, _, place = said.rpartition(" at ")
+    unknown = problem.rpartition(' no field named "')[2].strip('"') if " no field named " in problem else ""
+    named = place.strip('".').split(".")[1:] or re.findall(r"Failed to parse (\w+) field: ", said)
+    path = ".".join(name for name in [*named, unknown] if name)
+    described = "is not a field of this request" if unknown else (problem or said).rpartition(" field: ")[2]
+    return [(path[:_SHOWN], described[:_SHOWN])] if path else []
