@@ -13,6 +13,7 @@ from footnote.edge.v1.documents_pb2 import EditableDocument, QueryChunksRequest,
 from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
+from footnote.types.v1.reasons_pb2 import QUERY_STRATEGY_FIRST_MESSAGE, QUERY_STRATEGY_FOLLOW_UP
 from footnote_kit.settings import STAGES
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from support.answer_parts import EVERY_PART
@@ -72,9 +73,9 @@ async def test_a_conversation_remembers_its_subject_and_gets_a_title(edge: EdgeC
     made = await edge.stub.CreateConversation(CreateConversationRequest(collections=[handbook]))
     conversation = made.conversation.id
     first = await edge.answer("What is the warranty of the Polaris Laser Tracker?", conversation_id=conversation)
-    assert first.manifest.query_strategy == "first message (raw query)"
+    assert first.manifest.query_strategy == QUERY_STRATEGY_FIRST_MESSAGE
     second = await edge.answer("And how much does it cost?", conversation_id=conversation)
-    assert second.manifest.query_strategy == "follow-up (contextualized topic)"
+    assert second.manifest.query_strategy == QUERY_STRATEGY_FOLLOW_UP
     assert "Polaris" in second.manifest.query
     listed = await edge.stub.ListMessages(ListMessagesRequest(conversation_id=conversation, include=EVERY_PART))
     assert [message.role for message in listed.messages] == [

@@ -9,6 +9,11 @@ from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.collection_pb2 import PromptSettings, RerankSettings
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
+from footnote.types.v1.reasons_pb2 import (
+    QUERY_STRATEGY_FIRST_MESSAGE,
+    QUERY_STRATEGY_FOLLOW_UP,
+    TOKEN_REASON_BELOW_RERANK_TOP,
+)
 from footnote_augmentation.app import build
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import SCOPE, serve_app
@@ -73,7 +78,8 @@ async def test_reranks_when_asked_and_says_so_in_the_timings(stub: AugmentationS
     )
     assert [source.filename for source in response.sources] == ["rapport.pdf"]
     assert {timing.step for timing in response.timings} == {"", "rerank", "assemble"}
-    assert response.token_plan.entries[-1].reason == "below the best 1 after reranking"
+    last = response.token_plan.entries[-1]
+    assert (last.reason, last.rerank_top) == (TOKEN_REASON_BELOW_RERANK_TOP, 1)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +98,11 @@ async def test_refuses_what_it_cannot_use(stub: AugmentationServiceStub, request
 
 async def test_plans_first_messages_follow_ups_and_small_talk(stub: AugmentationServiceStub) -> None:
     first = await stub.PlanQuery(pb.PlanQueryRequest(scope=SCOPE, message="What is InstructLab?"))
-    assert (first.query, first.strategy) == ("What is InstructLab?", "first message (raw query)")
+    assert (first.query, first.strategy) == ("What is InstructLab?", QUERY_STRATEGY_FIRST_MESSAGE)
     follow_up = await stub.PlanQuery(
         pb.PlanQueryRequest(scope=SCOPE, message="Does it integrate with OpenShift AI?", topic=first.topic)
     )
-    assert follow_up.strategy == "follow-up (contextualized topic)"
+    assert follow_up.strategy == QUERY_STRATEGY_FOLLOW_UP
     assert "InstructLab" in follow_up.query
     assert "OpenShift AI" in follow_up.query
     greeting = await stub.PlanQuery(pb.PlanQueryRequest(scope=SCOPE, message="Bonjour !", topic=follow_up.topic))

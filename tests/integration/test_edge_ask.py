@@ -13,6 +13,7 @@ from footnote.edge.v1.providers_pb2 import ListProvidersRequest
 from footnote.edge.v1.system_pb2 import GetHealthRequest, GetTraceRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
+from footnote.types.v1.reasons_pb2 import QUERY_STRATEGY_FIRST_MESSAGE
 from footnote_edge.app import build
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
@@ -68,7 +69,7 @@ async def test_events_come_in_order_and_completed_has_everything(edge: EdgeStub)
     assert done.answer.text == "Tea is brewed at 80 degrees. [1]"
     assert "".join(event.text_delta for event in events).strip() == done.answer.text
     assert [source.number for source in done.sources] == [1]
-    assert done.manifest.query_strategy == "first message (raw query)"
+    assert done.manifest.query_strategy == QUERY_STRATEGY_FIRST_MESSAGE
     assert done.manifest.prompt_hash == "h"
     assert done.manifest.sources[0].chunk_id == done.sources[0].chunk_id
     assert len(done.trace_id) == 32

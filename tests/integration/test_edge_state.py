@@ -26,6 +26,7 @@ from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
+from footnote.types.v1.reasons_pb2 import QUERY_STRATEGY_FOLLOW_UP
 from footnote.types.v1.scope_pb2 import ROLE_WRITER
 from footnote_edge.app import build
 from footnote_edge.keys import offline
@@ -77,7 +78,7 @@ async def test_a_conversation_keeps_messages_topic_title_and_memory(edge: EdgeSt
     assert first.conversation_id == conversation_id
     second = (await ask(edge, "and it", conversation_id=conversation_id))[-1].completed
     assert second.manifest.query == "what about tea and it"
-    assert second.manifest.query_strategy == "follow-up (contextualized topic)"
+    assert second.manifest.query_strategy == QUERY_STRATEGY_FOLLOW_UP
     history = world.requests("BuildPrompt")[-1].history
     assert [message.role for message in history] == [ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT]
     listed = await edge.ListMessages(ListMessagesRequest(conversation_id=conversation_id, include=EVERY_PART))

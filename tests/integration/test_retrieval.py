@@ -11,6 +11,17 @@ import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
+from footnote.types.v1.reasons_pb2 import (
+    SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE,
+    SCORE_ADJUSTMENT_KIND_PROXIMITY,
+    SCORE_ADJUSTMENT_KIND_RECENCY,
+    SEARCH_FALLBACK_QUOTED_TERMS_NOT_FOUND,
+    SEARCH_FALLBACK_WORDS_NOT_FOUND,
+    SEARCH_STRATEGY_REASON_KEYWORDS,
+    SEARCH_STRATEGY_REASON_NOTHING_SPECIAL,
+    SEARCH_STRATEGY_REASON_QUOTED_TERMS,
+    SearchStrategyChoice,
+)
 from footnote.types.v1.scope_pb2 import Role, Scope
 from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument, NotFound
@@ -71,7 +82,7 @@ async def test_hybrid_search_finds_and_explains(library: Library) -> None:
     found = await retrieve(library, "How many weeks is the parental leave?", explain=True)
     assert texts(found)[0] == HANDBOOK[1]
     assert found.strategy == HYBRID
-    assert found.strategy_reason
+    assert found.strategy_choice == SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_NOTHING_SPECIAL)
     assert found.query_language == "en"
     assert not found.degradations
     best = found.chunks[0]
@@ -83,7 +94,10 @@ async def test_hybrid_search_finds_and_explains(library: Library) -> None:
     assert all(0 <= score.score <= 1 for scored in found.chunks for score in scored.channels)
     assert [scored.score for scored in found.chunks] == sorted((s.score for s in found.chunks), reverse=True)
     assert sum(score.weight for score in best.channels) == pytest.approx(1)
-    assert [adjustment.name for adjustment in best.adjustments] == ["proximity", "recency"]
+    assert [(one.kind, one.WhichOneof("basis")) for one in best.adjustments] == [
+        (SCORE_ADJUSTMENT_KIND_PROXIMITY, "share"),
+        (SCORE_ADJUSTMENT_KIND_RECENCY, "age"),
+    ]
     assert {"resolve", "embed", "dense", "lexical", "fuse", ""} <= {timing.step for timing in found.timings}
     assert {report.channel: report.candidates for report in found.channels}[SearchChannel.SEARCH_CHANNEL_DENSE] == 6
 
@@ -117,9 +131,18 @@ async def test_quoted_words_must_be_there(library: Library) -> None:
     await handbook(library)
     found = await retrieve(library, 'what about "safety stocks" and leave')
     assert texts(found) == [HANDBOOK[0]]
-    assert (found.strategy, found.strategy_reason) == (FULLTEXT, "quoted terms")
+    assert (found.strategy, found.strategy_choice.reason) == (FULLTEXT, SEARCH_STRATEGY_REASON_QUOTED_TERMS)
+    assert not found.strategy_choice.fallback
     fallback = await retrieve(library, 'what about "unheard of words" and leave')
     assert HANDBOOK[1] in texts(fallback)
+    assert fallback.strategy == HYBRID
+    assert fallback.strategy_choice == SearchStrategyChoice(
+        reason=SEARCH_STRATEGY_REASON_QUOTED_TERMS, fallback=SEARCH_FALLBACK_QUOTED_TERMS_NOT_FOUND
+    )
+    keywords = await retrieve(library, "xylophone zeppelin")
+    assert keywords.strategy_choice == SearchStrategyChoice(
+        reason=SEARCH_STRATEGY_REASON_KEYWORDS, fallback=SEARCH_FALLBACK_WORDS_NOT_FOUND
+    )
     assert fallback.strategy == HYBRID
 
 
@@ -206,10 +229,11 @@ async def test_a_named_file_limits_and_two_named_are_both_there(library: Library
     await library.add(shelf, chunks_of(["a report on bolts"], "d3", filename="rapport.pdf"))
     one = await retrieve(library, "What is in the rapport.pdf file about stock of bolts?")
     assert {scored.chunk.filename for scored in one.chunks} == {"rapport.pdf"}
-    assert "rapport.pdf" in one.strategy_reason
+    assert list(one.strategy_choice.named_filenames) == ["rapport.pdf"]
     two = await retrieve(library, "Compare stock of bolts units between PRODUCTION.XLSX and inventaire ete")
     assert {scored.chunk.filename for scored in two.chunks} == {"production.xlsx", "Inventaire_Été.csv"}
     assert len(two.chunks) == 5
+    assert set(two.strategy_choice.named_filenames) == {"production.xlsx", "Inventaire_Été.csv"}
 
 
 async def test_newer_wins_between_equals(library: Library) -> None:
@@ -229,7 +253,8 @@ async def test_repetitions_are_left_out(library: Library) -> None:
     await library.add(shelf, chunks_of(["The warranty excludes batteries and anything that wears out with use"], "d3"))
     found = await retrieve(library, "What does the warranty of the machine cover?", explain=True)
     assert len(found.chunks) == 2
-    assert "near_duplicate" in [adjustment.name for adjustment in found.chunks[0].adjustments]
+    repeated = [one for one in found.chunks[0].adjustments if one.kind == SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE]
+    assert [bool(one.chunk_id) for one in repeated] == [True]
 
 
 async def test_neighbours_in_reading_order(library: Library) -> None:

@@ -48,7 +48,15 @@ from footnote.edge.v1.operations_pb2 import (
 from footnote.edge.v1.providers_pb2 import ListProvidersResponse
 from footnote.edge.v1.system_pb2 import GetHealthResponse, GetTraceResponse
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
-from footnote.types.v1 import answer_pb2, chunk_pb2, collection_pb2, document_pb2, locator_pb2, provider_pb2
+from footnote.types.v1 import (
+    answer_pb2,
+    chunk_pb2,
+    collection_pb2,
+    document_pb2,
+    locator_pb2,
+    provider_pb2,
+    reasons_pb2,
+)
 from footnote_kit import errors
 from footnote_kit.edge import additions
 from footnote_kit.errors import FootnoteError
@@ -280,10 +288,10 @@ class ScriptedEdge(PartialEdge):
         if request.explain:
             hit.channels.add(channel=chunk_pb2.SEARCH_CHANNEL_DENSE, raw_score=0.44, score=1.0, rank=1, weight=0.3)
             hit.channels.add(channel=chunk_pb2.SEARCH_CHANNEL_LEXICAL, raw_score=12.5, score=0.87, rank=2, weight=0.7)
-            hit.adjustments.add(name="recency", delta=0.01, detail="2 days old")
-        return SearchResponse(
-            chunks=[hit], strategy=4, strategy_reason="long question", query_language="en", total_candidates=12
-        )
+            recency = hit.adjustments.add(kind=reasons_pb2.SCORE_ADJUSTMENT_KIND_RECENCY, delta=0.01)
+            recency.age.FromSeconds(2 * 86_400)
+        why = reasons_pb2.SearchStrategyChoice(reason=reasons_pb2.SEARCH_STRATEGY_REASON_QUOTED_TERMS)
+        return SearchResponse(chunks=[hit], strategy=4, strategy_choice=why, query_language="en", total_candidates=12)
 
     async def Ask(self, request: Any, context: Any) -> AsyncIterator[AskResponse]:
         self._note(request, context)

@@ -24,6 +24,7 @@ from footnote.types.v1 import chunk_pb2 as chk
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1 import provider_pb2 as prov
+from footnote.types.v1 import reasons_pb2
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN
 from footnote_kit.access import Access, access_of, check, collection_missing, is_system, may_read
 from footnote_kit.app import App
@@ -547,7 +548,7 @@ class Augmentation(aug_grpc.AugmentationServiceServicer):
     async def PlanQuery(self, request: Any, context: Any) -> aug.PlanQueryResponse:
         await self.world.enter("PlanQuery", request)
         query = f"{request.topic} {request.message}".strip()
-        label = "follow-up (contextualized topic)" if request.topic else "first message (raw query)"
+        label = reasons_pb2.QUERY_STRATEGY_FOLLOW_UP if request.topic else reasons_pb2.QUERY_STRATEGY_FIRST_MESSAGE
         greeting = request.message.lower().startswith("hello")
         return aug.PlanQueryResponse(should_retrieve=not greeting, query=query, strategy=label, topic=query)
 

@@ -9,6 +9,7 @@ import pytest
 from footnote.types.v1.answer_pb2 import TOKEN_DECISION_CUT, TOKEN_DECISION_DROPPED, TOKEN_DECISION_KEPT
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, PageLocator
+from footnote.types.v1.reasons_pb2 import TOKEN_REASON_OVER_BUDGET
 from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_text import tokens
 from support.shared import shared_dir
@@ -133,7 +134,7 @@ def test_no_random_set_of_sources_exceeds_its_budget(
             assert count(block) <= limit, (limit, block)
         assert made.plan.used <= limit
         cuts += sum(entry.decision == TOKEN_DECISION_CUT for entry in made.plan.entries)
-        drops += sum(entry.reason == "over budget" for entry in made.plan.entries)
+        drops += sum(entry.reason == TOKEN_REASON_OVER_BUDGET for entry in made.plan.entries)
     assert cuts > 50
     assert drops > 50
 
@@ -168,7 +169,7 @@ def test_lowest_scored_are_dropped_and_the_last_one_is_cut_at_a_sentence() -> No
     ]
     assert made.sources[1].text.endswith("of the series.")
     assert sentences("Beta", 20).startswith(made.sources[1].text)
-    assert made.plan.entries[2].reason == "over budget"
+    assert made.plan.entries[2].reason == TOKEN_REASON_OVER_BUDGET
 
 
 def test_each_document_named_in_the_question_keeps_a_source() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, TextSpan
+from footnote.types.v1.reasons_pb2 import TOKEN_REASON_WIDENED
 from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_text import locators, tokens
 from hypothesis import given, settings
@@ -62,7 +63,7 @@ def test_neighbours_stand_around_the_hit_in_reading_order_as_one_source() -> Non
     assert source.label == "crane.pdf, pages 1-2"
     assert (source.locator.span.start, source.locator.span.end) == (0, 87)
     assert source.text in built.prompt.messages[0].text
-    assert built.plan.entries[0].reason == "widened by its neighbours"
+    assert built.plan.entries[0].reason == TOKEN_REASON_WIDENED
 
 
 def test_a_quote_in_a_neighbour_has_the_neighbours_place() -> None:

@@ -2,7 +2,13 @@
 """Query planning: small talk, first messages, follow-ups and their topic, with the exact labels."""
 
 import pytest
-from footnote_augmentation.plan import FIRST_MESSAGE, FOLLOW_UP, plan, should_use_rag
+from footnote.types.v1.reasons_pb2 import (
+    QUERY_REWRITING_NONE,
+    QUERY_REWRITING_TOPIC,
+    QUERY_STRATEGY_FIRST_MESSAGE,
+    QUERY_STRATEGY_FOLLOW_UP,
+)
+from footnote_augmentation.plan import plan, should_use_rag
 
 
 @pytest.mark.parametrize(
@@ -32,14 +38,14 @@ def test_what_might_ask_something_is_searched(message: str) -> None:
 
 def test_first_message_is_searched_as_it_is() -> None:
     made = plan("  What is InstructLab?  ", "   ")
-    assert (made.query, made.strategy) == ("What is InstructLab?", "first message (raw query)")
-    assert FIRST_MESSAGE == "first message (raw query)"
+    assert (made.query, made.strategy) == ("What is InstructLab?", QUERY_STRATEGY_FIRST_MESSAGE)
+    assert made.rewriting == QUERY_REWRITING_NONE
 
 
 def test_follow_up_keeps_the_subject_of_its_pronoun() -> None:
     topic = plan("What is InstructLab?", "").topic
     made = plan("Does it integrate with OpenShift AI?", topic)
-    assert made.strategy == FOLLOW_UP == "follow-up (contextualized topic)"
+    assert (made.strategy, made.rewriting) == (QUERY_STRATEGY_FOLLOW_UP, QUERY_REWRITING_TOPIC)
     for word in ("InstructLab", "OpenShift", "AI"):
         assert word in made.query.split()
     again = plan("And what does it cost?", made.topic)

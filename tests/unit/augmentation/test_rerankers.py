@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 import uvicorn
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_RERANK
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.rerank import RerankStep
 from footnote_augmentation.settings import Settings
@@ -81,7 +82,7 @@ async def test_lexical_prefers_the_passage_that_covers_the_question() -> None:
     ordered, degradation = await step.apply("lexical", "", {}, QUESTION, candidates([0.6, 0.5, 0.1, 0.55]))
     assert degradation is None
     assert ordered[0].chunk.id == "1"
-    assert ordered[0].adjustments[-1].name == "rerank"
+    assert ordered[0].adjustments[-1].kind == SCORE_ADJUSTMENT_KIND_RERANK
 
 
 async def test_mmr_puts_something_new_before_a_repetition() -> None:

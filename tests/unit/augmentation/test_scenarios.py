@@ -4,6 +4,7 @@
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
+from footnote.types.v1.reasons_pb2 import TOKEN_REASON_EMPTY, TOKEN_REASON_NEAR_DUPLICATE
 from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_augmentation.templates import load, locales
 from footnote_generation import phrases
@@ -98,7 +99,7 @@ def test_c_empty_chunks_are_dropped_and_documents_spread() -> None:
         ]
     )
     assert [source.document_id for source in made.sources] == ["b", "c", "b"]
-    assert [entry.reason for entry in made.plan.entries if not entry.number] == ["empty"]
+    assert [entry.reason for entry in made.plan.entries if not entry.number] == [TOKEN_REASON_EMPTY]
 
 
 def test_c_near_duplicates_are_dropped() -> None:
@@ -107,7 +108,8 @@ def test_c_near_duplicates_are_dropped() -> None:
     )
     made = french(candidates=[page("b", 0, 0.9, text), page("c", 0, 0.8, text + " Fin.")])
     assert len(made.sources) == 1
-    assert made.plan.entries[-1].reason == "near duplicate of b:1:0"
+    last = made.plan.entries[-1]
+    assert (last.reason, last.duplicate_of) == (TOKEN_REASON_NEAR_DUPLICATE, "b:1:0")
 
 
 def test_c_spread_yields_to_much_better_scores() -> None:

@@ -185,8 +185,8 @@ def test_search_shows_place_and_passage_and_explains(footnote: Footnote, edge: S
     result = footnote("search", "leave", "--strategy", "hybrid", "--explain")
     assert result.exit_code == 0
     assert QUOTE in result.stdout
-    assert "recency: 2 days old" in result.stdout
-    assert "hybrid (long question) · language en · 12 candidates" in result.stdout
+    assert "recency: 2.0 days old" in result.stdout
+    assert "hybrid (quoted terms) · language en · 12 candidates" in result.stdout
     assert edge.requests[0].settings.strategy == 4
     assert footnote("search", "leave", "--strategy", "guess").exit_code == 2
 

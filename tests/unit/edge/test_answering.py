@@ -19,6 +19,7 @@ from footnote.types.v1.collection_pb2 import (
     PromptSettings,
     RerankSettings,
 )
+from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_TOPIC, QUERY_STRATEGY_FOLLOW_UP
 from footnote_edge.answering import Ledger, degrades, duration
 from footnote_edge.catalog import expiry
 from footnote_edge.chores import shortened
@@ -54,13 +55,16 @@ def test_a_stages_own_times_are_moved_to_the_questions_clock() -> None:
 def test_the_manifest_says_what_the_answer_rests_on() -> None:
     source = Source(number=1, chunk_id="c", document_id="d", revision=3, text="words", score=0.5)
     record = Record(AskRequest(where="{}", document_ids=["d"]), "q")
-    record.planned(PlanQueryResponse(query="topic q", strategy="s"))
+    record.planned(
+        PlanQueryResponse(query="topic q", strategy=QUERY_STRATEGY_FOLLOW_UP, rewriting=QUERY_REWRITING_TOPIC)
+    )
     record.settings(PromptSettings(), RerankSettings(), GenerationSettings(model="m", temperature=0.5))
     built = BuildPromptResponse(prompt=Prompt(hash="h", template_version="t/1"), sources=[source])
     made = record.finish(built, GenerateCompleted(answer=Answer(provider="p", model="m1")), local_only=True)
     assert (made.prompt_hash, made.template_version, made.model) == ("h", "t/1", "m1")
     assert made.generation == GenerationSettings(model="m", temperature=0.5)
     assert (made.question, made.query, made.where, list(made.document_ids)) == ("q", "topic q", "{}", ["d"])
+    assert (made.query_strategy, made.query_rewriting) == (QUERY_STRATEGY_FOLLOW_UP, QUERY_REWRITING_TOPIC)
     assert made.local_only
     counted = GenerateCompleted(settings=GenerationSettings(model="m1", max_tokens=9))
     assert record.finish(built, counted, local_only=False).generation == counted.settings

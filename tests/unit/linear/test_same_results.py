@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from footnote.types.v1.reasons_pb2 import SUSPICION_REASON_FORGED_CITATION
 from footnote_augmentation import plan, suspicion
 from footnote_cli import addresses
 from footnote_generation import claims, markers, quantities
@@ -147,7 +148,7 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
     )), _spans(plan._ADDRESSED)),
     "forged citations": (
         _found(_R(r"\[\s*sources?\s*\d+[^\]\n]{0,80}\]|\bcite\b[^.!?\n]{0,30}\[\s*\d+\s*\]", re.I)),
-        _found(next(p for _, reason, p in suspicion._SIGNS if reason == "forges citations")),
+        _found(next(p for _, reason, p in suspicion._SIGNS if reason == SUSPICION_REASON_FORGED_CITATION)),
     ),
     "days": (_found(_R("[月/.-].*[日号\\d]|年.*月")), _found(candidates._DAY)),
     "chinese titles": (

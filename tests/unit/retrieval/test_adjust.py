@@ -1,6 +1,7 @@
 import pytest
 from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE, SCORE_ADJUSTMENT_KIND_PROXIMITY
 from footnote_kit.degradations import word
 from footnote_retrieval import adjust
 from footnote_retrieval.files import NamedFile
@@ -61,7 +62,7 @@ def test_repetitions_leave_their_place_to_others() -> None:
         [candidate(LONG, 0.9, "a"), candidate(LONG + "!", 0.8, "b"), candidate("something else", 0.7, "c")], 2, 0.9
     )
     assert [c.hit.chunk.document_id for c in kept] == ["a", "c"]
-    assert kept[0].adjustments[0].name == "near_duplicate"
+    assert kept[0].adjustments[0].kind == SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE
 
 
 def test_short_passages_repeat_only_when_equal() -> None:
@@ -89,7 +90,7 @@ def test_proximity_keeps_scores_in_range_and_says_so() -> None:
     candidates = [candidate("safety stock of bolts", 1.0), candidate("bolts", 0.9)]
     adjust.apply_proximity(candidates, terms("safety stock bolts", "en"))
     assert 1 >= candidates[0].score > candidates[1].score > 0
-    assert candidates[0].adjustments[0].name == "proximity"
+    assert candidates[0].adjustments[0].kind == SCORE_ADJUSTMENT_KIND_PROXIMITY
 
 
 def test_proximity_counts_less_where_the_dense_channel_has_the_weight() -> None:

@@ -1,5 +1,6 @@
 import pytest
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF
 from footnote_retrieval.affinity import affinities, apply_affinity
 from footnote_retrieval.files import FileNames
 from footnote_retrieval.model import Candidate, Group
@@ -68,4 +69,4 @@ def test_scores_lean_to_the_document_and_stay_within_bounds() -> None:
     )
     apply_affinity([near, far], {"a": 1.0}, 0.3)
     assert 1.0 >= near.score > far.score
-    assert [adjustment.name for adjustment in near.adjustments] == ["file_spoken_of"]
+    assert [adjustment.kind for adjustment in near.adjustments] == [SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF]

@@ -1,5 +1,7 @@
 import pytest
 from footnote.types.v1.collection_pb2 import SearchStrategy
+from footnote.types.v1.reasons_pb2 import SearchStrategyChoice, SearchStrategyReason
+from footnote_kit.enum_words import enum_word
 from footnote_retrieval.query import choose, lexical_query, understand
 
 AUTO = SearchStrategy.SEARCH_STRATEGY_AUTO
@@ -12,28 +14,31 @@ LONG = "I would like to know in some detail how the company handles " + "several
 
 
 @pytest.mark.parametrize(
-    ("text", "dense_weight", "strategy"),
+    ("text", "dense_weight", "strategy", "reason"),
     [
-        ('clauses with "force majeure" in them', 0.5, FULLTEXT),
-        ("clauses avec « force majeure »", 0.5, FULLTEXT),
-        ("turnover ratio", 0.5, FULLTEXT),
-        ("invoice-2023", 0.5, FULLTEXT),
-        ("Why?", 0.5, HYBRID),
-        ("what happened", 0.5, HYBRID),
-        ("What is the training objective of BERT?", 0.5, HYBRID),
-        ("日本の首都はどこですか", 0.5, HYBRID),
-        (LONG, 0.5, VECTOR),
-        (LONG, 0.1, HYBRID),
+        ('clauses with "force majeure" in them', 0.5, FULLTEXT, "QUOTED_TERMS"),
+        ("clauses avec « force majeure »", 0.5, FULLTEXT, "QUOTED_TERMS"),
+        ("turnover ratio", 0.5, FULLTEXT, "KEYWORDS"),
+        ("invoice-2023", 0.5, FULLTEXT, "KEYWORDS"),
+        ("Why?", 0.5, HYBRID, "NOTHING_SPECIAL"),
+        ("what happened", 0.5, HYBRID, "NOTHING_SPECIAL"),
+        ("What is the training objective of BERT?", 0.5, HYBRID, "NOTHING_SPECIAL"),
+        ("日本の首都はどこですか", 0.5, HYBRID, "NOTHING_SPECIAL"),
+        (LONG, 0.5, VECTOR, "LONG_QUESTION"),
+        (LONG, 0.1, HYBRID, "NOTHING_SPECIAL"),
     ],
 )
-def test_auto(text: str, dense_weight: float, strategy: int) -> None:
-    chosen, reason = choose(understand(text), AUTO, dense_weight, 40)
-    assert chosen == strategy
-    assert reason
+def test_auto(text: str, dense_weight: float, strategy: int, reason: str) -> None:
+    chosen, why = choose(understand(text), AUTO, dense_weight, 40)
+    assert (chosen, enum_word(SearchStrategyReason.DESCRIPTOR, why.reason)) == (strategy, reason)
+    assert why.query_words == (understand(text).words if reason == "LONG_QUESTION" else 0)
 
 
 def test_what_was_asked_for_is_taken() -> None:
-    assert choose(understand("x"), VECTOR, 0.1, 40) == (VECTOR, "asked for")
+    assert choose(understand("x"), VECTOR, 0.1, 40) == (
+        VECTOR,
+        SearchStrategyChoice(reason=SearchStrategyReason.SEARCH_STRATEGY_REASON_CONFIGURED),
+    )
 
 
 def test_phrases() -> None:

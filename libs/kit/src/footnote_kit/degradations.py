@@ -4,6 +4,8 @@ from typing import Literal
 
 from footnote.types.v1.answer_pb2 import Degradation, DegradationReason, PipelineStage
 
+from footnote_kit.enum_words import enum_word
+
 _PREFIX = "DEGRADATION_REASON_"
 
 Reason = Literal[
@@ -34,5 +36,4 @@ def degradation(stage: PipelineStage.ValueType, reason: Reason, effect: str, det
 
 def word(one: Degradation) -> str:
     """Return the reason as a word, "STORE_UNAVAILABLE"; a number that this version does not know as it is."""
-    known = DegradationReason.DESCRIPTOR.values_by_number.get(one.reason)
-    return known.name.removeprefix(_PREFIX) if known is not None else str(one.reason)
+    return enum_word(DegradationReason.DESCRIPTOR, one.reason)

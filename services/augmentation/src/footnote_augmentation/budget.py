@@ -6,6 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from footnote.types.v1.reasons_pb2 import (
+    TOKEN_REASON_CUT_TO_FIT,
+    TOKEN_REASON_OVER_BUDGET,
+    TOKEN_REASON_UNSPECIFIED,
+    TokenReason,
+)
 from footnote_text import sentences
 
 Count = Callable[[str], int]
@@ -33,7 +39,7 @@ class Placed:
     text: str
     tokens: int
     tokens_used: int
-    reason: str
+    reason: TokenReason.ValueType
 
     @property
     def cut(self) -> bool:
@@ -110,13 +116,12 @@ def fit(passages: Sequence[Passage], budget: int, count: Count) -> list[Placed]:
     number = 0
     for index, passage in enumerate(passages):
         if index not in texts:
-            placed.append(Placed(passage, 0, "", costs[index], 0, "over budget"))
+            placed.append(Placed(passage, 0, "", costs[index], 0, TOKEN_REASON_OVER_BUDGET))
             continue
         number += 1
         text = texts[index]
         whole = text == passage.text
         tokens = costs[index] if whole else count(passage.render(number, text))
-        placed.append(
-            Placed(passage, number, text, costs[index], tokens, "" if whole else "cut at a sentence to fit the budget")
-        )
+        reason = TOKEN_REASON_UNSPECIFIED if whole else TOKEN_REASON_CUT_TO_FIT
+        placed.append(Placed(passage, number, text, costs[index], tokens, reason))
     return placed

@@ -17,6 +17,7 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, TextSpan
+from footnote.types.v1.reasons_pb2 import TOKEN_REASON_UNSPECIFIED, TOKEN_REASON_WIDENED
 from footnote_text import language as languages
 from footnote_text import locators, tokens
 
@@ -46,7 +47,7 @@ class Assembly:
     named_document_ids: Sequence[str] = ()
     without_sources: bool = False
     # Decisions made before, by the reranker's limit.
-    dropped: Sequence[tuple[ScoredChunk, str]] = ()
+    dropped: Sequence[tuple[ScoredChunk, select.Why]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,16 @@ class _Prepared:
 class _Plan:
     entries: list[TokenPlanEntry] = field(default_factory=list)
 
-    def dropped(self, candidate: ScoredChunk, reason: str, cost: int) -> None:
+    def dropped(self, candidate: ScoredChunk, why: select.Why, cost: int) -> None:
         self.entries.append(
-            TokenPlanEntry(chunk_id=candidate.chunk.id, tokens=cost, decision=TOKEN_DECISION_DROPPED, reason=reason)
+            TokenPlanEntry(
+                chunk_id=candidate.chunk.id,
+                tokens=cost,
+                decision=TOKEN_DECISION_DROPPED,
+                reason=why.reason,
+                duplicate_of=why.duplicate_of,
+                rerank_top=why.rerank_top,
+            )
         )
 
 
@@ -85,8 +93,8 @@ def build(assembly: Assembly) -> Assembled:
     must = _required(chosen.chosen, assembly.named_document_ids)
     prepared, placed = _place(chosen.chosen, must, assembly, template)
     plan, sources, block = _write(chosen.chosen, prepared, placed, template)
-    for candidate, reason in [*chosen.dropped, *assembly.dropped]:
-        plan.dropped(candidate, reason, cost(candidate.chunk.text))
+    for candidate, why in [*chosen.dropped, *assembly.dropped]:
+        plan.dropped(candidate, why, cost(candidate.chunk.text))
     parts = prompt.Parts(
         question=question,
         block=block,
@@ -118,9 +126,9 @@ def _write(
     block = ""
     for hit, item, place in zip(hits, prepared, placed, strict=True):
         if place.number == 0:
-            plan.dropped(hit, place.reason, place.tokens)
+            plan.dropped(hit, select.Why(place.reason), place.tokens)
             continue
-        widened = "" if item.candidate is hit else "widened by its neighbours"
+        widened = TOKEN_REASON_UNSPECIFIED if item.candidate is hit else TOKEN_REASON_WIDENED
         plan.entries.append(
             TokenPlanEntry(
                 chunk_id=hit.chunk.id,

@@ -5,12 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from footnote.types.v1.reasons_pb2 import (
+    QUERY_REWRITING_NEW_SUBJECT,
+    QUERY_REWRITING_NONE,
+    QUERY_REWRITING_TOPIC,
+    QUERY_REWRITING_TOPIC_SHORTENED,
+    QUERY_REWRITING_UNSPECIFIED,
+    QUERY_STRATEGY_FIRST_MESSAGE,
+    QUERY_STRATEGY_FOLLOW_UP,
+    QueryRewriting,
+    QueryStrategy,
+)
 from footnote_text.language import detect
 from footnote_text.lexical import fold, terms
 from footnote_text.wordlists import word_set
 
-FIRST_MESSAGE = "first message (raw query)"
-FOLLOW_UP = "follow-up (contextualized topic)"
 _MAX_TOPIC_WORDS = 32
 
 # Whole messages that need no documents, folded; an optional name or filler may follow a greeting.
@@ -83,7 +92,8 @@ class QueryPlan:
 
     should_retrieve: bool
     query: str
-    strategy: str
+    strategy: QueryStrategy.ValueType
+    rewriting: QueryRewriting.ValueType
     topic: str
 
 
@@ -117,15 +127,18 @@ def _depends_on_topic(message: str, language: str) -> bool:
     return len(content) <= 2 or (len(content) <= 5 and bool(pronouns & set(words)) and language == "en")
 
 
-def accumulate(topic: str, message: str, language: str) -> str:
-    """Return the topic after a message: its own words added to a subject it leans on or shares, or a new subject."""
+def accumulate(topic: str, message: str, language: str) -> tuple[str, QueryRewriting.ValueType]:
+    """Return the topic after a message, and how it was made.
+
+    Its own words are added to a subject that it leans on or shares, else it is a new subject. "" where it has no words.
+    """
     old = _content_words(topic, language)
     new = _content_words(message, language)
     known = {stem for word in old for stem in terms(word, language)}
     shared = [word for word in new if known & set(terms(word, language))]
     if old and new and not shared and not _depends_on_topic(message, language):
         # A new subject asked about in full: the message itself searches better than its words in a row.
-        return " ".join(message.split()[: 2 * _MAX_TOPIC_WORDS])
+        return " ".join(message.split()[: 2 * _MAX_TOPIC_WORDS]), QUERY_REWRITING_NEW_SUBJECT
     merged: list[str] = []
     seen: set[str] = set()
     for word in [*old, *new]:
@@ -137,7 +150,8 @@ def accumulate(topic: str, message: str, language: str) -> str:
         # The subject stands first and the news last; what lies between is what a long conversation forgets.
         head = _MAX_TOPIC_WORDS // 4
         merged = merged[:head] + merged[-(_MAX_TOPIC_WORDS - head) :]
-    return " ".join(merged)
+        return " ".join(merged), QUERY_REWRITING_TOPIC_SHORTENED
+    return " ".join(merged), QUERY_REWRITING_TOPIC
 
 
 def plan(message: str, topic: str) -> QueryPlan:
@@ -147,9 +161,11 @@ def plan(message: str, topic: str) -> QueryPlan:
     its subject. Small talk leaves the topic as it was.
     """
     topic = " ".join(topic.split())
-    strategy = FOLLOW_UP if topic else FIRST_MESSAGE
+    strategy = QUERY_STRATEGY_FOLLOW_UP if topic else QUERY_STRATEGY_FIRST_MESSAGE
     if not should_use_rag(message):
-        return QueryPlan(False, "", strategy, topic)
+        return QueryPlan(False, "", strategy, QUERY_REWRITING_UNSPECIFIED, topic)
     language = detect(f"{topic} {message}" if topic else message, ("en", "fr"))
-    accumulated = accumulate(topic, message, language)
-    return QueryPlan(True, (accumulated or message.strip()) if topic else message.strip(), strategy, accumulated)
+    accumulated, rewriting = accumulate(topic, message, language)
+    if topic and accumulated:
+        return QueryPlan(True, accumulated, strategy, rewriting, accumulated)
+    return QueryPlan(True, message.strip(), strategy, QUERY_REWRITING_NONE, accumulated)

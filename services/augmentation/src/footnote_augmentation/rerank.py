@@ -8,6 +8,7 @@ from typing import Any
 
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation
 from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk
+from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_RERANK
 from footnote_kit.degradations import degradation
 from footnote_kit.errors import FootnoteError, InvalidArgument
 
@@ -45,7 +46,9 @@ class RerankStep:
             copy = ScoredChunk()
             copy.CopyFrom(candidate)
             copy.score = score
-            copy.adjustments.append(ScoreAdjustment(name="rerank", delta=score - candidate.score, detail=provider))
+            copy.adjustments.append(
+                ScoreAdjustment(kind=SCORE_ADJUSTMENT_KIND_RERANK, delta=score - candidate.score, provider=provider)
+            )
             rescored.append(copy)
         return sorted(rescored, key=lambda item: -item.score), None
 

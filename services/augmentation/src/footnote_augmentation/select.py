@@ -6,6 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from footnote.types.v1.chunk_pb2 import ScoredChunk
+from footnote.types.v1.reasons_pb2 import (
+    TOKEN_REASON_EMPTY,
+    TOKEN_REASON_GIVEN_TWICE,
+    TOKEN_REASON_NEAR_DUPLICATE,
+    TokenReason,
+)
 from footnote_text.lexical import terms
 
 # Candidates whose score is at least this share of the best remaining one count as comparable.
@@ -15,11 +21,20 @@ _DUPLICATE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
+class Why:
+    """Why a candidate is left out: which chunk says the same, how many the reranker kept, by the reason."""
+
+    reason: TokenReason.ValueType
+    duplicate_of: str = ""
+    rerank_top: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """Candidates in the order in which they become sources, and the others with the reason why not."""
 
     chosen: list[ScoredChunk]
-    dropped: list[tuple[ScoredChunk, str]]
+    dropped: list[tuple[ScoredChunk, Why]]
 
 
 @dataclass(slots=True)
@@ -68,15 +83,15 @@ def _spread(candidates: Sequence[ScoredChunk]) -> list[ScoredChunk]:
 
 def select(candidates: Sequence[ScoredChunk], named_document_ids: Sequence[str] = ()) -> Selection:
     """Orders and thins candidates. Documents the question names come first with their best passage each."""
-    dropped: list[tuple[ScoredChunk, str]] = []
+    dropped: list[tuple[ScoredChunk, Why]] = []
     kept: list[_Shingled] = []
     ids: set[str] = set()
     for candidate in sorted(candidates, key=lambda item: -item.score):
         if not any(char.isalnum() for char in candidate.chunk.text):
-            dropped.append((candidate, "empty"))
+            dropped.append((candidate, Why(TOKEN_REASON_EMPTY)))
             continue
         if candidate.chunk.id and candidate.chunk.id in ids:
-            dropped.append((candidate, "given twice"))
+            dropped.append((candidate, Why(TOKEN_REASON_GIVEN_TWICE)))
             continue
         ids.add(candidate.chunk.id)
         shingles = _shingles(candidate.chunk.text)
@@ -96,7 +111,7 @@ def select(candidates: Sequence[ScoredChunk], named_document_ids: Sequence[str] 
         if twin is None:
             kept.append(_Shingled(candidate, shingles))
         else:
-            dropped.append((candidate, f"near duplicate of {twin.candidate.chunk.id}"))
+            dropped.append((candidate, Why(TOKEN_REASON_NEAR_DUPLICATE, duplicate_of=twin.candidate.chunk.id)))
     remaining = [item.candidate for item in kept]
     first: list[ScoredChunk] = []
     for document_id in dict.fromkeys(named_document_ids):

@@ -13,8 +13,10 @@ from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationS
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation, StageTiming
 from footnote.types.v1.collection_pb2 import CollectionSettings, PromptSettings, RerankSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, TextBounds
+from footnote.types.v1.reasons_pb2 import TOKEN_REASON_BELOW_RERANK_TOP, QueryStrategy
 from footnote_kit import provider_calls, telemetry
 from footnote_kit.collection_settings import resolve
+from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress import limits
@@ -27,6 +29,7 @@ from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_augmentation.permitted import Permitted
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.rerank import RerankStep
+from footnote_augmentation.select import Why
 from footnote_augmentation.settings import Settings
 from footnote_augmentation.templates import locales
 
@@ -74,7 +77,8 @@ class Servicer(AugmentationServiceServicer):
                 candidates, dropped = candidates[: rerank.top], candidates[rerank.top :]
         begun = perf_counter()
         with telemetry.span("assemble", {"footnote.chunks": len(candidates)}) as span:
-            left_out = [(item, f"below the best {rerank.top} after reranking") for item in dropped]
+            why = Why(TOKEN_REASON_BELOW_RERANK_TOP, rerank_top=rerank.top)
+            left_out = [(item, why) for item in dropped]
             assembled = await asyncio.to_thread(build, self._assembly(request, prompt, candidates, left_out))
             span.set_attribute("footnote.sources", len(assembled.sources))
         timings.append(_timing("assemble", begun - started, perf_counter() - begun))
@@ -110,9 +114,14 @@ class Servicer(AugmentationServiceServicer):
         if len(request.message) > _MAX_QUESTION:
             raise InvalidArgument.field("message", f"must be at most {_MAX_QUESTION} characters")
         made = await asyncio.to_thread(plan.plan, request.message, request.topic)
-        _log.info("query_planned", strategy=made.strategy, should_retrieve=made.should_retrieve)
+        strategy = enum_word(QueryStrategy.DESCRIPTOR, made.strategy)
+        _log.info("query_planned", strategy=strategy, should_retrieve=made.should_retrieve)
         return pb.PlanQueryResponse(
-            should_retrieve=made.should_retrieve, query=made.query, strategy=made.strategy, topic=made.topic
+            should_retrieve=made.should_retrieve,
+            query=made.query,
+            strategy=made.strategy,
+            rewriting=made.rewriting,
+            topic=made.topic,
         )
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:

@@ -36,7 +36,8 @@ class Record:
 
     def planned(self, plan: PlanQueryResponse) -> None:
         """Note what is searched for."""
-        self.manifest.query, self.manifest.query_strategy = plan.query, plan.strategy
+        self.manifest.query = plan.query
+        self.manifest.query_strategy, self.manifest.query_rewriting = plan.strategy, plan.rewriting
 
     def remembered(self, found: SearchMemoryResponse) -> None:
         """Note what memory brought, by its ids: what is deleted there must not stay here."""

@@ -51,7 +51,9 @@ async def replay(
     )
     # An answer that needed no search then is made without one now, whatever the query would be taken for today.
     searched = message.answer.finish_reason != FINISH_REASON_ANSWERED_WITHOUT_SOURCES or bool(then.sources)
-    plan = PlanQueryResponse(should_retrieve=searched, query=then.query, strategy=then.query_strategy)
+    plan = PlanQueryResponse(
+        should_retrieve=searched, query=then.query, strategy=then.query_strategy, rewriting=then.query_rewriting
+    )
     again = Again(plan, then.memory_message_ids, then.local_only)
     async with aclosing(asker.ask(scope, request, seconds, again)) as events:
         async for event in events:

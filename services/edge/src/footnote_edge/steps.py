@@ -16,7 +16,9 @@ from footnote.types.v1.answer_pb2 import (
     AnswerManifest,
     ChatMessage,
 )
+from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_NONE, QUERY_STRATEGY_UNPLANNED, QueryStrategy
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
@@ -24,8 +26,6 @@ from footnote_edge import fallback
 from footnote_edge.answering import Ledger, degrades
 from footnote_edge.deadlines import Deadline
 from footnote_edge.stages import Stages
-
-FIRST_QUERY = "first message (raw query)"
 
 _log = get_logger(__name__)
 
@@ -63,9 +63,14 @@ class Steps:
                 PIPELINE_STAGE_AUGMENTATION, "PLAN_UNAVAILABLE", "The question was searched for as it was asked.", error
             )
             return augmentation.PlanQueryResponse(
-                should_retrieve=True, query=question, strategy=FIRST_QUERY, topic=topic
+                should_retrieve=True,
+                query=question,
+                strategy=QUERY_STRATEGY_UNPLANNED,
+                rewriting=QUERY_REWRITING_NONE,
+                topic=topic,
             )
-        _log.info("query_planned", strategy=plan.strategy, should_retrieve=plan.should_retrieve)
+        strategy = enum_word(QueryStrategy.DESCRIPTOR, plan.strategy)
+        _log.info("query_planned", strategy=strategy, should_retrieve=plan.should_retrieve)
         return plan
 
     async def retrieve(

@@ -5,6 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from footnote.types.v1.reasons_pb2 import (
+    SCORE_ADJUSTMENT_KIND_FILE_NAMED,
+    SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE,
+    SCORE_ADJUSTMENT_KIND_PROXIMITY,
+    SCORE_ADJUSTMENT_KIND_RECENCY,
+)
+
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.proximity import MOST, STRENGTH, TOP, Proximity
@@ -31,7 +38,7 @@ def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str]) -> No
     for position, candidate in enumerate(candidates):
         close = proximity(candidate.hit.lexical_text) if position < TOP else 0.0
         lifted = (candidate.score + STRENGTH * (1 - candidate.dense_weight) * close) / (1 + STRENGTH * MOST)
-        candidate.adjust("proximity", lifted - candidate.score, "words of the query together: {:.0%}", close / MOST)
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_PROXIMITY, lifted - candidate.score, close / MOST)
 
 
 def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: float, now: float) -> None:
@@ -44,7 +51,7 @@ def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: flo
     for candidate in candidates:
         age = max(0.0, now - candidate.hit.created_at / 1000)
         boosted = (candidate.score + weight * math.pow(2.0, -age / half_life)) / (1 + weight)
-        candidate.adjust("recency", boosted - candidate.score, "{:.1f} days old", age / 86_400)
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_RECENCY, boosted - candidate.score, age)
 
 
 def _shingles(lexical_text: str) -> frozenset[tuple[str, ...]]:
@@ -85,7 +92,7 @@ def without_repetitions(candidates: Sequence[Candidate], wanted: int, threshold:
             break
         original = repetitions.original(candidate.hit.id, candidate.hit.lexical_text)
         if original:
-            by_id[original].adjust("near_duplicate", 0.0, "stands also for {}", candidate.hit.id)
+            by_id[original].adjust(SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE, 0.0, candidate.hit.id)
             continue
         kept.append(candidate)
         by_id[candidate.hit.id] = candidate
@@ -111,7 +118,7 @@ def guarantee_files(ranked: list[Candidate], files: Sequence[NamedFile], wanted:
             if not any(head[index] is g for g in guaranteed):
                 del head[index]
                 break
-        candidate.adjust("file_named", 0.0, "the question names {}", candidate.hit.chunk.filename)
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_FILE_NAMED, 0.0)
         head.append(candidate)
     order(head)
     chosen = {id(candidate) for candidate in head}

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF
 from footnote_text.stopwords import STOP_WORDS
 
 from footnote_retrieval.files import FileNames, pieces
@@ -63,4 +64,4 @@ def apply_affinity(candidates: Sequence[Candidate], affinity: Mapping[str, float
     for candidate in candidates:
         share = affinity.get(candidate.hit.document_id, 0.0)
         boosted = (candidate.score + weight * share) / (1 + weight)
-        candidate.adjust("file_spoken_of", boosted - candidate.score, "{:.2f} of its name is in the question", share)
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF, boosted - candidate.score, share)

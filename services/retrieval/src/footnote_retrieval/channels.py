@@ -13,6 +13,11 @@ from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings, SearchStrategy
 from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.reasons_pb2 import (
+    SEARCH_FALLBACK_SOME_WITHOUT_VECTOR,
+    SEARCH_STRATEGY_REASON_NO_QUERY_VECTOR,
+    SearchStrategyChoice,
+)
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
@@ -85,25 +90,21 @@ class Channels:
     async def choose(
         self, request: SearchRequest, understood: query.Query, wanted: SearchStrategy.ValueType,
         groups: Sequence[Group], lacking: Sequence[Group],
-    ) -> tuple[SearchStrategy.ValueType, str]:  # fmt: skip
+    ) -> tuple[SearchStrategy.ValueType, SearchStrategyChoice]:  # fmt: skip
         """Return the strategy, never AUTO, and why; a vector given is used. `lacking` are groups that need one."""
         if request.query_vector:
             return query.choose_with_vector(understood, wanted)
         weights = [await self._embedder.dense_weight(group.embedding) for group in groups if group not in lacking]
         if not weights:
-            return (
-                SearchStrategy.SEARCH_STRATEGY_FULLTEXT,
-                "collections with vectors of their own, and no query_vector",
-            )
+            lacks = SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_NO_QUERY_VECTOR)
+            return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, lacks
         words = self._settings.long_question_words
-        strategy, reason = await beside(len(request.query), query.choose, understood, wanted, max(weights), words)
+        strategy, choice = await beside(len(request.query), query.choose, understood, wanted, max(weights), words)
         vector = SearchStrategy.SEARCH_STRATEGY_VECTOR
         if lacking and strategy == vector and wanted != vector:
-            return (
-                SearchStrategy.SEARCH_STRATEGY_HYBRID,
-                f"{reason}, some collections by words only",
-            )
-        return strategy, reason
+            choice.fallback = SEARCH_FALLBACK_SOME_WITHOUT_VECTOR
+            return SearchStrategy.SEARCH_STRATEGY_HYBRID, choice
+        return strategy, choice
 
     async def run(self, plan: Plan, clock: Clock) -> Findings:
         """Run the channels that the plan asks for; if dense was to go alone and cannot, lexical steps in.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk
+from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_PARENT
 from footnote_store.filters import conjunction, quote
 from footnote_store.rows import Hit, revision_key
 
@@ -66,7 +67,7 @@ async def with_parents(
             result.append(scored)
             continue
         child_id = scored.chunk.id
-        note = ScoreAdjustment(name="parent", detail=f"found by {child_id}")
+        note = ScoreAdjustment(kind=SCORE_ADJUSTMENT_KIND_PARENT, chunk_id=child_id)
         if parent.id in by_parent:
             by_parent[parent.id].adjustments.append(note)
             continue

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from footnote.types.v1.answer_pb2 import Degradation, PipelineStage, StageTiming
-from footnote.types.v1.chunk_pb2 import ScoredChunk, SearchChannel
+from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
+from footnote.types.v1.reasons_pb2 import ScoreAdjustmentKind, SearchStrategyChoice
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import degradations
 from footnote_kit.degradations import Reason
@@ -106,17 +107,22 @@ class Group:
 
 
 class Adjustment(NamedTuple):
-    """A change of a score after fusion, and why: `reason` is a template for `value`, filled in where one explains."""
+    """A change of a score after fusion and what it rests on: by its kind a share, an age in seconds or a chunk's id."""
 
-    name: str
+    kind: ScoreAdjustmentKind.ValueType
     delta: float
-    reason: str
-    value: float | str
+    basis: float | str = 0.0
 
-    @property
-    def detail(self) -> str:
-        """The reason in words."""
-        return self.reason.format(self.value)
+    def message(self) -> ScoreAdjustment:
+        """Return it as the contract has it; made only where one explains."""
+        made = ScoreAdjustment(kind=self.kind, delta=self.delta)
+        if isinstance(self.basis, str):
+            made.chunk_id = self.basis
+        elif self.kind == ScoreAdjustmentKind.SCORE_ADJUSTMENT_KIND_RECENCY:
+            made.age.FromNanoseconds(int(self.basis * 1e9))
+        elif self.kind != ScoreAdjustmentKind.SCORE_ADJUSTMENT_KIND_FILE_NAMED:
+            made.share = self.basis
+        return made
 
 
 @dataclass(slots=True)
@@ -135,10 +141,10 @@ class Candidate:
     dense_weight: float = 0.0
     adjustments: list[Adjustment] = field(default_factory=list)
 
-    def adjust(self, name: str, delta: float, reason: str, value: float | str) -> None:
+    def adjust(self, kind: ScoreAdjustmentKind.ValueType, delta: float, basis: float | str = 0.0) -> None:
         """Change the score and say why."""
         self.score += delta
-        self.adjustments.append(Adjustment(name, delta, reason, value))
+        self.adjustments.append(Adjustment(kind, delta, basis))
 
 
 @dataclass(slots=True)
@@ -157,7 +163,7 @@ class SearchResult:
 
     chunks: list[ScoredChunk] = field(default_factory=list)
     strategy: SearchStrategy.ValueType = SearchStrategy.SEARCH_STRATEGY_HYBRID
-    strategy_reason: str = ""
+    strategy_choice: SearchStrategyChoice = field(default_factory=SearchStrategyChoice)
     language: str = ""
     channels: list[ChannelRun] = field(default_factory=list)
     degradations: list[Degradation] = field(default_factory=list)

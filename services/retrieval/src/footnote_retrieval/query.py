@@ -7,6 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1.collection_pb2 import SearchStrategy
+from footnote.types.v1.reasons_pb2 import (
+    SEARCH_STRATEGY_REASON_CONFIGURED,
+    SEARCH_STRATEGY_REASON_KEYWORDS,
+    SEARCH_STRATEGY_REASON_LONG_QUESTION,
+    SEARCH_STRATEGY_REASON_NOTHING_SPECIAL,
+    SEARCH_STRATEGY_REASON_QUOTED_TERMS,
+    SEARCH_STRATEGY_REASON_VECTOR_AND_WORDS,
+    SEARCH_STRATEGY_REASON_VECTOR_ONLY,
+    SearchStrategyChoice,
+)
+from footnote_store.filters import conjunction
 from footnote_text import language as languages
 from footnote_text.abbreviations import spelled_out
 from footnote_text.lexical import fold, is_unspaced, terms
@@ -101,25 +112,35 @@ def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
     return " ".join(found)
 
 
+def holding_phrases(query: Query) -> str:
+    """Return a filter that requires each phrase as a run of search terms, so that inflection does not matter."""
+    runs = [" ".join(terms(phrase, query.language)).replace("%", "") for phrase in query.phrases]
+    return conjunction([f'lexical_text like "%{run}%"' for run in runs if run])
+
+
 def choose(
     query: Query, wanted: SearchStrategy.ValueType, dense_weight: float, long_words: int
-) -> tuple[SearchStrategy.ValueType, str]:
+) -> tuple[SearchStrategy.ValueType, SearchStrategyChoice]:
     """Return the strategy, never AUTO, and why. `dense_weight` is the embedding provider's recommendation."""
     if wanted not in {SearchStrategy.SEARCH_STRATEGY_UNSPECIFIED, SearchStrategy.SEARCH_STRATEGY_AUTO}:
-        return wanted, "asked for"
+        return wanted, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_CONFIGURED)
     if query.phrases:
-        return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, "quoted terms"
+        quoted = SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_QUOTED_TERMS)
+        return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, quoted
     if query.words <= _KEYWORDS and not query.is_question and terms(query.text, query.language):
-        return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, "a short keyword query"
+        return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_KEYWORDS)
     if query.words >= long_words and dense_weight >= _SEMANTIC_WEIGHT:
-        return SearchStrategy.SEARCH_STRATEGY_VECTOR, f"a long natural question of {query.words} words"
-    return SearchStrategy.SEARCH_STRATEGY_HYBRID, "neither quoted, short nor long"
+        long = SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_LONG_QUESTION, query_words=query.words)
+        return SearchStrategy.SEARCH_STRATEGY_VECTOR, long
+    return SearchStrategy.SEARCH_STRATEGY_HYBRID, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_NOTHING_SPECIAL)
 
 
-def choose_with_vector(query: Query, wanted: SearchStrategy.ValueType) -> tuple[SearchStrategy.ValueType, str]:
+def choose_with_vector(
+    query: Query, wanted: SearchStrategy.ValueType
+) -> tuple[SearchStrategy.ValueType, SearchStrategyChoice]:
     """Return the strategy for a search by the caller's own vector, never AUTO or FULLTEXT, and why."""
     if not query.text.strip():
-        return SearchStrategy.SEARCH_STRATEGY_VECTOR, "a vector without words"
+        return SearchStrategy.SEARCH_STRATEGY_VECTOR, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_VECTOR_ONLY)
     if wanted == SearchStrategy.SEARCH_STRATEGY_VECTOR:
-        return wanted, "asked for"
-    return SearchStrategy.SEARCH_STRATEGY_HYBRID, "a vector with words"
+        return wanted, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_CONFIGURED)
+    return SearchStrategy.SEARCH_STRATEGY_HYBRID, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_VECTOR_AND_WORDS)

@@ -9,15 +9,16 @@ import numpy as np
 from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.chunk_pb2 import ChannelScore, ScoredChunk, SearchChannel
 from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
+from footnote.types.v1.reasons_pb2 import SearchFallback, SearchStrategyChoice, SearchStrategyReason
 from footnote_kit import names
 from footnote_kit.collection_settings import resolve, shared
 from footnote_kit.degradations import word
+from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 from footnote_kit.text_work import beside
 from footnote_store.filters import ALL, And, any_of, both, compile_expr, conjunction
-from footnote_text.lexical import terms
 from opentelemetry import trace
 
 from footnote_retrieval import adjust, expand, files, fusion, own_vectors, proximity, query
@@ -108,10 +109,11 @@ class Searcher:
         result = SearchResult(language=understood.language, timings=clock.timings, settings=counting)
         result.collection_ids = [searchable.collection.id for searchable in visible]
         if not groups:
-            result.strategy, result.strategy_reason = _HYBRID, "no collection to search"
+            result.strategy = _HYBRID
+            result.strategy_choice.reason = SearchStrategyReason.SEARCH_STRATEGY_REASON_NO_COLLECTION
             return result
         lacking = own_vectors.needing(request, groups)
-        strategy, reason = await self._channels.choose(request, understood, settings.strategy, groups, lacking)
+        strategy, choice = await self._channels.choose(request, understood, settings.strategy, groups, lacking)
         filenames = await self._filenames(request, groups, now)
         named = await beside(files.effort_of_naming(request.query, filenames), named_files, request.query, filenames)
         plan = Plan(
@@ -127,7 +129,7 @@ class Searcher:
             query_vector=request.query_vector,
             by_words=frozenset(group.embedding_key for group in lacking),
         )
-        findings, strategy, reason = await self._run(plan, understood, strategy, reason, settings, clock)
+        findings, strategy = await self._run(plan, understood, strategy, choice, settings, clock)
         if lacking and strategy != _FULLTEXT:
             findings.degradations.append(own_vectors.by_words_only(lacking, searched=strategy == _HYBRID))
         affinity = await beside(size, affinities, request.query, understood.language, filenames)
@@ -145,7 +147,8 @@ class Searcher:
         chosen = await beside(stored // _QUICKER, readable, ranked, findings.degradations)
         result.named_document_ids = files.found(named, (candidate.hit.document_id for candidate in chosen))
         result.chunks = [_scored(candidate, explain=request.explain) for candidate in chosen]
-        result.strategy, result.strategy_reason = strategy, _reason(reason, named)
+        choice.named_filenames.extend(file.filename for file in named)
+        result.strategy, result.strategy_choice = strategy, choice
         result.channels, result.degradations = findings.runs, findings.degradations
         result.total = len(findings.candidates)
         result.chunks = await self._expand(result.chunks, chosen, settings, now, clock, result.degradations)
@@ -165,26 +168,30 @@ class Searcher:
         plan: Plan,
         understood: query.Query,
         strategy: SearchStrategy.ValueType,
-        reason: str,
+        choice: SearchStrategyChoice,
         settings: Effective,
         clock: Clock,
-    ) -> tuple[Findings, SearchStrategy.ValueType, str]:
-        """Run the channels; phrases must be there where any chunk has them, and AUTO does not end with nothing."""
+    ) -> tuple[Findings, SearchStrategy.ValueType]:
+        """Run the channels; phrases must be there where any chunk has them, and AUTO does not end with nothing.
+
+        Where AUTO goes on by another strategy, `choice` is told why.
+        """
         auto = settings.strategy == SearchStrategy.SEARCH_STRATEGY_AUTO
         if understood.phrases and plan.lexical:
-            with_phrases = _with(plan, filter=conjunction([plan.filter, _phrases(understood)]))
+            with_phrases = _with(plan, filter=conjunction([plan.filter, query.holding_phrases(understood)]))
             findings = await self._channels.run(with_phrases, clock)
             if findings.candidates or findings.degradations:
-                return findings, strategy, reason
+                return findings, strategy
             if auto:
                 plan, strategy = _with(plan, dense=True), _HYBRID
-                reason = "quoted terms, but no passage holds them as they are"
-            return await self._channels.run(plan, clock), strategy, reason
+                choice.fallback = SearchFallback.SEARCH_FALLBACK_QUOTED_TERMS_NOT_FOUND
+            return await self._channels.run(plan, clock), strategy
         findings = await self._channels.run(plan, clock)
         if auto and strategy == _FULLTEXT and not findings.candidates and not findings.degradations:
             plan, strategy = _with(plan, dense=True), _HYBRID
-            return await self._channels.run(plan, clock), strategy, f"{reason}, but no passage holds the words"
-        return findings, strategy, reason
+            choice.fallback = SearchFallback.SEARCH_FALLBACK_WORDS_NOT_FOUND
+            return await self._channels.run(plan, clock), strategy
+        return findings, strategy
 
     def _rank(
         self, plan: Plan, findings: Findings, strategy: SearchStrategy.ValueType, settings: Effective,
@@ -289,7 +296,8 @@ class Searcher:
             counter("footnote.retrieval.misses").add(1)
         trace.get_current_span().set_attributes({names.STRATEGY: strategy, names.CHUNKS: len(result.chunks)})
         _log.info(
-            "search_done", strategy=strategy, reason=result.strategy_reason, outcome=outcome,
+            "search_done", strategy=strategy, outcome=outcome,
+            reason=enum_word(SearchStrategyReason.DESCRIPTOR, result.strategy_choice.reason),
             query_length=len(request.query), language=result.language, chunks=len(result.chunks),
             candidates=result.total, degradations=[word(one) for one in result.degradations],
             duration_ms=round(result.timings[-1].duration.ToNanoseconds() / 1e6, 2),
@@ -319,12 +327,6 @@ def _filter(request: SearchRequest, files: Sequence[NamedFile]) -> str:
         documents = any_of("document_id", [document for file in files for document in file.document_ids])
     expr = both(request.where, documents)
     return compile_expr(expr if expr != ALL else And(()))
-
-
-def _phrases(understood: query.Query) -> str:
-    """Require each quoted phrase as a run of search terms, so that inflection and accents do not matter."""
-    runs = [" ".join(terms(phrase, understood.language)).replace("%", "") for phrase in understood.phrases]
-    return conjunction([f'lexical_text like "%{run}%"' for run in runs if run])
 
 
 def _with(plan: Plan, *, filter: str | None = None, dense: bool | None = None) -> Plan:
@@ -374,10 +376,6 @@ def _mean_weight(candidates: Sequence[Candidate], channel: int) -> float:
     return dense if channel == SearchChannel.SEARCH_CHANNEL_DENSE else 1.0 - dense
 
 
-def _reason(reason: str, files: Sequence[NamedFile]) -> str:
-    return f"{reason}; limited to {', '.join(file.filename for file in files)}" if files else reason
-
-
 def _scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
     chunk = candidate.hit.chunk
     member = candidate.group.member(candidate.hit.collection_key)
@@ -395,6 +393,5 @@ def _scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
         if raw is not None and (rank or explain):
             scored.channels.append(ChannelScore(channel=channel, raw_score=raw, score=normal, rank=rank, weight=weight))
     if explain:
-        for adjustment in candidate.adjustments:
-            scored.adjustments.add(name=adjustment.name, delta=adjustment.delta, detail=adjustment.detail)
+        scored.adjustments.extend(adjustment.message() for adjustment in candidate.adjustments)
     return scored

@@ -52,7 +52,7 @@ class RetrievalServicer(RetrievalServiceServicer):
         response = pb.RetrieveResponse(
             chunks=result.chunks,
             strategy=result.strategy,
-            strategy_reason=result.strategy_reason,
+            strategy_choice=result.strategy_choice,
             query_language=result.language,
             degradations=result.degradations,
             timings=result.timings,

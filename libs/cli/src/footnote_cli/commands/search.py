@@ -10,7 +10,7 @@ from footnote.types.v1 import collection_pb2
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
-from footnote_cli.render import answer, tables
+from footnote_cli.render import answer, reasons, tables
 from footnote_cli.session import Session
 from footnote_cli.traces import own_waterfall
 from footnote_cli.values import parse_where, read_vector
@@ -111,7 +111,8 @@ def _print(session: Session, response: SearchResponse, explain: bool) -> None:
     for notice in answer.notices(response.degradations):
         out.print(notice, soft_wrap=True)
     word = tables.enum_word(collection_pb2.SearchStrategy, response.strategy, "SEARCH_STRATEGY_")
-    parts = [word + (f" ({response.strategy_reason})" if response.strategy_reason else "")]
+    why = reasons.strategy_choice(response.strategy_choice)
+    parts = [word + (f" ({why})" if why else "")]
     if response.query_language:
         parts.append(f"language {response.query_language}")
     parts.append(f"{response.total_candidates} candidates")

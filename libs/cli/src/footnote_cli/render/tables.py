@@ -15,7 +15,7 @@ from footnote_text.locators import label
 from rich.table import Table
 from rich.text import Text
 
-from footnote_cli.render import words
+from footnote_cli.render import reasons, words
 from footnote_cli.render.fitted import FittedTable
 from footnote_cli.render.text import milliseconds, moment, one_line, seconds, size
 
@@ -199,7 +199,7 @@ def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
             )
             result.add_row("", "", *parts)
         for adjustment in item.adjustments:
-            said = adjustment.name + (f": {adjustment.detail}" if adjustment.detail else "")
+            said = reasons.adjustment(adjustment)
             result.add_row("", "", Text(said, style="dim"), "", "", "", "", _signed(adjustment.delta))
     return result
 

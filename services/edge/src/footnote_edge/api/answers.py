@@ -60,7 +60,7 @@ class AnswersApi:
         return SearchResponse(
             chunks=await self.parts.public.scored(found.chunks),
             strategy=found.strategy,
-            strategy_reason=found.strategy_reason,
+            strategy_choice=found.strategy_choice,
             query_language=found.query_language,
             degradations=found.degradations,
             timings=found.timings,

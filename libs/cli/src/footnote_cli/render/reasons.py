@@ -1,0 +1,53 @@
+"""Why things were decided, in words for a person: the one place for each enum of footnote.types.v1.reasons."""
+
+from collections.abc import Mapping
+
+from footnote.types.v1 import reasons_pb2 as pb
+from footnote.types.v1.chunk_pb2 import ScoreAdjustment
+from footnote_kit.printable import printable_line
+
+STRATEGY: Mapping[int, str] = {
+    pb.SEARCH_STRATEGY_REASON_CONFIGURED: "asked for",
+    pb.SEARCH_STRATEGY_REASON_QUOTED_TERMS: "quoted terms",
+    pb.SEARCH_STRATEGY_REASON_KEYWORDS: "a short keyword query",
+    pb.SEARCH_STRATEGY_REASON_LONG_QUESTION: "a long natural question of {query_words} words",
+    pb.SEARCH_STRATEGY_REASON_NOTHING_SPECIAL: "neither quoted, short nor long",
+    pb.SEARCH_STRATEGY_REASON_VECTOR_ONLY: "a vector without words",
+    pb.SEARCH_STRATEGY_REASON_VECTOR_AND_WORDS: "a vector with words",
+    pb.SEARCH_STRATEGY_REASON_NO_COLLECTION: "no collection to search",
+    pb.SEARCH_STRATEGY_REASON_NO_QUERY_VECTOR: "collections with vectors of their own, and no query vector",
+}
+FALLBACK: Mapping[int, str] = {
+    pb.SEARCH_FALLBACK_QUOTED_TERMS_NOT_FOUND: "but no passage holds them as they are",
+    pb.SEARCH_FALLBACK_WORDS_NOT_FOUND: "but no passage holds the words",
+    pb.SEARCH_FALLBACK_SOME_WITHOUT_VECTOR: "some collections by words only",
+}
+ADJUSTMENT: Mapping[int, str] = {
+    pb.SCORE_ADJUSTMENT_KIND_PROXIMITY: "proximity: words of the query together: {share:.0%}",
+    pb.SCORE_ADJUSTMENT_KIND_RECENCY: "recency: {days:.1f} days old",
+    pb.SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE: "near duplicate: stands also for {chunk_id}",
+    pb.SCORE_ADJUSTMENT_KIND_FILE_NAMED: "file named: the question names its file",
+    pb.SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF: "file spoken of: {share:.0%} of its name is in the question",
+    pb.SCORE_ADJUSTMENT_KIND_PARENT: "parent: found by {chunk_id}",
+    pb.SCORE_ADJUSTMENT_KIND_RERANK: "rerank: {provider}",
+}
+_UNKNOWN = "for a reason that this version does not know"
+
+
+def strategy_choice(choice: pb.SearchStrategyChoice) -> str:
+    """Return why a search was done as it was, "" where that is not said."""
+    if not choice.reason:
+        return ""
+    words = STRATEGY.get(choice.reason, _UNKNOWN).format(query_words=choice.query_words)
+    if choice.fallback:
+        words += f", {FALLBACK.get(choice.fallback, _UNKNOWN)}"
+    if choice.named_filenames:
+        words += f"; limited to {', '.join(choice.named_filenames)}"
+    return printable_line(words)
+
+
+def adjustment(one: ScoreAdjustment) -> str:
+    """Return what changed a score."""
+    return ADJUSTMENT.get(one.kind, _UNKNOWN).format(
+        share=one.share, days=one.age.ToSeconds() / 86_400, chunk_id=one.chunk_id, provider=one.provider
+    )
