@@ -16,7 +16,6 @@ PROMISES = re.compile(
 """Names that say which of several things it is."""
 PROSE = {
     "footnote.edge.v1.AnswerDifference.what": "numbers the source that it names; shown beside before and after",
-    "footnote.types.v1.Claim.reason": "quotes the words of statement and source; the verdict beside it is an enum",
     "footnote.types.v1.Degradation.effect": "a sentence for people; the reason beside it is an enum",
     "footnote.types.v1.TextBounds.because": "completes the message of an error, whose own reason is an enum",
 }
@@ -25,6 +24,7 @@ WORDS = {
     reasons_pb2.SearchStrategyReason.DESCRIPTOR: reasons.STRATEGY,
     reasons_pb2.SearchFallback.DESCRIPTOR: reasons.FALLBACK,
     reasons_pb2.ScoreAdjustmentKind.DESCRIPTOR: reasons.ADJUSTMENT,
+    reasons_pb2.ClaimReason.DESCRIPTOR: reasons.CLAIM,
 }
 """Enums that the command line shows, with their words."""
 

@@ -28,10 +28,10 @@ def test_long_quotes_are_cut_and_wrapped_under_the_text() -> None:
 
 def test_sentences_without_support_are_pointed_out_with_the_reason() -> None:
     answer = Answer(text="It has 140 rooms. Hello.", warnings=["A citation of source 7 was removed"])
-    claim = answer.claims.add(support="VERDICT_UNSUPPORTED", reason="number 140 is not in the source")
+    claim = answer.claims.add(support="VERDICT_UNSUPPORTED", reason="CLAIM_REASON_NOT_IN_SOURCE", stated="140")
     claim.span.end = 17
     assert [line.plain for line in doubts(answer)] == [
-        "! unsupported: “It has 140 rooms.”: number 140 is not in the source",
+        "! unsupported: “It has 140 rooms.”: 140 is not in the source",
         "! A citation of source 7 was removed",
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.locator_pb2 import Anchor, Locator, PageLocator, SheetLocator, TextSpan
+from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NO_SOURCE_CITED, CLAIM_REASON_UNSPECIFIED
 from footnote_generation.generate import Completed, Delta, Generator
 from footnote_generation.patience import Patience
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
@@ -143,6 +144,10 @@ async def test_c_reliability_is_used_over_given_sources_and_supported_over_all_c
         types.VERDICT_UNCITED,
     ]
     assert made.claims[1].reason
+    assert [made.claims[0].reason, made.claims[2].reason] == [
+        CLAIM_REASON_UNSPECIFIED,
+        CLAIM_REASON_NO_SOURCE_CITED,
+    ]
 
 
 async def test_c_model_answer_is_sanitised() -> None:

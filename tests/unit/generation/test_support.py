@@ -5,6 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, VERDICT_WEAK, Verdict
+from footnote.types.v1.reasons_pb2 import (
+    CLAIM_REASON_NOT_DENIED,
+    CLAIM_REASON_NOT_IN_SOURCE,
+    CLAIM_REASON_OTHER_VALUE,
+    CLAIM_REASON_TOO_LONG,
+)
+from footnote_generation.doubts import Doubt
 from footnote_generation.support import judge, prepare
 from support.verification_pairs import FRESH, HELD_OUT, PAIRS, Pair
 
@@ -34,17 +41,17 @@ def test_precision_and_recall_on_labelled_pairs(name: str, pairs: Sequence[Pair]
 
 
 @pytest.mark.parametrize(
-    ("statement", "reason"),
+    ("statement", "doubt"),
     [
-        ("The stock is 140 units.", "140 is not in the source"),
-        ("The stock weighs 150 kg.", "the source says 150, not 150 kg"),
-        ("The stock is not 150 units.", "the source does not deny it"),
+        ("The stock is 140 units.", Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated="140")),
+        ("The stock weighs 150 kg.", Doubt(CLAIM_REASON_OTHER_VALUE, stated="150 kg", found="150")),
+        ("The stock is not 150 units.", Doubt(CLAIM_REASON_NOT_DENIED)),
     ],
 )
-def test_says_why(statement: str, reason: str) -> None:
+def test_says_why(statement: str, doubt: Doubt) -> None:
     verdict = judge(statement, prepare("The stock is 150 units. It weighs 12 kg."))
     assert verdict.support == VERDICT_UNSUPPORTED
-    assert verdict.reason == reason
+    assert verdict.doubt == doubt
 
 
 def test_quotes_the_sentence_that_bears_it_out() -> None:
@@ -70,5 +77,5 @@ def test_a_sentence_too_long_to_be_checked_is_never_supported() -> None:
     assert judge("The tracker weighs 12 kg.", evidence).support == VERDICT_SUPPORTED
     verdict = judge("the tracker weighs 12 kg, and " * 100 + "it flies.", evidence)
     assert verdict.support == VERDICT_WEAK, verdict
-    assert verdict.reason == "the sentence is too long to be checked whole"
+    assert verdict.doubt == Doubt(CLAIM_REASON_TOO_LONG)
     assert judge("the tracker weighs 99 kg, and " * 100, evidence).support == VERDICT_UNSUPPORTED

@@ -18,12 +18,14 @@ from footnote.types.v1.answer_pb2 import (
     Verdict,
 )
 from footnote.types.v1.locator_pb2 import TextSpan
+from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NO_SOURCE_CITED
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_text import locators
 
 from footnote_generation.claims import PlacedMarker, Sentence, states_something
 from footnote_generation.contradictions import quantity_match
+from footnote_generation.doubts import Doubt
 from footnote_generation.opinion import reconsider, stretches
 from footnote_generation.ports import SecondOpinion
 from footnote_generation.support import Evidence, Judgement, is_foreign, judge, prepare
@@ -115,17 +117,27 @@ class Checker:
         if not states_something(sentence, self.not_found):
             return Checked(Claim(span=span, support=VERDICT_NOT_A_CLAIM), ())
         if not sentence.markers:
-            return Checked(Claim(span=span, support=VERDICT_UNCITED, reason="cites no source"), ())
+            return Checked(Claim(span=span, support=VERDICT_UNCITED, reason=CLAIM_REASON_NO_SOURCE_CITED), ())
         statement = sentence.text
         verdicts = {marker.number: self._verdicts[statement, marker.number] for marker in sentence.markers}
         citations = tuple(
             self._citation(marker, span, statement, verdicts[marker.number]) for marker in sentence.markers
         )
-        support, score, reason = self._overall(statement, verdicts)
+        support, score, doubt = self._overall(statement, verdicts)
         numbers = list(dict.fromkeys(marker.number for marker in sentence.markers))
-        return Checked(Claim(span=span, support=support, score=score, sources=numbers, reason=reason), citations)
+        claim = Claim(
+            span=span,
+            support=support,
+            score=score,
+            sources=numbers,
+            reason=doubt.reason,
+            stated=doubt.stated,
+            found=doubt.found,
+            subject=doubt.subject,
+        )
+        return Checked(claim, citations)
 
-    def _overall(self, statement: str, verdicts: Mapping[int, Judgement]) -> tuple[Verdict.ValueType, float, str]:
+    def _overall(self, statement: str, verdicts: Mapping[int, Judgement]) -> tuple[Verdict.ValueType, float, Doubt]:
         """Return the best verdict; a sentence over several sources may be borne out by them only together."""
         best = max(verdicts.values(), key=lambda item: (_ORDER[item.support], item.score))
         if best.support != VERDICT_SUPPORTED and len(verdicts) > 1:
@@ -136,8 +148,8 @@ class Checker:
             context = " ".join(part.context_text for part in parts)
             together = judge(statement, prepare(joined, context, parts[0].language))
             if _ORDER[together.support] > _ORDER[best.support]:
-                return together.support, together.score, together.reason
-        return best.support, best.score, best.reason
+                return together.support, together.score, together.doubt
+        return best.support, best.score, best.doubt
 
     def _citation(self, marker: PlacedMarker, claim: TextSpan, statement: str, verdict: Judgement) -> Citation:
         source = self.sources[marker.number]

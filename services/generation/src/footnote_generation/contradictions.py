@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from footnote.types.v1.reasons_pb2 import (
+    CLAIM_REASON_NOT_IN_SOURCE,
+    CLAIM_REASON_OTHER_NAME,
+    CLAIM_REASON_OTHER_NUMBER,
+    CLAIM_REASON_OTHER_VALUE,
+    CLAIM_REASON_ROLES_SWAPPED,
+    CLAIM_REASON_VALUE_OF_ANOTHER,
+)
 from footnote_text import sentences
 from footnote_text.wordlists import word_set
 
 from footnote_generation import lexicon, polarity
+from footnote_generation.doubts import NONE, Doubt
 from footnote_generation.quantities import Quantity, same_dimension, same_value
 from footnote_generation.words import Analysed, Word
 
@@ -20,8 +29,8 @@ def quantity_match(claimed: Quantity, given: Analysed) -> Quantity | None:
     return None
 
 
-def find_conflict(claim: Analysed, given: Analysed, context: frozenset[str]) -> str:
-    """Say in words what of a statement a stretch contradicts; "" when nothing."""
+def find_conflict(claim: Analysed, given: Analysed, context: frozenset[str]) -> Doubt:
+    """Return what of a statement a stretch contradicts; NONE when nothing."""
     return (
         _numbers(claim, given)
         or _binding(claim, given)
@@ -33,18 +42,18 @@ def find_conflict(claim: Analysed, given: Analysed, context: frozenset[str]) -> 
     )
 
 
-def _numbers(claim: Analysed, given: Analysed) -> str:
+def _numbers(claim: Analysed, given: Analysed) -> Doubt:
     for quantity in claim.quantities:
         if quantity_match(quantity, given) is not None:
             continue
         for other in given.quantities:
             if same_value(quantity, other):
-                return f"the source says {other.text}, not {quantity.text}"
-        return f"{quantity.text} is not in the source"
-    return ""
+                return Doubt(CLAIM_REASON_OTHER_VALUE, stated=quantity.text, found=other.text)
+        return Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated=quantity.text)
+    return NONE
 
 
-def _binding(claim: Analysed, given: Analysed) -> str:
+def _binding(claim: Analysed, given: Analysed) -> Doubt:
     """Say that a number was taken from beside another subject: the claim's words stand nearer to another one."""
     for quantity in claim.quantities:
         matches = [item for item in given.quantities if same_value(quantity, item) and same_dimension(quantity, item)]
@@ -67,8 +76,8 @@ def _binding(claim: Analysed, given: Analysed) -> str:
             continue
         for rival in rivals:
             if _nearness(claim, quantity, given, rival) > near + 0.34:
-                return f"the source gives {rival.text} for this, not {quantity.text}"
-    return ""
+                return Doubt(CLAIM_REASON_VALUE_OF_ANOTHER, stated=quantity.text, found=rival.text)
+    return NONE
 
 
 def _begins_beside(claim: Analysed, given: Analysed, quantity: Quantity) -> bool:
@@ -121,14 +130,14 @@ def _sentence_of(position: int, given: Analysed) -> tuple[int, int]:
     return 0, len(given.text)
 
 
-def _subject(claim: Analysed, given: Analysed) -> str:
+def _subject(claim: Analysed, given: Analysed) -> Doubt:
     """Say that a number is another subject's: its own sentence has a different one of that kind."""
     subject = next((word for word in claim.content if not set(word.stems) & lexicon.light_stems()), None)
     if subject is None:
-        return ""
+        return NONE
     places = [word.start for word in given.words if set(word.stems) & set(subject.stems)]
     if not places:
-        return ""
+        return NONE
     stretches = {_sentence_of(place, given) for place in places}
     for quantity in claim.quantities:
         here = [item for item in given.quantities if any(a <= item.start < b for a, b in stretches) and item.dimension]
@@ -136,8 +145,8 @@ def _subject(claim: Analysed, given: Analysed) -> str:
             continue
         rival = next((item for item in here if item.dimension == quantity.dimension), None)
         if rival is not None:
-            return f"the source gives {rival.text} for {subject.text}, not {quantity.text}"
-    return ""
+            return Doubt(CLAIM_REASON_VALUE_OF_ANOTHER, quantity.text, rival.text, subject.text)
+    return NONE
 
 
 _PRONOUNS = word_set(
@@ -159,7 +168,7 @@ def _by_pronoun(quantity: Quantity, given: Analysed) -> bool:
 _PREPOSITIONS = word_set("in at on by from to for à en au aux de du par chez pour dans")
 
 
-def _slots(claim: Analysed, given: Analysed) -> str:
+def _slots(claim: Analysed, given: Analysed) -> Doubt:
     """Return a name or date that follows a word in the statement, where the source has another one after that word.
 
     "born in Paris" against "born in Warsaw and moved to Paris": the same preposition after the same word, with another
@@ -175,10 +184,10 @@ def _slots(claim: Analysed, given: Analysed) -> str:
             continue
         if isinstance(filler, Quantity):
             if not any(same_value(filler, item) for item in fillers if isinstance(item, Quantity)):
-                return f"the source has another number after {head.text}"
+                return Doubt(CLAIM_REASON_OTHER_NUMBER, subject=head.text)
         elif not any(set(filler.stems) & set(item.stems) for item in fillers if isinstance(item, Word)):
-            return f"the source has another name after {head.text}"
-    return ""
+            return Doubt(CLAIM_REASON_OTHER_NAME, subject=head.text)
+    return NONE
 
 
 def _filled(text: Analysed) -> list[tuple[Word, str, Word | Quantity]]:
@@ -217,7 +226,7 @@ def _distance(word: Word, quantity: Quantity, given: Analysed) -> float:
     )
 
 
-def _exclusive(claim: Analysed, given: Analysed) -> str:
+def _exclusive(claim: Analysed, given: Analysed) -> Doubt:
     for word in claim.content:
         for stem in word.stems:
             member = lexicon.exclusive(stem)
@@ -230,27 +239,24 @@ def _exclusive(claim: Analysed, given: Analysed) -> str:
                 if (found := lexicon.exclusive(other_stem)) is not None and found[0] == member[0]
             }
             if held and member not in held:
-                return f"the source says {next(iter(held.values()))}, not {word.text}"
-    return ""
+                return Doubt(CLAIM_REASON_OTHER_VALUE, stated=word.text, found=next(iter(held.values())))
+    return NONE
 
 
-def _roles(claim: Analysed, given: Analysed) -> str:
+def _roles(claim: Analysed, given: Analysed) -> Doubt:
     """Two names that changed places around the same verb: "A bought B" for "B bought A"."""
     names = [word for word in claim.content if word.name or word.start == 0]
     order = [word.stems[0] for word in names]
     if len(order) < 2 or len(set(order)) != len(order):
-        return ""
+        return NONE
     places = _positions(order, given)
     if len(places) != len(order):
-        return ""
+        return NONE
     first, second = order[0], order[-1]
     if places[first] < places[second]:
-        return ""
-    return (
-        ""
-        if _passive(claim) != _passive(given) or _symmetric(claim, names)
-        else "the source has it the other way round"
-    )
+        return NONE
+    fits = _passive(claim) != _passive(given) or _symmetric(claim, names)
+    return NONE if fits else Doubt(CLAIM_REASON_ROLES_SWAPPED)
 
 
 def _positions(stems: Sequence[str], given: Analysed) -> dict[str, int]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED
+from footnote.types.v1.reasons_pb2 import CLAIM_REASON_SECOND_OPINION
 
 from footnote_generation import contradictions
+from footnote_generation.doubts import Doubt
 from footnote_generation.ports import Opinion
 from footnote_generation.support import MAX_STATEMENT, Evidence, Judgement, find_windows
 from footnote_generation.words import Analysed, analyse
@@ -41,7 +43,7 @@ def reconsider(
     if verdict.support == VERDICT_SUPPORTED:
         against = max(opinions, key=lambda item: item.contradicts)
         if against.contradicts >= CONTRADICTED_AT and ranked[0][1].supports < enough:
-            reason = "a second opinion reads the source to the contrary"
+            reason = Doubt(CLAIM_REASON_SECOND_OPINION)
             return Judgement(VERDICT_UNSUPPORTED, 1 - against.contradicts, verdict.start, verdict.end, reason)
         return verdict
     claim = analyse(statement, evidence.language)

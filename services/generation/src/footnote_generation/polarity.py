@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from footnote.types.v1.reasons_pb2 import CLAIM_REASON_DENIED, CLAIM_REASON_NOT_DENIED, CLAIM_REASON_OPPOSITE
 from footnote_text.lexical import fold
 from footnote_text.wordlists import word_set
 
 from footnote_generation import lexicon
+from footnote_generation.doubts import NONE, Doubt
 from footnote_generation.quantities import same_dimension, same_value
 from footnote_generation.words import Analysed, Word
 
@@ -94,8 +96,8 @@ def _speaking(claim: Analysed, given: Analysed) -> frozenset[int]:
     return frozenset(clause for clause, value in score.items() if value >= best - 0.01)
 
 
-def conflict(claim: Analysed, given: Analysed) -> str:
-    """Say that a stretch denies a statement or says its opposite; "" when it does neither."""
+def conflict(claim: Analysed, given: Analysed) -> Doubt:
+    """Say that a stretch denies a statement or says its opposite; NONE when it does neither."""
     claim_denials, given_denials = _denials(claim), _denials(given)
     clauses = _speaking(claim, given)
     claim_signs = _signs(claim, claim_denials, None)
@@ -103,7 +105,7 @@ def conflict(claim: Analysed, given: Analysed) -> str:
     settled: set[int] = set()
     for pair in claim_signs.keys() & given_signs.keys():
         if not claim_signs[pair] & given_signs[pair]:
-            return "the source says the opposite"
+            return Doubt(CLAIM_REASON_OPPOSITE)
         settled.add(pair)
     # A denial whose word belongs to a pair compared above has been weighed already.
     open_claim = [item for item in claim_denials if not _weighed(item, settled)]
@@ -114,12 +116,12 @@ def conflict(claim: Analysed, given: Analysed) -> str:
         if _conditional(claim, denial) and _EXCEPTION.search(given.text):
             continue
         if not any(_meet(denial.scope, other.scope) for other in here):
-            return "the source does not deny it"
+            return Doubt(CLAIM_REASON_NOT_DENIED)
     for denial in here:
         answered = any(_meet(denial.scope, other.scope) for other in open_claim)
         if _meet(denial.heart, claim_stems) and not answered:
-            return "the source denies it"
-    return ""
+            return Doubt(CLAIM_REASON_DENIED)
+    return NONE
 
 
 _EXCEPTION = re.compile(r"(?i)\b(?:unless|except|sauf|hormis|à moins)\b")

@@ -7,10 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, VERDICT_WEAK, Verdict
+from footnote.types.v1.reasons_pb2 import (
+    CLAIM_REASON_NOT_IN_SOURCE,
+    CLAIM_REASON_NOT_SAID,
+    CLAIM_REASON_NOTHING_TO_CHECK,
+    CLAIM_REASON_OTHER_LANGUAGE,
+    CLAIM_REASON_PARTLY_IN_SOURCE,
+    CLAIM_REASON_SOURCE_EMPTY,
+    CLAIM_REASON_TOO_LONG,
+)
 from footnote_text import language as languages
 from footnote_text import sentences
 
 from footnote_generation import contradictions, lexicon, polarity
+from footnote_generation.doubts import NONE, Doubt
 from footnote_generation.words import Analysed, Word, analyse
 
 SUPPORTED_AT = 0.66
@@ -32,7 +42,7 @@ class Judgement:
     score: float
     start: int
     end: int
-    reason: str = ""
+    doubt: Doubt = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,21 +157,21 @@ def judge(claim_text: str, evidence: Evidence) -> Judgement:
         cut = claim_text.rfind(" ", 0, MAX_STATEMENT)
         part = judge(claim_text[: cut if cut > 0 else MAX_STATEMENT], evidence)
         support = part.support if part.support == VERDICT_UNSUPPORTED else VERDICT_WEAK
-        return replace(part, support=support, reason=part.reason or "the sentence is too long to be checked whole")
+        return replace(part, support=support, doubt=part.doubt or Doubt(CLAIM_REASON_TOO_LONG))
     whole = _verbatim(claim_text, evidence)
     if whole is not None:
         return Judgement(VERDICT_SUPPORTED, 1.0, *whole)
     claim = analyse(claim_text, evidence.language)
     if not claim.content and not claim.quantities:
-        return Judgement(VERDICT_WEAK, 0.0, 0, 0, "says nothing that can be checked")
+        return Judgement(VERDICT_WEAK, 0.0, 0, 0, Doubt(CLAIM_REASON_NOTHING_TO_CHECK))
     windows = find_windows(claim, evidence)
     if not windows:
-        reason = _absent(claim, evidence) if evidence.spans else "the source is empty"
-        return Judgement(VERDICT_UNSUPPORTED, 0.0, 0, 0, reason)
+        doubt = _absent(claim, evidence) if evidence.spans else Doubt(CLAIM_REASON_SOURCE_EMPTY)
+        return Judgement(VERDICT_UNSUPPORTED, 0.0, 0, 0, doubt)
     if is_foreign(claim_text, evidence):
         return _judge_foreign(claim, evidence, windows)
     best = windows[0]
-    first_reason = ""
+    first = NONE
     weakest: Judgement | None = None
     for window in windows[:6]:
         if window.score < max(WEAK_AT, best.score * 0.8):
@@ -170,19 +180,19 @@ def judge(claim_text: str, evidence: Evidence) -> Judgement:
         _, missing = coverage(claim, given, evidence.context)
         conflict = contradictions.find_conflict(claim, given, evidence.context)
         if conflict:
-            first_reason = first_reason or conflict
+            first = first or conflict
             continue
-        reason = _doubt(missing)
-        if not reason and window.score >= SUPPORTED_AT:
+        doubt = _doubt(missing)
+        if not doubt and window.score >= SUPPORTED_AT:
             return Judgement(VERDICT_SUPPORTED, window.score, window.start, window.end)
         if weakest is None:
             weakest = Judgement(
-                VERDICT_WEAK, window.score, window.start, window.end, reason or "only partly in the source"
+                VERDICT_WEAK, window.score, window.start, window.end, doubt or Doubt(CLAIM_REASON_PARTLY_IN_SOURCE)
             )
-    if weakest is not None and not (first_reason and weakest.score < best.score * 0.9):
+    if weakest is not None and not (first and weakest.score < best.score * 0.9):
         return weakest
-    reason = first_reason or _absent(claim, evidence)
-    return Judgement(VERDICT_UNSUPPORTED, min(best.score, WEAK_AT), best.start, best.end, reason)
+    doubt = first or _absent(claim, evidence)
+    return Judgement(VERDICT_UNSUPPORTED, min(best.score, WEAK_AT), best.start, best.end, doubt)
 
 
 def is_foreign(statement: str, evidence: Evidence) -> bool:
@@ -247,20 +257,22 @@ def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[Window
     absent = [quantity.text for quantity in claim.quantities if contradictions.quantity_match(quantity, whole) is None]
     best = windows[0]
     if absent:
-        return Judgement(VERDICT_UNSUPPORTED, 0.0, best.start, best.end, f"{absent[0]} is not in the source")
-    return Judgement(VERDICT_WEAK, max(best.score, WEAK_AT), best.start, best.end, "the source is in another language")
+        doubt = Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated=absent[0])
+        return Judgement(VERDICT_UNSUPPORTED, 0.0, best.start, best.end, doubt)
+    doubt = Doubt(CLAIM_REASON_OTHER_LANGUAGE)
+    return Judgement(VERDICT_WEAK, max(best.score, WEAK_AT), best.start, best.end, doubt)
 
 
-def _doubt(missing: Sequence[Word]) -> str:
+def _doubt(missing: Sequence[Word]) -> Doubt:
     """Why a well-covered statement is still not borne out: a word of weight that the source has in no form.
 
     One such word can be all the difference ("contractors" for "employees"), so it makes the verdict WEAK, not worse:
     it may as well be a synonym that we do not know.
     """
-    return f"{missing[0].text} is not in the source" if missing else ""
+    return Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated=missing[0].text) if missing else NONE
 
 
-def _absent(claim: Analysed, evidence: Evidence) -> str:
+def _absent(claim: Analysed, evidence: Evidence) -> Doubt:
     whole = analyse(evidence.text, evidence.language)
     _, missing = coverage(claim, whole, evidence.context)
-    return f"{missing[0].text} is not in the source" if missing else "the source does not say it"
+    return _doubt(missing) or Doubt(CLAIM_REASON_NOT_SAID)

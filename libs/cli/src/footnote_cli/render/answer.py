@@ -10,6 +10,7 @@ from footnote_kit.printable import printable_line
 from rich.text import Text
 
 from footnote_cli.console import make_console
+from footnote_cli.render import reasons
 from footnote_cli.render.text import elapsed, one_line, plural, seconds
 
 _PLAIN = make_console()
@@ -68,7 +69,7 @@ def doubts(answer: Answer) -> Iterator[Text]:
             continue
         word, style = SUPPORT_WORDS[claim.support]
         sentence = one_line(answer.text[claim.span.start : claim.span.end], 100)
-        why = f": {claim.reason}" if claim.reason else ""
+        why = f": {reasons.claim(claim)}" if claim.reason else ""
         yield Text(printable_line(f"! {word}: “{sentence}”{why}"), style=style)
     for warning in answer.warnings:
         yield Text(printable_line(f"! {warning}"), style="yellow")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from footnote.types.v1 import reasons_pb2 as pb
+from footnote.types.v1.answer_pb2 import Claim
 from footnote.types.v1.chunk_pb2 import ScoreAdjustment
 from footnote_kit.printable import printable_line
 
@@ -31,6 +32,25 @@ ADJUSTMENT: Mapping[int, str] = {
     pb.SCORE_ADJUSTMENT_KIND_PARENT: "parent: found by {chunk_id}",
     pb.SCORE_ADJUSTMENT_KIND_RERANK: "rerank: {provider}",
 }
+CLAIM: Mapping[int, str] = {
+    pb.CLAIM_REASON_NO_SOURCE_CITED: "cites no source",
+    pb.CLAIM_REASON_NOT_IN_SOURCE: "{stated} is not in the source",
+    pb.CLAIM_REASON_OTHER_VALUE: "the source says {found}, not {stated}",
+    pb.CLAIM_REASON_VALUE_OF_ANOTHER: "the source gives {found} for {subject}, not {stated}",
+    pb.CLAIM_REASON_OTHER_NUMBER: "the source has another number after {subject}",
+    pb.CLAIM_REASON_OTHER_NAME: "the source has another name after {subject}",
+    pb.CLAIM_REASON_OPPOSITE: "the source says the opposite",
+    pb.CLAIM_REASON_NOT_DENIED: "the source does not deny it",
+    pb.CLAIM_REASON_DENIED: "the source denies it",
+    pb.CLAIM_REASON_ROLES_SWAPPED: "the source has it the other way round",
+    pb.CLAIM_REASON_SECOND_OPINION: "a second opinion reads the source to the contrary",
+    pb.CLAIM_REASON_TOO_LONG: "the sentence is too long to be checked whole",
+    pb.CLAIM_REASON_NOTHING_TO_CHECK: "says nothing that can be checked",
+    pb.CLAIM_REASON_SOURCE_EMPTY: "the source is empty",
+    pb.CLAIM_REASON_PARTLY_IN_SOURCE: "only partly in the source",
+    pb.CLAIM_REASON_OTHER_LANGUAGE: "the source is in another language",
+    pb.CLAIM_REASON_NOT_SAID: "the source does not say it",
+}
 _UNKNOWN = "for a reason that this version does not know"
 
 
@@ -51,3 +71,9 @@ def adjustment(one: ScoreAdjustment) -> str:
     return ADJUSTMENT.get(one.kind, _UNKNOWN).format(
         share=one.share, days=one.age.ToSeconds() / 86_400, chunk_id=one.chunk_id, provider=one.provider
     )
+
+
+def claim(one: Claim) -> str:
+    """Return why a sentence is not borne out."""
+    words = CLAIM.get(one.reason, _UNKNOWN)
+    return words.format(stated=one.stated, found=one.found, subject=one.subject or "this")
