@@ -15,7 +15,6 @@ PROMISES = re.compile(
 )
 """Names that say which of several things it is."""
 PROSE = {
-    "footnote.edge.v1.AnswerDifference.what": "numbers the source that it names; shown beside before and after",
     "footnote.types.v1.Degradation.effect": "a sentence for people; the reason beside it is an enum",
     "footnote.types.v1.TextBounds.because": "completes the message of an error, whose own reason is an enum",
 }

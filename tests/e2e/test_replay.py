@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from footnote.edge.v1 import answers_pb2 as answers
 from footnote.edge.v1.answers_pb2 import GetAnswerManifestRequest, ReplayAnswerRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, UpdateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import (
@@ -122,4 +123,5 @@ async def test_a_follow_up_with_memory_is_made_again_until_what_it_remembered_is
     await same(edge, done)
     await edge.stub.DeleteConversation(DeleteConversationRequest(conversation_id=earlier))
     again = await edge.stub.ReplayAnswer(ReplayAnswerRequest(answer_id=done.answer.id), timeout=60)
-    assert {"memory", "prompt"} <= {one.what for one in again.differences}
+    kinds = {one.kind for one in again.differences}
+    assert {answers.ANSWER_DIFFERENCE_KIND_MEMORY, answers.ANSWER_DIFFERENCE_KIND_PROMPT} <= kinds

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from footnote.edge.v1 import answers_pb2 as answers
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, ReplayAnswerRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest, SearchMemoryRequest
@@ -244,7 +245,10 @@ async def test_an_answer_is_made_again_and_says_what_differs(edge: EdgeStub, wor
     (chunks,) = world.chunks.values()
     chunks[0].text = "Tea is brewed at 90 degrees."
     changed = await edge.ReplayAnswer(ReplayAnswerRequest(answer_id=second.answer.id))
-    assert {one.what for one in changed.differences} == {"source 1", "text"}
+    assert [(one.kind, one.source) for one in changed.differences] == [
+        (answers.ANSWER_DIFFERENCE_KIND_SOURCE, 1),
+        (answers.ANSWER_DIFFERENCE_KIND_TEXT, 0),
+    ]
     listed = await edge.ListMessages(ListMessagesRequest(conversation_id=conversation))
     assert listed.total_size == 4
     with pytest.raises(NotFound) as caught:

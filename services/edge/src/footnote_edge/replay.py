@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 from footnote.augmentation.v1.augmentation_service_pb2 import PlanQueryResponse
 from footnote.edge.v1.answers_pb2 import AnswerDifference, AskCompleted, AskRequest
+from footnote.edge.v1.answers_pb2 import AnswerDifferenceKind as Kind
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
@@ -23,7 +24,12 @@ from footnote_edge.answers import Answers
 from footnote_edge.ask import Again
 from footnote_edge.asker import Asker
 
-_SETTINGS = ("retrieval", "rerank", "prompt", "generation")
+_SETTINGS = {
+    "retrieval": Kind.ANSWER_DIFFERENCE_KIND_RETRIEVAL_SETTINGS,
+    "rerank": Kind.ANSWER_DIFFERENCE_KIND_RERANK_SETTINGS,
+    "prompt": Kind.ANSWER_DIFFERENCE_KIND_PROMPT_SETTINGS,
+    "generation": Kind.ANSWER_DIFFERENCE_KIND_GENERATION_SETTINGS,
+}
 
 
 async def replay(
@@ -58,39 +64,42 @@ async def replay(
     async with aclosing(asker.ask(scope, request, seconds, again)) as events:
         async for event in events:
             if event.HasField("completed"):
-                gone = [] if earlier.whole else [_gone("history", then.history_message_ids, earlier.messages)]
+                gone = [] if earlier.whole else [_gone(then.history_message_ids, earlier.messages)]
                 return event.completed, [*gone, *differences(message, event.completed)]
     raise Internal("The answer ended without its end")
 
 
 def differences(before: ConversationMessage, after: AskCompleted) -> list[AnswerDifference]:
-    """Return what is not as it was, the causes before the text."""
+    """Return what is not as it was, the causes before the text: in the order of their kinds."""
     then, now = before.manifest, after.manifest
     pairs = [
-        ("provider", then.provider, now.provider),
-        ("model", then.model, now.model),
-        ("collections", ", ".join(then.collection_ids), ", ".join(now.collection_ids)),
-        *((f"{name} settings", _shown(getattr(then, name)), _shown(getattr(now, name))) for name in _SETTINGS),
-        ("memory", ", ".join(then.memory_message_ids), ", ".join(now.memory_message_ids)),
-        ("template", then.template_version, now.template_version),
-        *_sources(then.sources, now.sources),
-        ("prompt", then.prompt_hash, now.prompt_hash),
+        (Kind.ANSWER_DIFFERENCE_KIND_PROVIDER, then.provider, now.provider),
+        (Kind.ANSWER_DIFFERENCE_KIND_MODEL, then.model, now.model),
+        (Kind.ANSWER_DIFFERENCE_KIND_COLLECTIONS, ", ".join(then.collection_ids), ", ".join(now.collection_ids)),
+        *((kind, _shown(getattr(then, name)), _shown(getattr(now, name))) for name, kind in _SETTINGS.items()),
+        (Kind.ANSWER_DIFFERENCE_KIND_MEMORY, ", ".join(then.memory_message_ids), ", ".join(now.memory_message_ids)),
+        (Kind.ANSWER_DIFFERENCE_KIND_TEMPLATE, then.template_version, now.template_version),
+        (Kind.ANSWER_DIFFERENCE_KIND_PROMPT, then.prompt_hash, now.prompt_hash),
         (
-            "finish reason",
+            Kind.ANSWER_DIFFERENCE_KIND_FINISH_REASON,
             FinishReason.Name(before.answer.finish_reason).removeprefix("FINISH_REASON_"),
             FinishReason.Name(after.answer.finish_reason).removeprefix("FINISH_REASON_"),
         ),
-        ("text", before.answer.text, after.answer.text),
+        (Kind.ANSWER_DIFFERENCE_KIND_TEXT, before.answer.text, after.answer.text),
     ]
-    return [AnswerDifference(what=what, before=old, after=new) for what, old, new in pairs if old != new]
+    found = [AnswerDifference(kind=kind, before=old, after=new) for kind, old, new in pairs if old != new]
+    return sorted([*found, *_sources(then.sources, now.sources)], key=lambda one: one.kind)
 
 
-def _sources(then: Sequence[ManifestSource], now: Sequence[ManifestSource]) -> list[tuple[str, str, str]]:
+def _sources(then: Sequence[ManifestSource], now: Sequence[ManifestSource]) -> list[AnswerDifference]:
     found = []
     for index in range(max(len(then), len(now))):
         old = _source(then[index]) if index < len(then) else ""
         new = _source(now[index]) if index < len(now) else ""
-        found.append((f"source {index + 1}", old, new))
+        if old != new:
+            found.append(
+                AnswerDifference(kind=Kind.ANSWER_DIFFERENCE_KIND_SOURCE, source=index + 1, before=old, after=new)
+            )
     return found
 
 
@@ -103,8 +112,9 @@ def _shown(settings: Message) -> str:
     return json.dumps(MessageToDict(settings, preserving_proto_field_name=True), sort_keys=True)
 
 
-def _gone(what: str, ids: Sequence[str], left: Sequence[ConversationMessage]) -> AnswerDifference:
-    return AnswerDifference(what=what, before=", ".join(ids), after=", ".join(one.id for one in left))
+def _gone(ids: Sequence[str], left: Sequence[ConversationMessage]) -> AnswerDifference:
+    kind = Kind.ANSWER_DIFFERENCE_KIND_HISTORY
+    return AnswerDifference(kind=kind, before=", ".join(ids), after=", ".join(one.id for one in left))
 
 
 async def _there(asker: Asker, scope: Scope, then: AnswerManifest) -> Sequence[str]:
