@@ -59,7 +59,7 @@ def _print(session: Session, document: Document, progress: Progress) -> None:
     if session.as_json:
         print_json({"document": as_dict(document), "progress": as_dict(progress)}, line=True)
         return
-    word = enum_word(document_pb2.DocumentState, document.state, "DOCUMENT_STATE_")
+    word = enum_word(document_pb2.DocumentState, document.state)
     if document.state == document_pb2.DOCUMENT_STATE_ERROR:
         doing = document.failure.message
     elif document.state == document_pb2.DOCUMENT_STATE_INDEXED:

@@ -23,12 +23,12 @@ _TITLES = {
 
 def state_of(operation: Operation) -> str:
     """Return an operation's state as a word."""
-    return enum_word(operations_pb2.OperationState, operation.state, "OPERATION_STATE_")
+    return enum_word(operations_pb2.OperationState, operation.state)
 
 
 def kind_of(operation: Operation) -> str:
     """Return what an operation does as a word."""
-    return enum_word(operations_pb2.OperationKind, operation.kind, "OPERATION_KIND_")
+    return enum_word(operations_pb2.OperationKind, operation.kind)
 
 
 def ended(operation: Operation) -> bool:

@@ -110,7 +110,7 @@ def _print(session: Session, response: SearchResponse, explain: bool) -> None:
         out.print(tables.explanation(response.chunks))
     for notice in answer.notices(response.degradations):
         out.print(notice, soft_wrap=True)
-    word = tables.enum_word(collection_pb2.SearchStrategy, response.strategy, "SEARCH_STRATEGY_")
+    word = tables.enum_word(collection_pb2.SearchStrategy, response.strategy)
     why = reasons.strategy_choice(response.strategy_choice)
     parts = [word + (f" ({why})" if why else "")]
     if response.query_language:

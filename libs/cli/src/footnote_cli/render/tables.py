@@ -10,6 +10,7 @@ from footnote.edge.v1.system_pb2 import GetHealthResponse
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, provider_pb2
 from footnote.types.v1.collection_pb2 import Collection, Grant
 from footnote.types.v1.provider_pb2 import Provider
+from footnote_kit import enum_words as kit_words
 from footnote_kit.printable import printable, printable_line
 from footnote_text.locators import label
 from rich.table import Table
@@ -22,15 +23,15 @@ from footnote_cli.render.text import milliseconds, moment, one_line, seconds, si
 STATE_STYLES = {"indexed": "green", "error": "red", "processing": "yellow", "uploaded": "yellow"}
 
 
-def enum_word(enum: Any, value: int, prefix: str) -> str:
-    """Return an enum value as a word: DOCUMENT_STATE_INDEXED with its prefix is "indexed"; unspecified is ""."""
-    word = str(enum.Name(value)).removeprefix(prefix).lower()
+def enum_word(enum: Any, value: int) -> str:
+    """Return an enum value as a word: DOCUMENT_STATE_INDEXED is "indexed"; unspecified is ""."""
+    word = kit_words.enum_word(enum.DESCRIPTOR, value).lower()
     return "" if word == "unspecified" else word
 
 
 def state_word(document: Document) -> Text:
     """Return a document's state, and what it waits for, in its colour."""
-    word = enum_word(document_pb2.DocumentState, document.state, "DOCUMENT_STATE_")
+    word = enum_word(document_pb2.DocumentState, document.state)
     waiting = words.waiting(document)
     return Text(word + (f" ({waiting})" if waiting else ""), style=STATE_STYLES.get(word, ""))
 
@@ -95,7 +96,7 @@ def collections(items: Iterable[Collection]) -> FittedTable:
             str(item.document_count),
             str(item.chunk_count),
             "/".join(part for part in (embedding.provider, embedding.model) if part),
-            enum_word(collection_pb2.Visibility, item.visibility, "VISIBILITY_"),
+            enum_word(collection_pb2.Visibility, item.visibility),
             Text(item.owner_id),
             one_line(item.description, 80),
         )
@@ -187,7 +188,7 @@ def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
             "",
         )
         for channel in item.channels:
-            name = enum_word(chunk_pb2.SearchChannel, channel.channel, "CHANNEL_")
+            name = enum_word(chunk_pb2.SearchChannel, channel.channel)
             added = _signed(channel.score * channel.weight)
             parts = (
                 name,
@@ -214,7 +215,7 @@ def providers(items: Iterable[Provider]) -> FittedTable:
     """Return registered providers with what they can do."""
     result = FittedTable("Kind", "Id", "Name", "Default model", "Can", optional=("Can", "Name"), whole=("Kind", "Id"))
     for item in items:
-        kind = enum_word(provider_pb2.ProviderKind, item.kind, "PROVIDER_KIND_")
+        kind = enum_word(provider_pb2.ProviderKind, item.kind)
         result.add_row(
             kind, Text(item.id, style="bold"), item.display_name, item.default_model, ", ".join(item.capabilities)
         )

@@ -98,11 +98,11 @@ def users(items: list[UserUsage]) -> FittedTable:
 
 def who(response: WhoAmIResponse) -> dict[str, str]:
     """Return who the caller is, in words, by name."""
-    by = enum_word(system_pb2.Authentication, response.authentication, "AUTHENTICATION_")
+    by = enum_word(system_pb2.Authentication, response.authentication)
     found = {
         "tenant": response.tenant_id,
         "user": response.user_id,
-        "role": enum_word(Role, response.role, "ROLE_"),
+        "role": enum_word(Role, response.role),
         "groups": ", ".join(response.groups),
         "known by": "nothing: authentication is off" if by == "none" else by,
         "key": " · ".join(part for part in (response.key_id, response.key_label) if part),
