@@ -4,7 +4,16 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, ReplayAnswerRequest
+from footnote.edge.v1.answers_pb2 import (
+    RATING_UP,
+    AskCompleted,
+    AskRequest,
+    CreateFeedbackRequest,
+    DeleteAnswerRequest,
+    GetAnswerManifestRequest,
+    GetAnswerRequest,
+    ReplayAnswerRequest,
+)
 from footnote.edge.v1.collections_pb2 import (
     CreateCollectionRequest,
     DeleteCollectionRequest,
@@ -18,6 +27,7 @@ from footnote.edge.v1.conversations_pb2 import (
     GetConversationRequest,
     ListConversationsRequest,
     ListMessagesRequest,
+    RegenerateMessageRequest,
     UpdateConversationRequest,
 )
 from footnote.edge.v1.vectors_pb2 import AddVectorsRequest
@@ -117,6 +127,43 @@ async def test_changes_that_are_refused(edge: EdgeStub) -> None:
     with pytest.raises(Aborted):
         await update(edge, made.id, title="x", etag="another")
     assert (await edge.GetConversation(GetConversationRequest(conversation_id=made.id))).conversation == made
+
+
+async def _answered(call: Any) -> Any:
+    return [one async for one in call] if hasattr(call, "__aiter__") else await call
+
+
+async def test_an_id_that_is_not_given_is_an_invalid_field(edge: EdgeStub) -> None:
+    field = {"Conversation": "conversation_id", "Messages": "conversation_id", "Message": "message_id"}
+    for call, request in (
+        (edge.GetConversation, GetConversationRequest()),
+        (edge.UpdateConversation, UpdateConversationRequest(conversation={"title": "x"})),
+        (edge.DeleteConversation, DeleteConversationRequest(allow_missing=True)),
+        (edge.ListMessages, ListMessagesRequest()),
+        (edge.RegenerateMessage, RegenerateMessageRequest()),
+        (edge.EditMessage, EditMessageRequest(text="x")),
+        (edge.GetAnswer, GetAnswerRequest()),
+        (edge.GetAnswerManifest, GetAnswerManifestRequest()),
+        (edge.DeleteAnswer, DeleteAnswerRequest(allow_missing=True)),
+        (edge.ReplayAnswer, ReplayAnswerRequest()),
+        (edge.CreateFeedback, CreateFeedbackRequest(rating=RATING_UP)),
+    ):
+        with pytest.raises(InvalidArgument) as caught:
+            await _answered(call(request))
+        named = type(request).__name__.removesuffix("Request")
+        wanted = next((name for noun, name in field.items() if named.endswith(noun)), "answer_id")
+        assert [name for name, _ in caught.value.violations] == [wanted], named
+
+
+async def test_a_zero_byte_is_no_fault_of_ours(edge: EdgeStub) -> None:
+    text = "a\0b"
+    made = await create(edge, title=text + "x")
+    assert "\0" not in made.title
+    assert "\0" not in (await update(edge, made.id, title=text + "y")).title
+    answered = await ask(edge, f"tea {text}?", made.id)
+    await edge.CreateFeedback(CreateFeedbackRequest(answer_id=answered.answer.id, rating=RATING_UP, comment=text))
+    with pytest.raises(NotFound):
+        await edge.GetConversation(GetConversationRequest(conversation_id=text))
 
 
 async def test_deleting_by_etag_and_what_is_not_there(edge: EdgeStub) -> None:

@@ -152,7 +152,7 @@ class Conversations:
 
 
 def _checked_title(title: str) -> str:
-    title = " ".join(title.split())
+    title = " ".join(title.replace("\0", " ").split())
     if len(title) > MAX_TITLE:
         raise InvalidArgument.field("title", f"must have at most {MAX_TITLE} characters")
     return title
