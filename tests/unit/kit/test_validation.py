@@ -3,6 +3,7 @@
 from importlib import import_module
 
 import pytest
+from footnote.edge.v1.keys_pb2 import CreateKeyRequest
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1 import collection_pb2
@@ -11,6 +12,7 @@ from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
 from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, MethodDescriptor
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from support.guinea_pigs import STAGES, contract
 
@@ -78,3 +80,9 @@ def test_all_problems_are_told_but_not_a_million_of_them() -> None:
         validation.check(many)
     assert len(caught.value.violations) == validation.MOST_SHOWN
     assert caught.value.violations[1] == ("collection.grants[1].access", "has no value 9")
+
+
+def test_large_bounds_are_said_in_whole_numbers() -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        validation.check(CreateKeyRequest(label="x", ttl=Duration(seconds=-5)))
+    assert list(caught.value.violations) == [("ttl", "must be between 1 and 3155760000")]

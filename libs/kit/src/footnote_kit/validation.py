@@ -133,11 +133,11 @@ def _within(bounds: bounds_pb2.Bounds) -> Check:
     low = bounds.min if bounds.HasField("min") else float("-inf")
     high = bounds.max if bounds.HasField("max") else float("inf")
     if low == float("-inf"):
-        words = f"must be at most {high:g}"
+        words = f"must be at most {high:.15g}"
     elif high == float("inf"):
-        words = f"must be at least {low:g}"
+        words = f"must be at least {low:.15g}"
     else:
-        words = f"must be between {low:g} and {high:g}"
+        words = f"must be between {low:.15g} and {high:.15g}"
 
     def within(value: Any, path: str) -> Iterator[tuple[str, str]]:
         number = value.seconds + value.nanos / 1e9 if isinstance(value, Duration) else value
