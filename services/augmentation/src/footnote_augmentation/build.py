@@ -220,7 +220,7 @@ def _source(item: _Prepared, number: int, text: str) -> Source:
         filename=chunk.filename,
         title=chunk.title,
         mime_type=chunk.mime_type,
-        checksum=chunk.sha256,
+        sha256=chunk.sha256,
         locator=locator,
         anchors=anchors,
         text=text,
