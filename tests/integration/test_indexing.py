@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -730,3 +731,23 @@ async def test_collections_of_a_tenant_are_limited_under_concurrency(client: Cli
     assert len(refused) == 5
     assert {one.reason for one in refused} == {"QUOTA_EXCEEDED"}
     assert refused[0].metadata["hint"].endswith("footnote limits set few --collections 6")
+
+
+@on_every_database
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"name": "a\0"},
+        {"description": "d\0"},
+        {"metadata": {"k\0": ["\0"]}},
+        {"settings": {"prompt": {"locale": "\0"}}},
+    ],
+    ids=lambda about: next(iter(about)),
+)
+async def test_a_zero_byte_of_a_caller_is_no_fault(client: Client, about: dict[str, Any]) -> None:
+    wanted = collection_pb2.Collection(**{"name": "zero", **about})
+    with suppress(InvalidArgument):
+        made = (
+            await client.stub.CreateCollection(pb.CreateCollectionRequest(scope=client.scope, collection=wanted))
+        ).collection
+        assert (await client.get(made.id)).id == made.id

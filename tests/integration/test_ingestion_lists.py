@@ -7,7 +7,7 @@ import itertools
 import random
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -198,3 +198,21 @@ async def test_lists_of_a_collection_are_read_from_an_index(served: Served, clie
             plan = " ".join(row[-1] for row in connection.execute(query))
         assert "USING INDEX" in plan, (column, plan)
         assert "TEMP B-TREE" not in plan, (column, plan)
+
+
+async def test_a_zero_byte_of_a_caller_is_no_fault(client: Client) -> None:
+    for number, about in enumerate(
+        (
+            {"filename": "a\0b.txt"},
+            {"tags": ["x\0y"]},
+            {"metadata": {"k\0": "v\0", "deep": {"list": ["\0"]}}},
+            {"source_type": "s\0"},
+            {"collection": "c\0"},
+        )
+    ):
+        with suppress(InvalidArgument):
+            taken = (await client.upload(b"text %d" % number, **about)).document
+            assert (await client.get(taken.id)).id == taken.id
+    for asked in ({"tags": ["\0"]}, {"filename_contains": "\0"}, {"document_types": ["\0"]}, {"languages": ["\0"]}):
+        with suppress(InvalidArgument):
+            await client.list(**asked)

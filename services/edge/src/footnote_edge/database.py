@@ -3,10 +3,10 @@
 import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from footnote_kit import zero_bytes
 from footnote_kit.sqlite import FORGET
 from sqlalchemy import Connection, event, make_url, text
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
@@ -39,7 +39,7 @@ class Database:
                 hide_parameters=True,
                 connect_args={"server_settings": settings},
             )
-        event.listen(self.engine.sync_engine, "before_cursor_execute", _without_zero_bytes, retval=True)
+        event.listen(self.engine.sync_engine, "before_cursor_execute", zero_bytes.replace, retval=True)
         self.sessions: async_sessionmaker[AsyncSession] = async_sessionmaker(self.engine, expire_on_commit=False)
 
     async def migrate(self) -> None:
@@ -69,31 +69,6 @@ class Database:
 def utc(moment: datetime) -> datetime:
     """Return a time from the database with its zone: all are written in UTC, and SQLite hands them back bare."""
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _without_zero_bytes(
-    _connection: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, many: bool
-) -> tuple[str, Any]:
-    """Write zero bytes of callers and models as replacement characters: PostgreSQL refuses a text that holds one."""
-    rows = parameters if many else [parameters]
-    if any(isinstance(value, str) and "\0" in value for row in rows or () for value in _values(row)):
-        rows = [_replaced(row) for row in rows]
-        return statement, rows if many else rows[0]
-    return statement, parameters
-
-
-def _values(row: Any) -> Any:
-    return row.values() if isinstance(row, dict) else row or ()
-
-
-def _replaced(row: Any) -> Any:
-    if isinstance(row, dict):
-        return {name: _shown(value) for name, value in row.items()}
-    return type(row)(_shown(value) for value in row)
-
-
-def _shown(value: Any) -> Any:
-    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
 def _upgrade(connection: Connection) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from footnote_kit import zero_bytes
 from footnote_kit.sqlite import FORGET
 from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
@@ -34,6 +35,7 @@ class Database:
         # Whichever driver the URL names, or none as most do: these two are ours.
         parsed = parsed.set(drivername="sqlite+aiosqlite" if sqlite else "postgresql+asyncpg")
         self._engine = create_async_engine(parsed, pool_pre_ping=not sqlite, hide_parameters=True)
+        event.listen(self._engine.sync_engine, "before_cursor_execute", zero_bytes.replace, retval=True)
         self._turn: asyncio.Lock | None = None
         self._writes = 0
         if self._engine.dialect.name == "sqlite":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from footnote.ingestion.v1.ingestion_service_pb2 import ListDocumentsRequest
@@ -11,6 +12,9 @@ from footnote_kit.paging import Page
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_ingestion.model import NEWEST_FIRST, ORDERS, ListQuery, Order
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""Characters that no name, tag or type of a document has."""
 
 MOST_VALUES = 100
 _MOST_CHARACTERS = 200
@@ -47,8 +51,8 @@ def _values(name: str, values: Sequence[str]) -> tuple[str, ...]:
     if len(values) > MOST_VALUES:
         raise InvalidArgument.field(name, f"must be at most {MOST_VALUES}")
     stripped = tuple(dict.fromkeys(value.strip() for value in values))
-    if not all(0 < len(value) <= _MOST_CHARACTERS for value in stripped):
-        raise InvalidArgument.field(name, f"must each be 1 to {_MOST_CHARACTERS} characters")
+    if not all(0 < len(value) <= _MOST_CHARACTERS and not CONTROL.search(value) for value in stripped):
+        raise InvalidArgument.field(name, f"must each be 1 to {_MOST_CHARACTERS} characters, none a control character")
     return stripped
 
 

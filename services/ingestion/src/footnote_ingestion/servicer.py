@@ -22,12 +22,11 @@ from footnote_ingestion.changes import Changes
 from footnote_ingestion.counting import Counting
 from footnote_ingestion.extraction import Extraction, PagesRead
 from footnote_ingestion.lifecycle import Move
-from footnote_ingestion.listing import list_query
+from footnote_ingestion.listing import CONTROL, list_query
 from footnote_ingestion.model import now_micros
 from footnote_ingestion.quota import Kept, Quota
 from footnote_ingestion.worker.isolation import Isolation
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _EDITABLE = frozenset({"tags", "metadata", "expire_time"})
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _MAX_ID = 200
@@ -255,14 +254,14 @@ def _id(name: str, value: str) -> str:
 
 
 def _short(name: str, value: str) -> str:
-    if len(value) > _MAX_ID or _CONTROL.search(value):
+    if len(value) > _MAX_ID or CONTROL.search(value):
         raise InvalidArgument.field(name, f"must be at most {_MAX_ID} characters without control characters")
     return value
 
 
 def _filename(value: str, *, required: bool) -> str:
     """Return the last path segment of a client's file name, without what a terminal or a header would trip over."""
-    name = _CONTROL.sub("", value.replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
+    name = CONTROL.sub("", value.replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
     if name in ("", ".", ".."):
         if value or required:
             raise InvalidArgument.field("metadata.filename", "must be the name of a file")

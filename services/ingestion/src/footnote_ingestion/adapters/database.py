@@ -9,6 +9,7 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from footnote_kit import zero_bytes
 from footnote_kit.errors import Unavailable
 from footnote_kit.sqlite import FORGET
 from sqlalchemy import Connection, event, text
@@ -83,6 +84,12 @@ def _upgrade(connection: Connection) -> None:
 
 
 def _engine(url: str, folder: Path) -> AsyncEngine:
+    engine = _connected(url, folder)
+    event.listen(engine.sync_engine, "before_cursor_execute", zero_bytes.replace, retval=True)
+    return engine
+
+
+def _connected(url: str, folder: Path) -> AsyncEngine:
     if not url:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         url = f"sqlite:///{folder / 'documents.db'}"
