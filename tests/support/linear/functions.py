@@ -24,6 +24,7 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_kit.collection_settings import resolve
 from footnote_providers.builtin import embed
 from footnote_retrieval import affinity, files
+from footnote_store import expr
 from footnote_text import abbreviations, dialogue, tokens
 
 from support.linear.patterns import modules
@@ -47,6 +48,7 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
 # What needs more than the text.
 ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
+    "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
     "footnote_text.dialogue.line": lambda t: dialogue.line("you", t),
     "footnote_text.tokens.truncate_to": lambda t: tokens.truncate_to(t, 100),
     "footnote_ingestion.parsers.html.write_html": lambda t: html.write_html(t, _writer(), None),
@@ -116,7 +118,8 @@ NOT_TEXTS = frozenset(
     footnote_providers.onnx_files.find_files footnote_indexing.sharing.ambiguous footnote_generation.markup.spaced
     footnote_augmentation.adapters.cosine.embedding_of footnote_kit.private.new_socket_path
     footnote_providers.outbound.http_client footnote_kit.redact.register footnote_kit.provider_calls.unconfigured
-    footnote_store.rows.own_key footnote_edge.http.wrapper_vectors.addition""".split()  # noqa: SIM905
+    footnote_store.rows.own_key footnote_edge.http.wrapper_vectors.addition
+    footnote_store.rows.message_key footnote_edge.workflows.own_account footnote_edge.workflows.step""".split()  # noqa: SIM905
 )
 _CACHES = {
     name: value
