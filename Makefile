@@ -18,7 +18,7 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest tests/unit tests/contract -m "not bench" -n auto
-	$(BIN)/python -m pytest tests/integration tests/e2e tests/faults -m "not bench"
+	$(BIN)/python -m pytest tests/integration tests/e2e tests/faults -m "not bench" -n 2 --dist loadfile
 
 polyglot: setup
 	$(BIN)/python tests/polyglot/run.py
