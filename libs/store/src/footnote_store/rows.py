@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +30,7 @@ _LAYOUT = "l2"  # to be raised when older rows cannot be searched any more
 MAX_ID = 512
 """Characters of the longest id of a row."""
 
-_CHUNK_ID = re.compile(r"([^\x00]+):([0-9]{6,18}):([0-9]{7,18})")
+_DIGITS = 18  # of a revision and an ordinal at most: numbers of 64 bits
 
 MAX_TEXT_BYTES = 65_535
 """The engine's limit for a text value."""
@@ -144,11 +143,14 @@ def chunk_id(document_id: str, revision: int, ordinal: int) -> str:
 
 def parse_chunk_id(id_: str) -> tuple[str, int, int] | None:
     """Return document (or own row), revision and ordinal of a chunk's id; None for what is no such id."""
-    match = _CHUNK_ID.fullmatch(id_) if len(id_) <= MAX_ID else None
-    if match is None:
+    name, *numbers = id_.rsplit(":", 2) if len(id_) <= MAX_ID else ("",)
+    numeric = len(numbers) == 2 and all(number.isdecimal() and len(number) <= _DIGITS for number in numbers)
+    if not name or "\x00" in name or not numeric:
         return None
-    parsed = match[1].replace("%27", "'").replace("%25", "%"), int(match[2]), int(match[3])
-    return parsed if chunk_id(*parsed) == id_ else None
+    revision, ordinal = map(int, numbers)
+    document_id = name.replace("%27", "'").replace("%25", "%")
+    # Digits of other scripts, missing zeros and names that were never written so do not come back as they were.
+    return (document_id, revision, ordinal) if chunk_id(document_id, revision, ordinal) == id_ else None
 
 
 def revision_key(document_id: str, revision: int) -> str:
