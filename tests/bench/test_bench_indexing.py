@@ -20,7 +20,7 @@ import psutil
 import pytest
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_indexing.app import build
-from footnote_indexing.drafts import Drafter
+from footnote_indexing.chunking.drafts import Drafter
 from footnote_kit.collection_settings import resolve
 from footnote_kit.testing import serve_app
 from footnote_providers import registry

@@ -13,9 +13,9 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pytest
 import python_calamine as calamine
-from footnote_ingestion.metadata import describe
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.metadata import describe
 from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.starter import Starter

@@ -155,7 +155,7 @@ async def test_a_cancelled_reading_frees_its_worker(client: Client, tmp_path: Pa
 
 async def test_files_of_a_crash_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file stored by a process that died before its row was written is deleted later."""
-    from footnote_ingestion import catalog
+    from footnote_ingestion.documents import catalog
 
     monkeypatch.setattr(catalog, "GRACE_MICROS", 0)
     monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "3600")

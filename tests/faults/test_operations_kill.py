@@ -11,7 +11,7 @@ from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteColl
 from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest, WatchDocumentsRequest
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.collection_pb2 import Collection
-from footnote_edge.reindexing import RENEW_BATCH
+from footnote_edge.jobs.reindexing import RENEW_BATCH
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 from support.operations import ended

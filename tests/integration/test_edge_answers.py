@@ -25,9 +25,9 @@ from footnote.edge.v1.conversations_pb2 import (
     DeleteConversationRequest,
     ListMessagesRequest,
 )
-from footnote_edge import database as database_module
+from footnote_edge.adapters import database as database_module
+from footnote_edge.adapters.database import Database
 from footnote_edge.app import build
-from footnote_edge.database import Database
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import NotFound
@@ -152,7 +152,7 @@ async def test_an_answer_that_cannot_be_stored_is_given_and_says_so(edge: EdgeSt
     async def broken(*_: Any) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("footnote_edge.answers.Answers.keep", broken)
+    monkeypatch.setattr("footnote_edge.conversations.answers.Answers.keep", broken)
     done = await ask(edge)
     assert done.answer.text == "Tea is brewed at 80 degrees. [1]"
     assert [word(one) for one in done.degradations] == ["ANSWER_NOT_STORED"]

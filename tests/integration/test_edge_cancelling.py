@@ -18,9 +18,9 @@ from footnote.edge.v1.documents_pb2 import (
     WatchDocumentRequest,
 )
 from footnote.types.v1 import document_pb2 as doc
-from footnote_edge import reconcile
 from footnote_edge.app import build
-from footnote_edge.interrupting import LOOK_SECONDS
+from footnote_edge.documents import reconcile
+from footnote_edge.jobs.interrupting import LOOK_SECONDS
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, FailedPrecondition, NotFound, Unavailable
 from footnote_kit.testing import Served, serve_app

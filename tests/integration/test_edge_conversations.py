@@ -32,8 +32,8 @@ from footnote.edge.v1.conversations_pb2 import (
 )
 from footnote.edge.v1.vectors_pb2 import AddVectorsRequest
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
-from footnote_edge import conversation_search
 from footnote_edge.app import build
+from footnote_edge.conversations import search as conversation_search
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, AlreadyExists, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
@@ -279,7 +279,7 @@ async def test_a_crash_after_the_making_leaves_no_double(edge: EdgeStub, monkeyp
         raise Unavailable("died")
 
     with monkeypatch.context() as patched:
-        patched.setattr("footnote_edge.request_ids.RequestIds._note_made", crash)
+        patched.setattr("footnote_edge.door.request_ids.RequestIds._note_made", crash)
         with pytest.raises(Unavailable):
             await collection(edge)
         with pytest.raises(Unavailable):

@@ -60,7 +60,7 @@ async def test_a_client_converses_on_stdin_and_stdout(served: Served) -> None:
         "FOOTNOTE_EDGE_ADDRESS": served.address,
     }
     program = StdioServerParameters(
-        command=sys.executable, args=["-m", "footnote_edge.http.mcp_stdio"], env=environment
+        command=sys.executable, args=["-m", "footnote_edge.http.dialects.mcp_stdio"], env=environment
     )
     async with Client(stdio_client(program)) as client:
         await converse(client)

@@ -24,7 +24,7 @@ from footnote.edge.v1.documents_pb2 import (
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote_edge.app import build
-from footnote_edge.reindexing import RENEW_BATCH
+from footnote_edge.jobs.reindexing import RENEW_BATCH
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.errors import Unavailable as Down

@@ -9,9 +9,9 @@ from typing import Any
 import psutil
 import pytest
 from footnote.types.v1 import collection_pb2, document_pb2
-from footnote_indexing import cutting
-from footnote_indexing.cutting import LONG, Cutters
-from footnote_indexing.drafts import Draft
+from footnote_indexing.chunking import cutting
+from footnote_indexing.chunking.cutting import LONG, Cutters
+from footnote_indexing.chunking.drafts import Draft
 from footnote_kit.errors import Internal, InvalidArgument
 
 SETTINGS = collection_pb2.CollectionSettings(
@@ -54,7 +54,7 @@ async def cutters() -> AsyncIterator[Cutters]:
 
 def children() -> list[int]:
     found = psutil.Process().children()
-    return [one.pid for one in found if "footnote_indexing.cutting_process" in one.cmdline()]
+    return [one.pid for one in found if "footnote_indexing.chunking.cutting_process" in one.cmdline()]
 
 
 @pytest.mark.parametrize("size", [3000, LONG - 1000, LONG, 10 * LONG])

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM, Scope
+from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.generations import Generations
+from footnote_indexing.adapters.inventory import Inventory
 from footnote_indexing.app import build
-from footnote_indexing.database import Database
-from footnote_indexing.generations import Generations
-from footnote_indexing.inventory import Inventory
-from footnote_indexing.recovery import Findings, Recovery
 from footnote_indexing.settings import Settings
-from footnote_indexing.store_writer import StoreWriter
+from footnote_indexing.upkeep.recovery import Findings, Recovery
+from footnote_indexing.writing.store_writer import StoreWriter
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.testing import serve_app
 from footnote_store.rows import Row

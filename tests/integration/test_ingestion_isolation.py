@@ -16,8 +16,8 @@ from uuid import uuid4
 
 import psutil
 import pytest
-from footnote_ingestion.failures import ParseError
 from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.isolation import FILES, NETWORK, PRIVILEGES, PROCESSES, Isolation, Measures, Workers
 from footnote_ingestion.worker.pool import Pool

@@ -16,7 +16,7 @@ import pytest_asyncio
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_ingestion.app import build
-from footnote_ingestion.model import ORDERS
+from footnote_ingestion.model.values import ORDERS
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.timestamp_pb2 import Timestamp

@@ -12,8 +12,8 @@ import pypdfium2 as pdfium
 import pytest
 from footnote.types.v1.document_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.parsers.pdf import PdfParser
-from footnote_ingestion.parsers.pdf_margins import without_running_lines
+from footnote_ingestion.parsers.pdf.margins import without_running_lines
+from footnote_ingestion.parsers.pdf.parser import PdfParser
 from support.ingestion_client import assert_spans_exact
 from support.shared import shared_dir
 
@@ -48,7 +48,7 @@ def visible(text: str) -> int:
 
 def dropped_on_purpose(path: Path) -> str:
     """The running heads and page numbers that the parser leaves out."""
-    from footnote_ingestion.parsers.pdf import _open, _read
+    from footnote_ingestion.parsers.pdf.parser import _open, _read
 
     document = _open(path)
     try:

@@ -13,14 +13,16 @@ from footnote.types.v1 import collection_pb2, document_pb2
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
 from footnote_augmentation import budget, neutralise, plan
-from footnote_generation import addresses, checker, claims, markup, opinion, policy, support
 from footnote_generation.adapters.extractive import compose, provider, question, rows
-from footnote_generation.words import analyse
+from footnote_generation.answering import addresses, markup, policy
+from footnote_generation.language.words import analyse
+from footnote_generation.verification import checker, claims, opinion, support
 from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
-from footnote_ingestion import sniff
-from footnote_ingestion.parsers import html, parser_for, text
+from footnote_ingestion.parsers import parser_for, sniff
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.texts import html
+from footnote_ingestion.parsers.texts import plain as text
 from footnote_kit.collection_settings import resolve
 from footnote_providers.builtin import embed
 from footnote_retrieval import affinity, files
@@ -51,8 +53,8 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
     "footnote_text.dialogue.line": lambda t: dialogue.line("you", t),
     "footnote_text.tokens.truncate_to": lambda t: tokens.truncate_to(t, 100),
-    "footnote_ingestion.parsers.html.write_html": lambda t: html.write_html(t, _writer(), None),
-    "footnote_ingestion.parsers.text.write_text": lambda t: text.write_text(t, _writer()),
+    "footnote_ingestion.parsers.texts.html.write_html": lambda t: html.write_html(t, _writer(), None),
+    "footnote_ingestion.parsers.texts.plain.write_text": lambda t: text.write_text(t, _writer()),
     "footnote_retrieval.affinity.affinities": lambda t: affinity.affinities(t, "en", _NAMES),
     "footnote_retrieval.files.effort_of_naming": lambda t: files.effort_of_naming(t, _NAMES),
     "footnote_retrieval.files.named_files": lambda t: files.named_files(t, _NAMES),
@@ -60,18 +62,18 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),
     "footnote_augmentation.plan.accumulate": lambda t: plan.accumulate(t[:400], t, "en"),
     "footnote_augmentation.plan.plan": lambda t: plan.plan(t, "polaris tracker"),
-    "footnote_generation.addresses.read": lambda t: addresses.read(t, 0, True),
-    "footnote_generation.markup.guarded": lambda t: markup.guarded(t, []),
+    "footnote_generation.answering.addresses.read": lambda t: addresses.read(t, 0, True),
+    "footnote_generation.answering.markup.guarded": lambda t: markup.guarded(t, []),
     "footnote_generation.adapters.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),
     "footnote_generation.adapters.extractive.provider.cited": lambda t: provider.cited(t, 1),
     "footnote_generation.adapters.extractive.rows.shorten": lambda t: rows.shorten(t, question.read("What weight?")),
-    "footnote_generation.checker.value_span": lambda t: checker.value_span(t, _SOURCE, _VERDICT),
-    "footnote_generation.claims.segment": lambda t: claims.segment(t, _MARKERS),
-    "footnote_generation.opinion.stretches": lambda t: opinion.stretches(t, _EVIDENCE, 8),
-    "footnote_generation.policy.instructions_in": lambda t: policy.instructions_in(t, ["Use the sources."]),
-    "footnote_generation.support.judge": lambda t: support.judge(t, _EVIDENCE),
-    "footnote_generation.support.is_foreign": lambda t: support.is_foreign(t, _EVIDENCE),
-    "footnote_generation.words.analyse": lambda t: analyse(t, "en"),
+    "footnote_generation.verification.checker.value_span": lambda t: checker.value_span(t, _SOURCE, _VERDICT),
+    "footnote_generation.verification.claims.segment": lambda t: claims.segment(t, _MARKERS),
+    "footnote_generation.verification.opinion.stretches": lambda t: opinion.stretches(t, _EVIDENCE, 8),
+    "footnote_generation.answering.policy.instructions_in": lambda t: policy.instructions_in(t, ["Use the sources."]),
+    "footnote_generation.verification.support.judge": lambda t: support.judge(t, _EVIDENCE),
+    "footnote_generation.verification.support.is_foreign": lambda t: support.is_foreign(t, _EVIDENCE),
+    "footnote_generation.language.words.analyse": lambda t: analyse(t, "en"),
 }  # fmt: skip
 # Work on texts that no function of one text stands for.
 MORE: Mapping[str, Call] = {
@@ -92,34 +94,37 @@ MORE: Mapping[str, Call] = {
 NOT_TEXTS = frozenset(
     """footnote_kit.clients.service_config footnote_kit.clients.open_channel footnote_kit.context.bind_request_id
     footnote_kit.context.bind_service footnote_kit.context.detached footnote_kit.interceptor.checked
-    footnote_kit.logs.get_logger footnote_kit.net.port_is_free footnote_kit.status.make footnote_kit.telemetry.resource
-    footnote_kit.telemetry.span footnote_kit.telemetry.record_content footnote_kit.telemetry.counter
-    footnote_kit.telemetry.histogram footnote_kit.telemetry.observe footnote_text.locators.label
-    footnote_store.answers.search_request footnote_store.expr.any_of footnote_store.fields.item_key
-    footnote_store.rows.chunk_id footnote_store.rows.revision_key footnote_store.rows.decode_chunk
-    footnote_store.scope.search_key footnote_providers.catalogue.remote_settings
-    footnote_providers.onnx_local.find_files footnote_providers.registry.validate footnote_cli.command.connected
-    footnote_cli.launcher.serve
+    footnote_kit.logs.get_logger footnote_kit.net.port_is_free footnote_kit.status.make
+    footnote_kit.telemetry.resource footnote_kit.telemetry.span footnote_kit.telemetry.record_content
+    footnote_kit.telemetry.counter footnote_kit.telemetry.histogram footnote_kit.telemetry.observe
+    footnote_text.locators.label footnote_store.answers.search_request footnote_store.expr.any_of
+    footnote_store.fields.item_key footnote_store.rows.chunk_id footnote_store.rows.revision_key
+    footnote_store.rows.decode_chunk footnote_store.scope.search_key
+    footnote_providers.catalogue.remote_settings footnote_providers.onnx_local.find_files
+    footnote_providers.registry.validate footnote_cli.command.connected footnote_cli.launcher.serve
     footnote_cli.render.text.shorten footnote_cli.session.open_channel footnote_cli.values.confirm
-    footnote_ingestion.model.new_key footnote_ingestion.parsers.tables.cell_range
-    footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.ledger.collection_key
+    footnote_ingestion.model.values.new_key footnote_ingestion.parsers.tables.cell_range
+    footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.adapters.ledger.collection_key
     footnote_retrieval.model.degradation footnote_augmentation.adapters.cosine.create
     footnote_augmentation.adapters.cross_encoder.create footnote_augmentation.adapters.http.creator
     footnote_augmentation.adapters.lexical.create footnote_augmentation.adapters.mmr.create
-    footnote_augmentation.templates.load footnote_augmentation.templates.choose footnote_generation.opinion.reconsider
-    footnote_edge.answering.manifest footnote_edge.fallback.prompt_of footnote_edge.http.mcp_stdio.serve
-    footnote_edge.http.openai.completion footnote_edge.http.openapi.document footnote_edge.http.openapi.routes
-    footnote_edge.workflows.process_document
-    footnote_edge.workflows.remember_messages footnote_edge.workflows.forget_messages
-    footnote_edge.operation_workflows.delete footnote_edge.operation_workflows.reindex
-    footnote_edge.workflows.enqueue_document footnote_kit.front.door.listen footnote_kit.identifiers.checked_name
-    footnote_kit.identifiers.checked_group footnote_kit.testing.stage_channel footnote_edge.allowances.raising
+    footnote_augmentation.templates.load footnote_augmentation.templates.choose
+    footnote_generation.verification.opinion.reconsider footnote_edge.asking.answering.manifest
+    footnote_edge.asking.fallback.prompt_of footnote_edge.http.dialects.mcp_stdio.serve
+    footnote_edge.http.dialects.openai.completion footnote_edge.http.openapi.document.document
+    footnote_edge.http.openapi.document.routes footnote_edge.jobs.workflows.process_document
+    footnote_edge.jobs.workflows.remember_messages footnote_edge.jobs.workflows.forget_messages
+    footnote_edge.jobs.operation_workflows.delete footnote_edge.jobs.operation_workflows.reindex
+    footnote_edge.jobs.workflows.enqueue_document footnote_kit.front.door.listen
+    footnote_kit.identifiers.checked_name footnote_kit.identifiers.checked_group
+    footnote_kit.testing.stage_channel footnote_edge.door.allowances.raising
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
-    footnote_providers.onnx_files.find_files footnote_indexing.sharing.ambiguous footnote_generation.markup.spaced
-    footnote_augmentation.adapters.cosine.embedding_of footnote_kit.private.new_socket_path
-    footnote_providers.outbound.http_client footnote_kit.redact.register footnote_kit.provider_calls.unconfigured
-    footnote_store.rows.own_key footnote_edge.http.wrapper_vectors.addition
-    footnote_store.rows.message_key footnote_edge.workflows.own_account footnote_edge.workflows.step""".split()  # noqa: SIM905
+    footnote_providers.onnx_files.find_files footnote_indexing.adapters.sharing.ambiguous
+    footnote_generation.answering.markup.spaced footnote_augmentation.adapters.cosine.embedding_of
+    footnote_kit.private.new_socket_path footnote_providers.outbound.http_client
+    footnote_kit.redact.register footnote_kit.provider_calls.unconfigured footnote_store.rows.own_key
+    footnote_edge.http.dialects.wrapper_vectors.addition footnote_store.rows.message_key
+    footnote_edge.jobs.workflows.own_account footnote_edge.jobs.workflows.step""".split()  # noqa: SIM905
 )
 _CACHES = {
     name: value
@@ -172,7 +177,7 @@ def _parsed(content: str, kind: str) -> object:
 
 
 def _streamed(content: str) -> object:
-    from footnote_generation.markers import MarkerScanner
+    from footnote_generation.answering.markers import MarkerScanner
 
     scanner = MarkerScanner(("report.pdf",))
     for start in range(0, len(content), 4):

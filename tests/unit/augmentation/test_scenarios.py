@@ -7,7 +7,7 @@ from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_EMPTY, TOKEN_REASON_NEAR_DUPLICATE
 from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_augmentation.templates import load, locales
-from footnote_generation import phrases
+from footnote_generation.language import phrases
 
 
 def cell() -> ScoredChunk:

@@ -20,10 +20,10 @@ from footnote.types.v1.collection_pb2 import (
     RerankSettings,
 )
 from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_TOPIC, QUERY_STRATEGY_FOLLOW_UP
-from footnote_edge.answering import Ledger, degrades, duration
-from footnote_edge.catalog import expiry
-from footnote_edge.chores import shortened
-from footnote_edge.manifests import Record
+from footnote_edge.asking.answering import Ledger, degrades, duration
+from footnote_edge.asking.manifests import Record
+from footnote_edge.collections.catalog import expiry
+from footnote_edge.jobs.chores import shortened
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 
 

@@ -1,6 +1,6 @@
 import pytest
 from footnote.types.v1 import document_pb2 as doc
-from footnote_edge.failures import failure_of
+from footnote_edge.jobs.failures import failure_of
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 
 

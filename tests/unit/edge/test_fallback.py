@@ -1,5 +1,5 @@
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
-from footnote_edge.fallback import prompt_of, sources_of
+from footnote_edge.asking.fallback import prompt_of, sources_of
 
 
 def chunk(text: str, name: str = "a.txt") -> ScoredChunk:

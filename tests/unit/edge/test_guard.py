@@ -2,7 +2,7 @@
 
 import pytest
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_UNSPECIFIED, ROLE_WRITER, Scope
-from footnote_edge.guard import ROLES, allows
+from footnote_edge.door.guard import ROLES, allows
 
 
 @pytest.mark.parametrize("roles", [[], [ROLE_UNSPECIFIED], [99], [ROLE_UNSPECIFIED, 2_000_000]])

@@ -5,9 +5,9 @@ from footnote.edge.v1.collections_pb2 import UpdateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import EditMessageRequest, UpdateConversationRequest
 from footnote.edge.v1.documents_pb2 import ListDocumentsRequest, ListDocumentsResponse, WatchDocumentsRequest
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
-from footnote_edge.http.binding import bind, to_json
-from footnote_edge.http.json_body import parse as parse_body
-from footnote_edge.http.rules import Rule, rules
+from footnote_edge.http.transcoding.binding import bind, to_json
+from footnote_edge.http.transcoding.json_body import parse as parse_body
+from footnote_edge.http.transcoding.rules import Rule, rules
 from footnote_kit.errors import InvalidArgument
 
 

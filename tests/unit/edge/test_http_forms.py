@@ -1,7 +1,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from footnote_edge.http.forms import read_form
+from footnote_edge.http.transcoding.forms import read_form
 from footnote_kit.errors import InvalidArgument
 from starlette.requests import Request
 

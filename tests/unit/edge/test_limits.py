@@ -1,5 +1,5 @@
 import pytest
-from footnote_edge.limits import Bucket, Limits
+from footnote_edge.door.limits import Bucket, Limits
 from footnote_edge.settings import Settings
 from footnote_kit.errors import ResourceExhausted
 

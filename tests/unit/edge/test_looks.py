@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from footnote_edge.looks import MOST_KEPT, SharedLooks
+from footnote_edge.documents.looks import MOST_KEPT, SharedLooks
 
 
 class Clock:

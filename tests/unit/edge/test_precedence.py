@@ -13,7 +13,7 @@ from footnote.types.v1.collection_pb2 import (
     RetrievalSettings,
     StringList,
 )
-from footnote_edge.precedence import effective, shared_settings
+from footnote_edge.asking.precedence import effective, shared_settings
 from footnote_kit.collection_settings import GROUPS, SETTINGS, built_in, overlay, paths, put, shared
 from footnote_kit.deployment_settings import field_of
 from footnote_kit.validation import check

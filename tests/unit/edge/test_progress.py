@@ -1,7 +1,7 @@
 import asyncio
 
 from footnote.types.v1.document_pb2 import Progress
-from footnote_edge.progress import ProgressBus
+from footnote_edge.jobs.progress import ProgressBus
 
 
 async def test_a_watch_hears_of_its_document_and_its_collection_only() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from footnote.edge.v1 import chunks_pb2, documents_pb2
 from footnote.types.v1 import chunk_pb2, document_pb2
-from footnote_edge.public import chunk_of, document_of, scored_of
+from footnote_edge.documents.public import chunk_of, document_of, scored_of
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from support.filled_messages import filled

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from footnote_edge.database import Database
+from footnote_edge.adapters.database import Database
 from footnote_edge.settings import Settings
 from pydantic import ValidationError
 

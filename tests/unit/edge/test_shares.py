@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
-from footnote_edge import shares as module
-from footnote_edge.shares import CROWDED_LAG, PATIENCE, Shares
+from footnote_edge.door import shares as module
+from footnote_edge.door.shares import CROWDED_LAG, PATIENCE, Shares
 from footnote_kit.errors import ResourceExhausted
 
 GOOD, EVIL = ("good", "gina"), ("evil", "eve")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from footnote.edge.v1 import answers_pb2 as pb
-from footnote_edge import sizes
+from footnote_edge.door import sizes
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
 from google.protobuf import message_factory
@@ -22,7 +22,7 @@ def _bound(field: FieldDescriptor) -> int | None:
     try:
         return sizes.bound_of(field)
     except KeyError:
-        pytest.fail(f"{field.full_name} has no bound: add it to footnote_edge/sizes.py")
+        pytest.fail(f"{field.full_name} has no bound: add it to footnote_edge/door/sizes.py")
 
 
 def _places(descriptor: Descriptor, path: tuple[FieldDescriptor, ...] = ()) -> Iterator[tuple[FieldDescriptor, ...]]:

@@ -1,5 +1,5 @@
 import pytest
-from footnote_edge.waiting import is_passing, until_available
+from footnote_edge.jobs.waiting import is_passing, until_available
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, InvalidArgument, ResourceExhausted, Unavailable
 
 

@@ -9,12 +9,12 @@ from urllib.parse import unquote
 
 import pytest
 from footnote.types.v1 import answer_pb2 as types
-from footnote_generation import policy
-from footnote_generation.generate import Completed, Delta, Generator
-from footnote_generation.markers import MarkerScanner
-from footnote_generation.patience import Patience
+from footnote_generation.answering import policy
+from footnote_generation.answering.generate import Completed, Delta, Generator
+from footnote_generation.answering.markers import MarkerScanner
+from footnote_generation.answering.patience import Patience
+from footnote_generation.answering.writer import Writer
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
-from footnote_generation.writer import Writer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt

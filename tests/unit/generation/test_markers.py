@@ -4,7 +4,7 @@
 import itertools
 
 import pytest
-from footnote_generation.markers import Marker, MarkerScanner, Piece, Text, scan
+from footnote_generation.answering.markers import Marker, MarkerScanner, Piece, Text, scan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

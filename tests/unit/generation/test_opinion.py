@@ -7,13 +7,13 @@ import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
 from footnote_generation.adapters.nli_opinion import NliOpinion
-from footnote_generation.checker import Checker
-from footnote_generation.claims import PlacedMarker, segment
-from footnote_generation.opinion import reconsider, stretches
 from footnote_generation.ports import Opinion, SecondOpinion
 from footnote_generation.registry import second_opinion
 from footnote_generation.settings import Settings
-from footnote_generation.support import judge, prepare
+from footnote_generation.verification.checker import Checker
+from footnote_generation.verification.claims import PlacedMarker, segment
+from footnote_generation.verification.opinion import reconsider, stretches
+from footnote_generation.verification.support import judge, prepare
 from footnote_kit.errors import InvalidArgument, Unavailable
 from support.shared import shared_dir
 from support.tiny_nli import write_model

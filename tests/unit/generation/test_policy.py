@@ -1,7 +1,7 @@
 """The answer policy: each rule, and that cutting the stream changes nothing."""
 
 import pytest
-from footnote_generation import policy
+from footnote_generation.answering import policy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
 """Numbers with units, dates and times, compared by value."""
 
 import pytest
-from footnote_generation.quantities import find, same_dimension, same_value
+from footnote_generation.language.quantities import find, same_dimension, same_value
 
 
 def agree(left: str, right: str) -> bool:

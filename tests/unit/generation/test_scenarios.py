@@ -8,8 +8,8 @@ import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.locator_pb2 import Anchor, Locator, PageLocator, SheetLocator, TextSpan
 from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NO_SOURCE_CITED, CLAIM_REASON_UNSPECIFIED
-from footnote_generation.generate import Completed, Delta, Generator
-from footnote_generation.patience import Patience
+from footnote_generation.answering.generate import Completed, Delta, Generator
+from footnote_generation.answering.patience import Patience
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
 
 CELL = types.Source(

@@ -8,10 +8,10 @@ from typing import Any
 
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
-from footnote_generation.claims import PlacedMarker, segment
-from footnote_generation.generate import Completed, Delta, Event, Generator
-from footnote_generation.patience import Patience
+from footnote_generation.answering.generate import Completed, Delta, Event, Generator
+from footnote_generation.answering.patience import Patience
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
+from footnote_generation.verification.claims import PlacedMarker, segment
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

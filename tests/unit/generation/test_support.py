@@ -11,8 +11,8 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_OTHER_VALUE,
     CLAIM_REASON_TOO_LONG,
 )
-from footnote_generation.doubts import Doubt
-from footnote_generation.support import judge, prepare
+from footnote_generation.verification.doubts import Doubt
+from footnote_generation.verification.support import judge, prepare
 from support.verification_pairs import FRESH, HELD_OUT, PAIRS, Pair
 
 KINDS = ("true", "number", "unit", "entity", "negation", "unrelated")

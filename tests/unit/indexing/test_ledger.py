@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.ledger import CURRENT, Ledger, RevisionKey
 from footnote_indexing.chunking.model import UNDECIDED
-from footnote_indexing.database import Database, now_ms
-from footnote_indexing.ledger import CURRENT, Ledger, RevisionKey
 from footnote_kit.errors import Aborted, FailedPrecondition
 from support import postgres
 

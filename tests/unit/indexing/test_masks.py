@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from footnote.types.v1.collection_pb2 import Collection
-from footnote_indexing import masks
+from footnote_indexing.collections import masks
 from footnote_kit.errors import InvalidArgument
 
 ALLOWED = ("description", "metadata", "settings")

@@ -13,11 +13,11 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_indexing import database as database_module
-from footnote_indexing import sharing
-from footnote_indexing.collections import Collections
-from footnote_indexing.database import Database
-from footnote_indexing.tables import collections, generations, metadata
+from footnote_indexing.adapters import database as database_module
+from footnote_indexing.adapters import sharing
+from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.tables import collections, generations, metadata
+from footnote_indexing.collections.collections import Collections
 from footnote_kit import access
 from footnote_kit.errors import InvalidArgument
 from sqlalchemy import Connection

@@ -7,7 +7,7 @@ import itertools
 import pytest
 from footnote.types.v1.document_pb2 import WAITING_REASON_STORE_UNAVAILABLE as WAITING
 from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, ParsedMetadata
-from footnote_ingestion.lifecycle import ERROR, INDEXED, PROCESSING, UNSPECIFIED, UPLOADED, Move, apply
+from footnote_ingestion.model.lifecycle import ERROR, INDEXED, PROCESSING, UNSPECIFIED, UPLOADED, Move, apply
 from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument
 
 STATES = (UPLOADED, PROCESSING, INDEXED, ERROR)

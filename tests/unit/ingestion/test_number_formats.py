@@ -5,8 +5,8 @@ from pathlib import Path
 import openpyxl
 import pytest
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.parsers.number_formats import parse
-from footnote_ingestion.parsers.sheets import WorkbookParser
+from footnote_ingestion.parsers.sheets.number_formats import parse
+from footnote_ingestion.parsers.sheets.parser import WorkbookParser
 from footnote_ingestion.parsers.tables import cell_name, cell_position
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pytest
 from footnote.types.v1.document_pb2 import Block
-from footnote_ingestion.failures import ParseError
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.parsers.pdf import PdfParser
+from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.parsers.pdf.parser import PdfParser
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool

@@ -11,8 +11,6 @@ import pptx
 import pytest
 from footnote.types.v1.document_pb2 import Block, ParsedMetadata
 from footnote.types.v1.locator_pb2 import LineLocator
-from footnote_ingestion.failures import ParseError
-from footnote_ingestion.metadata import describe
 from footnote_ingestion.parsers import parser_for, supported
 from footnote_ingestion.parsers.base import (
     CODE,
@@ -28,8 +26,10 @@ from footnote_ingestion.parsers.base import (
     count_words,
 )
 from footnote_ingestion.parsers.clean import inline, preformatted
-from footnote_ingestion.parsers.encoding import decode
-from footnote_ingestion.sniff import MIME, sniff
+from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.parsers.metadata import describe
+from footnote_ingestion.parsers.sniff import MIME, sniff
+from footnote_ingestion.parsers.texts.encoding import decode
 from support.ingestion_client import assert_spans_exact, document_text
 
 

@@ -1,8 +1,8 @@
 """Which bold lines of a PDF are headings."""
 
 import pytest
-from footnote_ingestion.parsers.pdf_headings import HeadingFinder
-from footnote_ingestion.parsers.pdf_lines import Line
+from footnote_ingestion.parsers.pdf.headings import HeadingFinder
+from footnote_ingestion.parsers.pdf.lines import Line
 
 
 def line(text: str, *, bold: bool = False) -> Line:

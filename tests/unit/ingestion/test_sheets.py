@@ -11,9 +11,9 @@ from pathlib import Path
 import openpyxl
 import pytest
 from footnote.types.v1.document_pb2 import Block
-from footnote_ingestion.failures import ParseError
 from footnote_ingestion.parsers.base import HEADING, PARAGRAPH, TABLE_ROW, BlockWriter, Limits
-from footnote_ingestion.parsers.sheets import CsvParser, WorkbookParser, delimiter
+from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.parsers.sheets.parser import CsvParser, WorkbookParser, delimiter
 from footnote_ingestion.parsers.tables import cell_name
 from support.ingestion_client import assert_spans_exact
 from support.shared import shared_dir

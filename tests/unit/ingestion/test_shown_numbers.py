@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from footnote.types.v1.document_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.parsers.sheets import WorkbookParser
-from footnote_ingestion.parsers.shown_numbers import shown_numbers
+from footnote_ingestion.parsers.sheets.parser import WorkbookParser
+from footnote_ingestion.parsers.sheets.shown_numbers import shown_numbers
 from support.ingestion_client import assert_spans_exact
 
 # Made with xlwt: cells B4 to F6, with the formats 0%, 0.0%, "$"#,##0.00, 0.00 "EUR", #,##0 and General.

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from footnote_generation import places
 from footnote_generation.adapters.extractive.chinese import candidates
+from footnote_generation.language import places
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.linear import report

@@ -14,13 +14,20 @@ import pytest
 from footnote.types.v1.reasons_pb2 import SUSPICION_REASON_FORGED_CITATION
 from footnote_augmentation import plan, suspicion
 from footnote_cli import addresses
-from footnote_generation import claims, markers, quantities
 from footnote_generation.adapters.extractive import passages, rows
 from footnote_generation.adapters.extractive.chinese import candidates
 from footnote_generation.adapters.extractive.chinese import question as chinese
+from footnote_generation.answering import markers
+from footnote_generation.language import quantities
+from footnote_generation.verification import claims
 from footnote_indexing.chunking import divide
-from footnote_ingestion import metadata, sniff
-from footnote_ingestion.parsers import markdown, number_formats, pdf_headings, pdf_layout, pdf_margins, rtf, text
+from footnote_ingestion.parsers import metadata, sniff
+from footnote_ingestion.parsers.pdf import headings as pdf_headings
+from footnote_ingestion.parsers.pdf import layout as pdf_layout
+from footnote_ingestion.parsers.pdf import margins as pdf_margins
+from footnote_ingestion.parsers.sheets import number_formats
+from footnote_ingestion.parsers.texts import markdown, rtf
+from footnote_ingestion.parsers.texts import plain as text
 from footnote_retrieval import query
 from footnote_text import lexical, sentences
 from hypothesis import example, given, settings

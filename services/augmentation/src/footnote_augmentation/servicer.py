@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 
-import grpc
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation, StageTiming
@@ -15,6 +14,7 @@ from footnote.types.v1.collection_pb2 import CollectionSettings, PromptSettings,
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, TextBounds
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_BELOW_RERANK_TOP, QueryStrategy
 from footnote_kit import provider_calls, telemetry
+from footnote_kit.call import Call
 from footnote_kit.collection_settings import resolve
 from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import InvalidArgument
@@ -34,7 +34,6 @@ from footnote_augmentation.settings import Settings
 from footnote_augmentation.templates import locales
 
 _log = get_logger(__name__)
-_CONTEXT: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _MAX_QUESTION = 20_000
 _NO_RERANKER = ("", "none")
 
@@ -52,7 +51,7 @@ class Servicer(AugmentationServiceServicer):
         self._rerankers = rerankers
         self._rerank = RerankStep(rerankers, settings.rerank_timeout)
 
-    async def BuildPrompt(self, request: pb.BuildPromptRequest, context: _CONTEXT) -> pb.BuildPromptResponse:
+    async def BuildPrompt(self, request: pb.BuildPromptRequest, context: Call) -> pb.BuildPromptResponse:
         """Rerank, select, budget, assemble."""
         prompt, rerank = self._resolve(request.prompt, request.rerank)
         self._check(request)
@@ -94,9 +93,7 @@ class Servicer(AugmentationServiceServicer):
             rerank_settings=rerank,
         )
 
-    async def ResolveSettings(
-        self, request: pb.ResolveSettingsRequest, context: _CONTEXT
-    ) -> pb.ResolveSettingsResponse:
+    async def ResolveSettings(self, request: pb.ResolveSettingsRequest, context: Call) -> pb.ResolveSettingsResponse:
         """Fill in settings; what BuildPrompt would refuse is refused here, a model that must be there is looked for."""
         prompt, rerank = self._resolve(request.prompt, request.rerank)
         self._check_settings(prompt, rerank)
@@ -107,7 +104,7 @@ class Servicer(AugmentationServiceServicer):
                 pass
         return pb.ResolveSettingsResponse(prompt=prompt, rerank=rerank)
 
-    async def PlanQuery(self, request: pb.PlanQueryRequest, context: _CONTEXT) -> pb.PlanQueryResponse:
+    async def PlanQuery(self, request: pb.PlanQueryRequest, context: Call) -> pb.PlanQueryResponse:
         """Decide whether to search, and with what."""
         if not request.message.strip():
             raise InvalidArgument.field("message", "must not be empty")
@@ -124,7 +121,7 @@ class Servicer(AugmentationServiceServicer):
             topic=made.topic,
         )
 
-    async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
+    async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """List the rerankers."""
         return pb.ListProvidersResponse(
             providers=[
@@ -141,14 +138,12 @@ class Servicer(AugmentationServiceServicer):
             ]
         )
 
-    async def ValidateProvider(
-        self, request: pb.ValidateProviderRequest, context: _CONTEXT
-    ) -> pb.ValidateProviderResponse:
+    async def ValidateProvider(self, request: pb.ValidateProviderRequest, context: Call) -> pb.ValidateProviderResponse:
         """Check settings without calling anything."""
         problems = self._rerankers.problems(request.id, _plain(request.settings))
         return pb.ValidateProviderResponse(valid=not problems, problems=problems)
 
-    async def CheckProvider(self, request: pb.CheckProviderRequest, context: _CONTEXT) -> pb.CheckProviderResponse:
+    async def CheckProvider(self, request: pb.CheckProviderRequest, context: Call) -> pb.CheckProviderResponse:
         """Score two passages and say how that went."""
 
         async def score() -> dict[str, Any]:

@@ -13,61 +13,61 @@ from footnote_kit.sqlite import LogKeeper, file_of
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_providers.egress.egress import Egress
 
-from footnote_edge.allowances import Allowances
-from footnote_edge.answers import Answers
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.stages import Stages
 from footnote_edge.api.about import about
-from footnote_edge.asker import Asker
-from footnote_edge.backlog import Backlog
-from footnote_edge.cancelling import Cancelling
-from footnote_edge.catalog import Catalog
-from footnote_edge.changes import Feed
-from footnote_edge.chores import Chores
-from footnote_edge.chunks import Chunks
-from footnote_edge.collection_names import CollectionNames
-from footnote_edge.collection_names import asking as asking_names
-from footnote_edge.conversations import Conversations
-from footnote_edge.database import Database
-from footnote_edge.deleting import Deleting
-from footnote_edge.deletion import Deletion
-from footnote_edge.documents import Documents
-from footnote_edge.editing import Editing
-from footnote_edge.feedback import FeedbackBook
-from footnote_edge.first_key import first_key
-from footnote_edge.guard import Door, guard
-from footnote_edge.health import Health
-from footnote_edge.identity import authenticator
-from footnote_edge.interrupting import Interruptions
-from footnote_edge.jobs import Jobs
-from footnote_edge.keeping import Keeper
-from footnote_edge.key_admin import KeyAdmin
-from footnote_edge.keys import ApiKeys
-from footnote_edge.leftovers import Leftovers
-from footnote_edge.limiting import Limiting
-from footnote_edge.limits import Limits, Watches
-from footnote_edge.metering import Meter, UsageBook
-from footnote_edge.operation_book import OperationBook
-from footnote_edge.operations import Operations
-from footnote_edge.parts import Parts
-from footnote_edge.permissions import Permissions
-from footnote_edge.processing import Processor
-from footnote_edge.progress import ProgressBus
-from footnote_edge.providers import Providers
-from footnote_edge.public import Public
-from footnote_edge.reconcile import Reconciler
-from footnote_edge.records import Records
-from footnote_edge.reindexing import Reindexing
-from footnote_edge.request_ids import RequestIds
+from footnote_edge.api.parts import Parts
+from footnote_edge.asking.asker import Asker
+from footnote_edge.asking.keeping import Keeper
+from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.names import CollectionNames
+from footnote_edge.collections.names import asking as asking_names
+from footnote_edge.collections.permissions import Permissions
+from footnote_edge.conversations.answers import Answers
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.conversations.feedback import FeedbackBook
+from footnote_edge.conversations.withholding import Withholding
+from footnote_edge.documents.backlog import Backlog
+from footnote_edge.documents.cancelling import Cancelling
+from footnote_edge.documents.chunks import Chunks
+from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.documents import Documents
+from footnote_edge.documents.editing import Editing
+from footnote_edge.documents.leftovers import Leftovers
+from footnote_edge.documents.operations import Operations
+from footnote_edge.documents.public import Public
+from footnote_edge.documents.reconcile import Reconciler
+from footnote_edge.documents.watch import Watch
+from footnote_edge.door.allowances import Allowances
+from footnote_edge.door.first_key import first_key
+from footnote_edge.door.guard import Door, guard
+from footnote_edge.door.identity import authenticator
+from footnote_edge.door.keys import ApiKeys
+from footnote_edge.door.limiting import Limiting
+from footnote_edge.door.limits import Limits, Watches
+from footnote_edge.door.metering import Meter, UsageBook
+from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.door.shares import Shares
+from footnote_edge.http.web import Web
+from footnote_edge.jobs.changes import Feed
+from footnote_edge.jobs.chores import Chores
+from footnote_edge.jobs.deletion import Deletion
+from footnote_edge.jobs.interrupting import Interruptions
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.processing import Processor
+from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.jobs.records import Records
+from footnote_edge.jobs.reindexing import Reindexing
+from footnote_edge.jobs.workflows import Work
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
-from footnote_edge.shares import Shares
-from footnote_edge.stages import Stages
-from footnote_edge.sweeping import Sweeping
-from footnote_edge.traces import Traces
-from footnote_edge.usage import UsageDesk
-from footnote_edge.watch import Watch
-from footnote_edge.web import Web
-from footnote_edge.withholding import Withholding
-from footnote_edge.workflows import Work
+from footnote_edge.system.health import Health
+from footnote_edge.system.key_admin import KeyAdmin
+from footnote_edge.system.providers import Providers
+from footnote_edge.system.sweeping import Sweeping
+from footnote_edge.system.traces import Traces
+from footnote_edge.system.usage import UsageDesk
 
 
 async def build(runtime: Runtime) -> App:

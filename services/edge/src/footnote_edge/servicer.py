@@ -1,5 +1,15 @@
 """The public API: all its RPCs in one object."""
 
+from footnote.edge.v1.answers_pb2_grpc import AnswersServiceServicer
+from footnote.edge.v1.collections_pb2_grpc import CollectionsServiceServicer
+from footnote.edge.v1.conversations_pb2_grpc import ConversationsServiceServicer
+from footnote.edge.v1.documents_pb2_grpc import DocumentsServiceServicer
+from footnote.edge.v1.keys_pb2_grpc import KeysServiceServicer
+from footnote.edge.v1.operations_pb2_grpc import OperationsServiceServicer
+from footnote.edge.v1.providers_pb2_grpc import ProvidersServiceServicer
+from footnote.edge.v1.system_pb2_grpc import SystemServiceServicer
+from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceServicer
+
 from footnote_edge.api.answers import AnswersApi
 from footnote_edge.api.chunks import ChunksApi
 from footnote_edge.api.collections import CollectionsApi
@@ -7,11 +17,11 @@ from footnote_edge.api.conversations import ConversationsApi
 from footnote_edge.api.documents import DocumentsApi
 from footnote_edge.api.keys import KeysApi
 from footnote_edge.api.operations import OperationsApi
+from footnote_edge.api.parts import Parts
 from footnote_edge.api.system import SystemApi
 from footnote_edge.api.usage import UsageApi
 from footnote_edge.api.vectors import VectorsApi
-from footnote_edge.parts import Parts
-from footnote_edge.sizes import bounded
+from footnote_edge.door.sizes import bounded
 
 
 @bounded
@@ -26,8 +36,17 @@ class EdgeServicer(
     SystemApi,
     UsageApi,
     VectorsApi,
+    CollectionsServiceServicer,
+    DocumentsServiceServicer,
+    AnswersServiceServicer,
+    ConversationsServiceServicer,
+    OperationsServiceServicer,
+    KeysServiceServicer,
+    ProvidersServiceServicer,
+    SystemServiceServicer,
+    VectorsServiceServicer,
 ):
-    """Handlers of every RPC; `guard` puts identity in front of them."""
+    """Handlers of every RPC, each as its contract types it; `guard` puts identity in front of them."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts

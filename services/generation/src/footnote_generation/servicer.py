@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import Any
 
-import grpc
 from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
 from footnote.types.v1.answer_pb2 import (
@@ -25,6 +24,7 @@ from footnote.types.v1.answer_pb2 import (
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, TextBounds
 from footnote_kit import names, provider_calls, telemetry
+from footnote_kit.call import Call
 from footnote_kit.collection_settings import resolve
 from footnote_kit.degradations import degradation
 from footnote_kit.errors import InvalidArgument
@@ -35,16 +35,15 @@ from google.protobuf import json_format
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
-from footnote_generation.generate import Completed, Delta, Generator, Spent
-from footnote_generation.patience import Patience
-from footnote_generation.permitted import Permitted
+from footnote_generation.answering.generate import Completed, Delta, Generator, Spent
+from footnote_generation.answering.patience import Patience
+from footnote_generation.answering.permitted import Permitted
+from footnote_generation.answering.titles import make_title
 from footnote_generation.ports import ModelProvider, ModelRequest, SecondOpinion
 from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings
-from footnote_generation.titles import make_title
 
 _log = get_logger(__name__)
-_CONTEXT: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _MAX_SOURCES = 200
 _HEALTH_SECONDS = 10.0
 
@@ -72,7 +71,7 @@ class Servicer(GenerationServiceServicer):
         self._permitted = Permitted(providers, settings)
         self._generator = Generator(self._patience, opinion, settings.prices)
 
-    async def Generate(self, request: pb.GenerateRequest, context: _CONTEXT) -> AsyncIterator[pb.GenerateResponse]:
+    async def Generate(self, request: pb.GenerateRequest, context: Call) -> AsyncIterator[pb.GenerateResponse]:
         """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
         settings = resolve(self._deployment, request.settings)
         provider, model = self._check(request, settings)
@@ -108,9 +107,7 @@ class Servicer(GenerationServiceServicer):
                         telemetry.record_content(names.GEN_AI_OUTPUT_MESSAGES, _message("assistant", event.answer.text))
                         yield pb.GenerateResponse(completed=_completed(event, settings))
 
-    async def ResolveSettings(
-        self, request: pb.ResolveSettingsRequest, context: _CONTEXT
-    ) -> pb.ResolveSettingsResponse:
+    async def ResolveSettings(self, request: pb.ResolveSettingsRequest, context: Call) -> pb.ResolveSettingsResponse:
         """Fill in settings; what Generate would refuse is refused here."""
         settings = resolve(self._deployment, request.generation)
         provider, model = self._check_settings(settings)
@@ -118,7 +115,7 @@ class Servicer(GenerationServiceServicer):
         self._providers.egress.check(self._providers.use(provider, model), request.scope, bounds)
         return pb.ResolveSettingsResponse(generation=settings)
 
-    async def GenerateTitle(self, request: pb.GenerateTitleRequest, context: _CONTEXT) -> pb.GenerateTitleResponse:
+    async def GenerateTitle(self, request: pb.GenerateTitleRequest, context: Call) -> pb.GenerateTitleResponse:
         """Make a title."""
         if not request.first_message.strip():
             raise InvalidArgument.field("first_message", "must not be empty")
@@ -131,7 +128,7 @@ class Servicer(GenerationServiceServicer):
         title, usage = await make_title(provider, request.first_message, model, patience)
         return pb.GenerateTitleResponse(title=title, usage=usage)
 
-    async def ListProviders(self, request: pb.ListProvidersRequest, context: _CONTEXT) -> pb.ListProvidersResponse:
+    async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """List the model providers."""
         return pb.ListProvidersResponse(
             providers=[
@@ -142,14 +139,12 @@ class Servicer(GenerationServiceServicer):
             ]
         )
 
-    async def ValidateProvider(
-        self, request: pb.ValidateProviderRequest, context: _CONTEXT
-    ) -> pb.ValidateProviderResponse:
+    async def ValidateProvider(self, request: pb.ValidateProviderRequest, context: Call) -> pb.ValidateProviderResponse:
         """Check settings without calling anything."""
         problems = self._providers.problems(request.id, json_format.MessageToDict(request.settings))
         return pb.ValidateProviderResponse(valid=not problems, problems=problems)
 
-    async def CheckProvider(self, request: pb.CheckProviderRequest, context: _CONTEXT) -> pb.CheckProviderResponse:
+    async def CheckProvider(self, request: pb.CheckProviderRequest, context: Call) -> pb.CheckProviderResponse:
         """Call a provider and say how it is."""
         provider = self._providers.get(request.id)
         problems = self._providers.problems(provider.id, json_format.MessageToDict(request.settings))

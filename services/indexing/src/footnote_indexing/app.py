@@ -12,31 +12,31 @@ from footnote_store.store import VectorStore
 
 from footnote_indexing.adapters.cache_redis import RedisCache
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
-from footnote_indexing.chunk_ledger import ChunkLedger
-from footnote_indexing.chunk_reading import ChunkReading
-from footnote_indexing.collections import Collections
-from footnote_indexing.cutting import Cutters
-from footnote_indexing.database import Database
-from footnote_indexing.generations import Generations
-from footnote_indexing.hiding import Hiding
-from footnote_indexing.indexing import Indexing
-from footnote_indexing.inventory import Inventory
-from footnote_indexing.ledger import Ledger
-from footnote_indexing.messages import Messages
-from footnote_indexing.own_rows import OwnRows
-from footnote_indexing.permitted import Permitted
+from footnote_indexing.adapters.chunk_ledger import ChunkLedger
+from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.generations import Generations
+from footnote_indexing.adapters.inventory import Inventory
+from footnote_indexing.adapters.ledger import Ledger
+from footnote_indexing.adapters.row_ledger import RowLedger
+from footnote_indexing.chunking.cutting import Cutters
+from footnote_indexing.collections.collections import Collections
+from footnote_indexing.collections.hiding import Hiding
+from footnote_indexing.collections.providers import Providers
+from footnote_indexing.collections.switching import Switching
 from footnote_indexing.ports import EmbeddingCache
-from footnote_indexing.providers import Providers
-from footnote_indexing.recovery import Recovery
-from footnote_indexing.relabelling import Relabelling
-from footnote_indexing.row_ledger import RowLedger
+from footnote_indexing.revisions.chunk_reading import ChunkReading
+from footnote_indexing.revisions.indexing import Indexing
+from footnote_indexing.revisions.own_rows import OwnRows
+from footnote_indexing.revisions.relabelling import Relabelling
+from footnote_indexing.revisions.vectors import VectorTexts
 from footnote_indexing.servicer import IndexingServicer
 from footnote_indexing.settings import Settings
-from footnote_indexing.store_writer import StoreWriter
-from footnote_indexing.sweeper import Sweeper
-from footnote_indexing.switching import Switching
-from footnote_indexing.vectorizers import Vectorizers
-from footnote_indexing.vectors import VectorTexts
+from footnote_indexing.upkeep.recovery import Recovery
+from footnote_indexing.upkeep.sweeper import Sweeper
+from footnote_indexing.writing.messages import Messages
+from footnote_indexing.writing.permitted import Permitted
+from footnote_indexing.writing.store_writer import StoreWriter
+from footnote_indexing.writing.vectorizers import Vectorizers
 
 
 async def build(runtime: Runtime) -> App:

@@ -1,12 +1,12 @@
 """Translates between the messages of footnote.indexing.v1 and the logic."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.access import Access, access_of, is_system
+from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.paging import Page
 from footnote_kit.redact import redact_all
@@ -14,18 +14,18 @@ from footnote_providers.egress import egress
 from footnote_store.filters import parse_filter
 from google.protobuf import json_format
 
-from footnote_indexing.chunk_reading import ChunkReading
-from footnote_indexing.collections import Collections
-from footnote_indexing.hiding import Hiding
-from footnote_indexing.index_document import Part, Result
-from footnote_indexing.indexing import Indexing
-from footnote_indexing.inventory import Inventory
-from footnote_indexing.messages import Messages
-from footnote_indexing.own_rows import OwnRows
-from footnote_indexing.providers import Providers
-from footnote_indexing.relabelling import Relabelling
-from footnote_indexing.vectorizers import Vectorizers
-from footnote_indexing.vectors import VectorTexts
+from footnote_indexing.adapters.inventory import Inventory
+from footnote_indexing.collections.collections import Collections
+from footnote_indexing.collections.hiding import Hiding
+from footnote_indexing.collections.providers import Providers
+from footnote_indexing.revisions.chunk_reading import ChunkReading
+from footnote_indexing.revisions.index_document import Part, Result
+from footnote_indexing.revisions.indexing import Indexing
+from footnote_indexing.revisions.own_rows import OwnRows
+from footnote_indexing.revisions.relabelling import Relabelling
+from footnote_indexing.revisions.vectors import VectorTexts
+from footnote_indexing.writing.messages import Messages
+from footnote_indexing.writing.vectorizers import Vectorizers
 
 _DAMAGED, _MOST_DAMAGED = 100, 1000
 
@@ -59,7 +59,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self._chunks = chunks
         self._hiding = hiding
 
-    async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Any) -> pb.CreateCollectionResponse:
+    async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Call) -> pb.CreateCollectionResponse:
         """Create a collection."""
         created = await self._collections.create(
             request.scope,
@@ -70,17 +70,17 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         )
         return pb.CreateCollectionResponse(collection=created)
 
-    async def GetCollection(self, request: pb.GetCollectionRequest, context: Any) -> pb.GetCollectionResponse:
+    async def GetCollection(self, request: pb.GetCollectionRequest, context: Call) -> pb.GetCollectionResponse:
         """Return one collection."""
         found = await self._collections.find(request.scope, request.collection)
         return pb.GetCollectionResponse(collection=await self._collections.with_effective(request.scope, found))
 
-    async def ListCollections(self, request: pb.ListCollectionsRequest, context: Any) -> pb.ListCollectionsResponse:
+    async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:
         """Return a page of collections."""
         page, token, total = await self._collections.page(request.scope, Page.of(request.scope, request, places=2))
         return pb.ListCollectionsResponse(collections=page, next_page_token=token, total_size=total)
 
-    async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Any) -> pb.UpdateCollectionResponse:
+    async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Call) -> pb.UpdateCollectionResponse:
         """Change a collection."""
         wanted = (request.scope, request.collection, request.resource, request.update_mask.paths)
         if request.validate_only:
@@ -88,18 +88,18 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         changed = await self._indexing.update(*wanted)
         return pb.UpdateCollectionResponse(collection=changed)
 
-    async def HideCollection(self, request: pb.HideCollectionRequest, context: Any) -> pb.HideCollectionResponse:
+    async def HideCollection(self, request: pb.HideCollectionRequest, context: Call) -> pb.HideCollectionResponse:
         """Take a collection out of sight, or put it back."""
         act = self._hiding.restore if request.restore else self._hiding.hide
         return pb.HideCollectionResponse(collection_id=await act(request.scope, request.collection))
 
-    async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Any) -> pb.DeleteCollectionResponse:
+    async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Call) -> pb.DeleteCollectionResponse:
         """Delete a collection."""
         collection_id, chunks = await self._indexing.delete_collection(request.scope, request.collection)
         return pb.DeleteCollectionResponse(collection_id=collection_id, chunks_deleted=chunks)
 
     async def ResolveCollections(
-        self, request: pb.ResolveCollectionsRequest, context: Any
+        self, request: pb.ResolveCollectionsRequest, context: Call
     ) -> pb.ResolveCollectionsResponse:
         """Return what a search must know."""
         resolved = await self._indexing.resolve(request.scope, request.collections)
@@ -117,7 +117,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         )
 
     async def AuthorizeCollections(
-        self, request: pb.AuthorizeCollectionsRequest, context: Any
+        self, request: pb.AuthorizeCollectionsRequest, context: Call
     ) -> pb.AuthorizeCollectionsResponse:
         """Return what the caller may do in collections."""
         found = await self._collections.authorize(request.scope, request.collection_ids)
@@ -137,7 +137,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         )
 
     async def IndexDocument(
-        self, request_iterator: AsyncIterator[pb.IndexDocumentRequest], context: Any
+        self, request_iterator: AsyncIterator[pb.IndexDocumentRequest], context: Call
     ) -> AsyncIterator[pb.IndexDocumentResponse]:
         """Index one revision of a document."""
         first = await anext(aiter(request_iterator), None)
@@ -151,7 +151,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
                 yield pb.IndexDocumentResponse(progress=event)
 
     async def DeleteDocumentChunks(
-        self, request: pb.DeleteDocumentChunksRequest, context: Any
+        self, request: pb.DeleteDocumentChunksRequest, context: Call
     ) -> pb.DeleteDocumentChunksResponse:
         """Remove a document's chunks."""
         removed = await self._indexing.delete_document(
@@ -159,11 +159,11 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         )
         return pb.DeleteDocumentChunksResponse(chunks_deleted=removed)
 
-    async def GetChunk(self, request: pb.GetChunkRequest, context: Any) -> pb.GetChunkResponse:
+    async def GetChunk(self, request: pb.GetChunkRequest, context: Call) -> pb.GetChunkResponse:
         """Return one chunk."""
         return pb.GetChunkResponse(chunk=await self._chunks.get(request.scope, request.chunk_id))
 
-    async def ListChunks(self, request: pb.ListChunksRequest, context: Any) -> pb.ListChunksResponse:
+    async def ListChunks(self, request: pb.ListChunksRequest, context: Call) -> pb.ListChunksResponse:
         """Return a page of a document's chunks."""
         page = await self._chunks.page(
             request.scope,
@@ -176,7 +176,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             chunks=page.chunks, next_page_token=page.next_token, total_size=page.total, revision=page.revision
         )
 
-    async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Any) -> pb.CancelDocumentResponse:
+    async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Call) -> pb.CancelDocumentResponse:
         """Give up a revision that is not searched."""
         await self._indexing.cancel_document(
             request.scope, request.collection_id, request.document_id, request.revision
@@ -184,23 +184,23 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         return pb.CancelDocumentResponse()
 
     async def UpdateDocumentChunks(
-        self, request: pb.UpdateDocumentChunksRequest, context: Any
+        self, request: pb.UpdateDocumentChunksRequest, context: Call
     ) -> pb.UpdateDocumentChunksResponse:
         """Bring a document's chunks up to date."""
         changed = await self._relabelling.relabel(request.scope, request.document)
         return pb.UpdateDocumentChunksResponse(chunks_updated=changed)
 
-    async def AddVectors(self, request: pb.AddVectorsRequest, context: Any) -> pb.AddVectorsResponse:
+    async def AddVectors(self, request: pb.AddVectorsRequest, context: Call) -> pb.AddVectorsResponse:
         """Add texts with vectors."""
         ids = await self._vectors.add(request.scope, request.collection, request.rows)
         return pb.AddVectorsResponse(count=len(ids), ids=ids)
 
-    async def GetVector(self, request: pb.GetVectorRequest, context: Any) -> pb.GetVectorResponse:
+    async def GetVector(self, request: pb.GetVectorRequest, context: Call) -> pb.GetVectorResponse:
         """Return one text with its vector."""
         row = await self._rows.get(request.scope, request.collection, request.vector_id, vector=request.include_vector)
         return pb.GetVectorResponse(row=row)
 
-    async def ListVectors(self, request: pb.ListVectorsRequest, context: Any) -> pb.ListVectorsResponse:
+    async def ListVectors(self, request: pb.ListVectorsRequest, context: Call) -> pb.ListVectorsResponse:
         """Return a page of texts with own vectors."""
         page = Page.of(request.scope, request)
         rows, token = await self._rows.page(
@@ -208,25 +208,25 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         )
         return pb.ListVectorsResponse(rows=rows, next_page_token=token)
 
-    async def DeleteVectors(self, request: pb.DeleteVectorsRequest, context: Any) -> pb.DeleteVectorsResponse:
+    async def DeleteVectors(self, request: pb.DeleteVectorsRequest, context: Call) -> pb.DeleteVectorsResponse:
         """Delete texts with own vectors."""
         deleted = await self._rows.delete(
             request.scope, request.collection, request.ids, allow_missing=request.allow_missing
         )
         return pb.DeleteVectorsResponse(deleted=deleted)
 
-    async def IndexMessages(self, request: pb.IndexMessagesRequest, context: Any) -> pb.IndexMessagesResponse:
+    async def IndexMessages(self, request: pb.IndexMessagesRequest, context: Call) -> pb.IndexMessagesResponse:
         """Remember messages."""
         bounds = egress.bounds_of(request.HasField("bounds"), request.bounds)
         return pb.IndexMessagesResponse(count=await self._messages.remember(request.scope, request.messages, bounds))
 
-    async def DeleteMessages(self, request: pb.DeleteMessagesRequest, context: Any) -> pb.DeleteMessagesResponse:
+    async def DeleteMessages(self, request: pb.DeleteMessagesRequest, context: Call) -> pb.DeleteMessagesResponse:
         """Forget a conversation's messages."""
         return pb.DeleteMessagesResponse(
             count=await self._messages.forget(request.scope, request.conversation_id, request.message_ids)
         )
 
-    async def GetIndexStats(self, request: pb.GetIndexStatsRequest, context: Any) -> pb.GetIndexStatsResponse:
+    async def GetIndexStats(self, request: pb.GetIndexStatsRequest, context: Call) -> pb.GetIndexStatsResponse:
         """Return counts."""
         stats = await self._indexing.stats(request.scope, request.collections)
         counters = self._vectorizers.counters
@@ -250,7 +250,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         )
 
     async def ListDamagedDocuments(
-        self, request: pb.ListDamagedDocumentsRequest, context: Any
+        self, request: pb.ListDamagedDocumentsRequest, context: Call
     ) -> pb.ListDamagedDocumentsResponse:
         """Return documents with chunks missing or doubled."""
         if not 0 <= request.limit <= _MOST_DAMAGED:
@@ -274,16 +274,16 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             ]
         )
 
-    async def ListProviders(self, request: pb.ListProvidersRequest, context: Any) -> pb.ListProvidersResponse:
+    async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """Return the providers."""
         return pb.ListProvidersResponse(providers=self._providers.descriptors())
 
-    async def ValidateProvider(self, request: pb.ValidateProviderRequest, context: Any) -> pb.ValidateProviderResponse:
+    async def ValidateProvider(self, request: pb.ValidateProviderRequest, context: Call) -> pb.ValidateProviderResponse:
         """Check settings."""
         problems = self._providers.validate(request.kind, request.id, json_format.MessageToDict(request.settings))
         return pb.ValidateProviderResponse(valid=not problems, problems=problems)
 
-    async def CheckProvider(self, request: pb.CheckProviderRequest, context: Any) -> pb.CheckProviderResponse:
+    async def CheckProvider(self, request: pb.CheckProviderRequest, context: Call) -> pb.CheckProviderResponse:
         """Call a provider."""
         settings = json_format.MessageToDict(request.settings)
         checked = await self._providers.check(request.scope, request.kind, request.id, settings)

@@ -12,20 +12,20 @@ from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.logs import get_logger
 from footnote_kit.sqlite import LogKeeper, file_of
 
-from footnote_ingestion import spool
 from footnote_ingestion.adapters.blobs import Blobs
 from footnote_ingestion.adapters.changes import ChangeTable
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.adapters.requests import RequestTable
-from footnote_ingestion.catalog import Catalog
-from footnote_ingestion.changes import Changes
-from footnote_ingestion.counting import Counting
-from footnote_ingestion.extraction import Extraction
-from footnote_ingestion.permissions import Permissions
+from footnote_ingestion.documents import spool
+from footnote_ingestion.documents.catalog import Catalog
+from footnote_ingestion.documents.changes import Changes
+from footnote_ingestion.documents.counting import Counting
+from footnote_ingestion.documents.extraction import Extraction
+from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.documents.sweeper import Sweeper
 from footnote_ingestion.servicer import IngestionServicer
 from footnote_ingestion.settings import Settings
-from footnote_ingestion.sweeper import Sweeper
 from footnote_ingestion.worker.isolation import Isolation, Workers
 from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.starter import Starter

@@ -11,9 +11,9 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.paging import Page
 
-from footnote_ingestion.model import ListQuery, Stored, Unfinished
-from footnote_ingestion.quota import Kept, Quota, Used
-from footnote_ingestion.repeats import Outcome, Request, RequestKey
+from footnote_ingestion.model.quota import Kept, Quota, Used
+from footnote_ingestion.model.repeats import Outcome, Request, RequestKey
+from footnote_ingestion.model.values import ListQuery, Stored, Unfinished
 from footnote_ingestion.worker.wire import Job
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceServicer
@@ -13,18 +13,19 @@ from footnote.types.v1.document_pb2 import Document, DocumentState, ParsedMetada
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import request_ids
 from footnote_kit.access import is_system
+from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.paging import Page
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_ingestion.catalog import Catalog, NewFile
-from footnote_ingestion.changes import Changes
-from footnote_ingestion.counting import Counting
-from footnote_ingestion.extraction import Extraction, PagesRead
-from footnote_ingestion.lifecycle import Move
-from footnote_ingestion.listing import CONTROL, list_query
-from footnote_ingestion.model import now_micros
-from footnote_ingestion.quota import Kept, Quota
+from footnote_ingestion.documents.catalog import Catalog, NewFile
+from footnote_ingestion.documents.changes import Changes
+from footnote_ingestion.documents.counting import Counting
+from footnote_ingestion.documents.extraction import Extraction, PagesRead
+from footnote_ingestion.model.lifecycle import Move
+from footnote_ingestion.model.listing import CONTROL, list_query
+from footnote_ingestion.model.quota import Kept, Quota
+from footnote_ingestion.model.values import now_micros
 from footnote_ingestion.worker.isolation import Isolation
 
 _EDITABLE = frozenset({"tags", "metadata", "expire_time"})
@@ -48,7 +49,7 @@ class IngestionServicer(IngestionServiceServicer):
         self._isolation = isolation
 
     async def UploadDocument(
-        self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Any
+        self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Call
     ) -> pb.UploadDocumentResponse:
         """Take a file."""
         first = await _first(request_iterator, pb.UploadDocumentRequest())
@@ -76,12 +77,12 @@ class IngestionServicer(IngestionServiceServicer):
         done = await self._catalog.upload(first.scope, new, _parts(request_iterator))
         return pb.UploadDocumentResponse(document=done.document, duplicate=done.duplicate, merged=done.merged)
 
-    async def GetDocument(self, request: pb.GetDocumentRequest, context: Any) -> pb.GetDocumentResponse:
+    async def GetDocument(self, request: pb.GetDocumentRequest, context: Call) -> pb.GetDocumentResponse:
         """Give one document."""
         document = await self._catalog.get(request.scope, _id("document_id", request.document_id))
         return pb.GetDocumentResponse(document=document)
 
-    async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Any) -> pb.ListDocumentsResponse:
+    async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Call) -> pb.ListDocumentsResponse:
         """Give a page of documents."""
         if request.all_tenants:
             _system_only(request.scope, "ask about all tenants")
@@ -90,7 +91,7 @@ class IngestionServicer(IngestionServiceServicer):
         return pb.ListDocumentsResponse(documents=documents, next_page_token=token, total_size=total)
 
     async def ListDocumentChanges(
-        self, request: pb.ListDocumentChangesRequest, context: Any
+        self, request: pb.ListDocumentChangesRequest, context: Call
     ) -> AsyncIterator[pb.ListDocumentChangesResponse]:
         """Give what has changed in a collection."""
         since = request.since.ToMicroseconds() if request.HasField("since") else None
@@ -103,7 +104,7 @@ class IngestionServicer(IngestionServiceServicer):
                 yield answer
 
     async def DownloadDocument(
-        self, request: pb.DownloadDocumentRequest, context: Any
+        self, request: pb.DownloadDocumentRequest, context: Call
     ) -> AsyncIterator[pb.DownloadDocumentResponse]:
         """Give a file back."""
         document, parts = await self._catalog.download(request.scope, _id("document_id", request.document_id))
@@ -112,12 +113,12 @@ class IngestionServicer(IngestionServiceServicer):
             async for part in opened:
                 yield pb.DownloadDocumentResponse(data=part)
 
-    async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Any) -> pb.DeleteDocumentResponse:
+    async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Call) -> pb.DeleteDocumentResponse:
         """Delete a document."""
         await self._catalog.delete(request.scope, _id("document_id", request.document_id))
         return pb.DeleteDocumentResponse()
 
-    async def BeginDeletion(self, request: pb.BeginDeletionRequest, context: Any) -> pb.BeginDeletionResponse:
+    async def BeginDeletion(self, request: pb.BeginDeletionRequest, context: Call) -> pb.BeginDeletionResponse:
         """Let a document be gone before it is deleted."""
         if request.undo:
             _system_only(request.scope, "take a deletion back")
@@ -125,13 +126,13 @@ class IngestionServicer(IngestionServiceServicer):
         document = await self._catalog.begin_deletion(request.scope, document_id, request.etag, request.undo)
         return pb.BeginDeletionResponse(document=document)
 
-    async def ConfirmLabels(self, request: pb.ConfirmLabelsRequest, context: Any) -> pb.ConfirmLabelsResponse:
+    async def ConfirmLabels(self, request: pb.ConfirmLabelsRequest, context: Call) -> pb.ConfirmLabelsResponse:
         """Note that chunks have what the record said."""
         await self._catalog.labelled(request.scope, _id("document_id", request.document_id), request.etag)
         return pb.ConfirmLabelsResponse()
 
     async def ListUnfinishedDocuments(
-        self, request: pb.ListUnfinishedDocumentsRequest, context: Any
+        self, request: pb.ListUnfinishedDocumentsRequest, context: Call
     ) -> pb.ListUnfinishedDocumentsResponse:
         """Give what was left in the middle of something."""
         _system_only(request.scope, "ask about all tenants")
@@ -142,7 +143,7 @@ class IngestionServicer(IngestionServiceServicer):
         return pb.ListUnfinishedDocumentsResponse(documents=documents, next_page_token=token)
 
     async def ReplaceDocument(
-        self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Any
+        self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Call
     ) -> pb.ReplaceDocumentResponse:
         """Take a new file for a document."""
         first = await _first(request_iterator, pb.ReplaceDocumentRequest())
@@ -158,7 +159,7 @@ class IngestionServicer(IngestionServiceServicer):
         return pb.ReplaceDocumentResponse(document=document, unchanged=unchanged)
 
     async def ParseDocument(
-        self, request: pb.ParseDocumentRequest, context: Any
+        self, request: pb.ParseDocumentRequest, context: Call
     ) -> AsyncIterator[pb.ParseDocumentResponse]:
         """Give a document's blocks, then its metadata."""
         found = self._extraction.parse(request.scope, _id("document_id", request.document_id))
@@ -172,7 +173,7 @@ class IngestionServicer(IngestionServiceServicer):
                     yield pb.ParseDocumentResponse(blocks=batch)
 
     async def UpdateDocumentState(
-        self, request: pb.UpdateDocumentStateRequest, context: Any
+        self, request: pb.UpdateDocumentStateRequest, context: Call
     ) -> pb.UpdateDocumentStateResponse:
         """Move a document in its life cycle."""
         if request.state not in DocumentState.values():
@@ -193,7 +194,7 @@ class IngestionServicer(IngestionServiceServicer):
         document = await self._catalog.move(request.scope, _id("document_id", request.document_id), move)
         return pb.UpdateDocumentStateResponse(document=document)
 
-    async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Any) -> pb.UpdateDocumentResponse:
+    async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Call) -> pb.UpdateDocumentResponse:
         """Change tags, metadata or time of expiry."""
         fields = frozenset(request.update_mask.paths)
         if not fields or not fields <= _EDITABLE:
@@ -209,11 +210,11 @@ class IngestionServicer(IngestionServiceServicer):
         )
         return pb.UpdateDocumentResponse(document=document)
 
-    async def GetIsolation(self, request: pb.GetIsolationRequest, context: Any) -> pb.GetIsolationResponse:
+    async def GetIsolation(self, request: pb.GetIsolationRequest, context: Call) -> pb.GetIsolationResponse:
         """Say how far worker processes are shut in."""
         return pb.GetIsolationResponse(summary=self._isolation.text())
 
-    async def CountKept(self, request: pb.CountKeptRequest, context: Any) -> pb.CountKeptResponse:
+    async def CountKept(self, request: pb.CountKeptRequest, context: Call) -> pb.CountKeptResponse:
         """Count what is kept."""
         counted = await self._counting.kept(request.scope, request.owners, request.after_owner)
         return pb.CountKeptResponse(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
 
-import grpc
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceServicer
+from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument
 from footnote_providers.egress import egress
 from footnote_store.filters import parse_filter
@@ -18,7 +17,6 @@ from footnote_retrieval.metadata import MetadataQuery
 from footnote_retrieval.model import SearchRequest
 from footnote_retrieval.search import Searcher
 
-Context = grpc.aio.ServicerContext[Any, Any]
 MAX_QUERY = 8000
 MAX_OFFSET = 1000
 _MAX_COLLECTIONS = 1000
@@ -33,7 +31,7 @@ class RetrievalServicer(RetrievalServiceServicer):
         self._metadata = metadata
         self._memory = memory
 
-    async def Retrieve(self, request: pb.RetrieveRequest, context: Context) -> pb.RetrieveResponse:
+    async def Retrieve(self, request: pb.RetrieveRequest, context: Call) -> pb.RetrieveResponse:
         """Search."""
         result = await self._searcher.search(
             SearchRequest(
@@ -66,11 +64,11 @@ class RetrievalServicer(RetrievalServiceServicer):
             report.duration.FromTimedelta(timedelta(seconds=run.seconds))
         return response
 
-    async def ResolveSettings(self, request: pb.ResolveSettingsRequest, context: Context) -> pb.ResolveSettingsResponse:
+    async def ResolveSettings(self, request: pb.ResolveSettingsRequest, context: Call) -> pb.ResolveSettingsResponse:
         """Fill in settings."""
         return pb.ResolveSettingsResponse(retrieval=self._searcher.counting(request.retrieval))
 
-    async def QueryChunks(self, request: pb.QueryChunksRequest, context: Context) -> pb.QueryChunksResponse:
+    async def QueryChunks(self, request: pb.QueryChunksRequest, context: Call) -> pb.QueryChunksResponse:
         """Read chunks by metadata."""
         if not request.collection:
             raise InvalidArgument.field("collection", "is required")
@@ -82,7 +80,7 @@ class RetrievalServicer(RetrievalServiceServicer):
         )
         return pb.QueryChunksResponse(chunks=chunks, count=len(chunks), total=total)
 
-    async def SearchMemory(self, request: pb.SearchMemoryRequest, context: Context) -> pb.SearchMemoryResponse:
+    async def SearchMemory(self, request: pb.SearchMemoryRequest, context: Call) -> pb.SearchMemoryResponse:
         """Search past messages."""
         options = MemoryOptions(
             enabled=request.enabled if request.HasField("enabled") else True,

@@ -8,8 +8,8 @@ from footnote_kit.paging import LARGEST_SIZE, PAGE_BYTES
 from footnote_kit.settings import KitSettings
 from google.protobuf.duration_pb2 import Duration
 
+from footnote_edge.door.sizes import CHARACTERS
 from footnote_edge.settings import Settings
-from footnote_edge.sizes import CHARACTERS
 
 _WAYS = {"keys": pb.AUTHENTICATION_KEY, "jwt": pb.AUTHENTICATION_TOKEN}
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any
 
 from footnote.edge.v1.answers_pb2 import (
     AskRequest,
@@ -23,14 +22,15 @@ from footnote.edge.v1.answers_pb2 import (
     SearchResponse,
 )
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote_kit.call import Call
 from footnote_kit.errors import NotFound
 from footnote_kit.paging import Page
 from footnote_kit.telemetry import current_trace_id
 
-from footnote_edge.answer_parts import sent, trim
+from footnote_edge.api.answer_parts import sent, trim
 from footnote_edge.api.common import caller, seconds
-from footnote_edge.parts import Parts
-from footnote_edge.replay import replay
+from footnote_edge.api.parts import Parts
+from footnote_edge.asking.replay import replay
 
 
 class AnswersApi:
@@ -38,7 +38,7 @@ class AnswersApi:
 
     parts: Parts
 
-    async def Search(self, request: SearchRequest, context: Any) -> SearchResponse:
+    async def Search(self, request: SearchRequest, context: Call) -> SearchResponse:
         """Find the chunks that best match a query."""
         await self.parts.limiting.admit(caller().tenant_id, request.query, caller().user_id)
         found = await self.parts.stages.retrieval.Retrieve(
@@ -68,14 +68,14 @@ class AnswersApi:
             trace_id=current_trace_id(),
         )
 
-    async def Ask(self, request: AskRequest, context: Any) -> AsyncIterator[AskResponse]:
+    async def Ask(self, request: AskRequest, context: Call) -> AsyncIterator[AskResponse]:
         """Answer a question as a stream of events."""
         limit = seconds(self.parts.settings.ask_timeout_seconds)
         async with aclosing(sent(self.parts.asker.ask(caller(), request, limit), request.include)) as events:
             async for event in events:
                 yield event
 
-    async def GetAnswer(self, request: GetAnswerRequest, context: Any) -> GetAnswerResponse:
+    async def GetAnswer(self, request: GetAnswerRequest, context: Call) -> GetAnswerResponse:
         """Return a stored answer."""
         found = await self.parts.answers.get(caller(), request.answer_id)
         question, expiry = found.manifest.question, self.parts.answers.expiry(found)
@@ -93,12 +93,12 @@ class AnswersApi:
             response.expire_time.FromDatetime(expiry)
         return response
 
-    async def GetAnswerManifest(self, request: GetAnswerManifestRequest, context: Any) -> GetAnswerManifestResponse:
+    async def GetAnswerManifest(self, request: GetAnswerManifestRequest, context: Call) -> GetAnswerManifestResponse:
         """Return how a stored answer came about."""
         found = await self.parts.answers.get(caller(), request.answer_id)
         return GetAnswerManifestResponse(manifest=found.manifest)
 
-    async def DeleteAnswer(self, request: DeleteAnswerRequest, context: Any) -> DeleteAnswerResponse:
+    async def DeleteAnswer(self, request: DeleteAnswerRequest, context: Call) -> DeleteAnswerResponse:
         """Delete a stored answer, its feedback, and what memory holds of it."""
         scope = caller()
         try:
@@ -110,21 +110,21 @@ class AnswersApi:
             self.parts.jobs.leave(scope, conversation_id, gone)
         return DeleteAnswerResponse()
 
-    async def ReplayAnswer(self, request: ReplayAnswerRequest, context: Any) -> ReplayAnswerResponse:
+    async def ReplayAnswer(self, request: ReplayAnswerRequest, context: Call) -> ReplayAnswerResponse:
         """Make a stored answer again and say what differs."""
         limit = seconds(self.parts.settings.ask_timeout_seconds)
         completed, differences = await replay(self.parts.asker, self.parts.answers, caller(), request.answer_id, limit)
         trim(completed, request.include)
         return ReplayAnswerResponse(completed=completed, identical=not differences, differences=differences)
 
-    async def CreateFeedback(self, request: CreateFeedbackRequest, context: Any) -> CreateFeedbackResponse:
+    async def CreateFeedback(self, request: CreateFeedbackRequest, context: Call) -> CreateFeedbackResponse:
         """Record a verdict on an answer or on one of its citations."""
         recorded = await self.parts.feedback.record(
             caller(), request.answer_id, request.citation, request.rating, request.comment
         )
         return CreateFeedbackResponse(feedback=recorded)
 
-    async def ListFeedback(self, request: ListFeedbackRequest, context: Any) -> ListFeedbackResponse:
+    async def ListFeedback(self, request: ListFeedbackRequest, context: Call) -> ListFeedbackResponse:
         """List feedback, newest first."""
         scope = caller()
         found, token, total = await self.parts.feedback.page(scope, request.rating, Page.of(scope, request))

@@ -1,7 +1,5 @@
 """Chunks: one, those of a document, those with certain metadata."""
 
-from typing import Any
-
 from footnote.edge.v1.documents_pb2 import (
     GetChunkRequest,
     GetChunkResponse,
@@ -11,10 +9,11 @@ from footnote.edge.v1.documents_pb2 import (
     QueryChunksResponse,
 )
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote_kit.call import Call
 
 from footnote_edge.api.common import caller
-from footnote_edge.parts import Parts
-from footnote_edge.public import chunk_of
+from footnote_edge.api.parts import Parts
+from footnote_edge.documents.public import chunk_of
 
 
 class ChunksApi:
@@ -22,11 +21,11 @@ class ChunksApi:
 
     parts: Parts
 
-    async def GetChunk(self, request: GetChunkRequest, context: Any) -> GetChunkResponse:
+    async def GetChunk(self, request: GetChunkRequest, context: Call) -> GetChunkResponse:
         """Return one chunk."""
         return GetChunkResponse(chunk=chunk_of(await self.parts.chunks.get(caller(), request.chunk_id)))
 
-    async def ListChunks(self, request: ListChunksRequest, context: Any) -> ListChunksResponse:
+    async def ListChunks(self, request: ListChunksRequest, context: Call) -> ListChunksResponse:
         """List the chunks of a document in reading order."""
         page = await self.parts.chunks.page(caller(), request)
         return ListChunksResponse(
@@ -36,7 +35,7 @@ class ChunksApi:
             revision=page.revision,
         )
 
-    async def QueryChunks(self, request: QueryChunksRequest, context: Any) -> QueryChunksResponse:
+    async def QueryChunks(self, request: QueryChunksRequest, context: Call) -> QueryChunksResponse:
         """Return chunks by their metadata."""
         found = await self.parts.stages.retrieval.QueryChunks(
             retrieval.QueryChunksRequest(

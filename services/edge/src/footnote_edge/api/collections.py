@@ -1,7 +1,5 @@
 """Collections."""
 
-from typing import Any
-
 from footnote.edge.v1.collections_pb2 import (
     CreateCollectionRequest,
     CreateCollectionResponse,
@@ -13,9 +11,10 @@ from footnote.edge.v1.collections_pb2 import (
     UpdateCollectionResponse,
 )
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote_kit.call import Call
 
 from footnote_edge.api.common import caller
-from footnote_edge.parts import Parts
+from footnote_edge.api.parts import Parts
 
 
 class CollectionsApi:
@@ -23,15 +22,15 @@ class CollectionsApi:
 
     parts: Parts
 
-    async def CreateCollection(self, request: CreateCollectionRequest, context: Any) -> CreateCollectionResponse:
+    async def CreateCollection(self, request: CreateCollectionRequest, context: Call) -> CreateCollectionResponse:
         """Create a collection."""
         return CreateCollectionResponse(collection=await self.parts.catalog.create_once(caller(), request))
 
-    async def GetCollection(self, request: GetCollectionRequest, context: Any) -> GetCollectionResponse:
+    async def GetCollection(self, request: GetCollectionRequest, context: Call) -> GetCollectionResponse:
         """Return one collection."""
         return GetCollectionResponse(collection=await self.parts.catalog.described(caller(), request.collection))
 
-    async def ListCollections(self, request: ListCollectionsRequest, context: Any) -> ListCollectionsResponse:
+    async def ListCollections(self, request: ListCollectionsRequest, context: Call) -> ListCollectionsResponse:
         """List the collections that the caller may see."""
         page = await self.parts.stages.indexing.ListCollections(
             indexing.ListCollectionsRequest(scope=caller(), page_size=request.page_size, page_token=request.page_token),
@@ -41,6 +40,6 @@ class CollectionsApi:
             collections=page.collections, next_page_token=page.next_page_token, total_size=page.total_size
         )
 
-    async def UpdateCollection(self, request: UpdateCollectionRequest, context: Any) -> UpdateCollectionResponse:
+    async def UpdateCollection(self, request: UpdateCollectionRequest, context: Call) -> UpdateCollectionResponse:
         """Change what the mask names."""
         return UpdateCollectionResponse(collection=await self.parts.catalog.update(caller(), request))

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Any
 
 from footnote.edge.v1.answers_pb2 import AskResponse
 from footnote.edge.v1.conversations_pb2 import (
@@ -24,13 +23,14 @@ from footnote.edge.v1.conversations_pb2 import (
     UpdateConversationResponse,
 )
 from footnote.types.v1.provider_pb2 import TextBounds
+from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.paging import Page
 
-from footnote_edge.answer_parts import sent, trim
+from footnote_edge.api.answer_parts import sent, trim
 from footnote_edge.api.common import caller, seconds
-from footnote_edge.conversations import Change, check_etag
-from footnote_edge.parts import Parts
+from footnote_edge.api.parts import Parts
+from footnote_edge.conversations.conversations import Change, check_etag
 
 _EDITABLE = ("title", "collections")
 
@@ -40,7 +40,7 @@ class ConversationsApi:
 
     parts: Parts
 
-    async def CreateConversation(self, request: CreateConversationRequest, context: Any) -> CreateConversationResponse:
+    async def CreateConversation(self, request: CreateConversationRequest, context: Call) -> CreateConversationResponse:
         """Create a conversation."""
         scope, conversations = caller(), self.parts.conversations
         await self.parts.catalog.check_all(scope, request.collections)
@@ -52,19 +52,19 @@ class ConversationsApi:
         )
         return CreateConversationResponse(conversation=created)
 
-    async def GetConversation(self, request: GetConversationRequest, context: Any) -> GetConversationResponse:
+    async def GetConversation(self, request: GetConversationRequest, context: Call) -> GetConversationResponse:
         """Return one conversation."""
         found = await self.parts.conversations.get(caller(), request.conversation_id)
         return GetConversationResponse(conversation=found)
 
-    async def ListConversations(self, request: ListConversationsRequest, context: Any) -> ListConversationsResponse:
+    async def ListConversations(self, request: ListConversationsRequest, context: Call) -> ListConversationsResponse:
         """List the caller's conversations, or those in which something was said, the most recently used first."""
         scope = caller()
         page = Page.of(scope, request, places=2)
         found, token, total = await self.parts.conversations.page(scope, page, request.query)
         return ListConversationsResponse(conversations=found, next_page_token=token, total_size=total)
 
-    async def UpdateConversation(self, request: UpdateConversationRequest, context: Any) -> UpdateConversationResponse:
+    async def UpdateConversation(self, request: UpdateConversationRequest, context: Call) -> UpdateConversationResponse:
         """Change a conversation's title or collections."""
         scope, change = caller(), _change(request)
         await self.parts.conversations.get(scope, request.conversation_id)
@@ -74,7 +74,7 @@ class ConversationsApi:
         )
         return UpdateConversationResponse(conversation=changed)
 
-    async def DeleteConversation(self, request: DeleteConversationRequest, context: Any) -> DeleteConversationResponse:
+    async def DeleteConversation(self, request: DeleteConversationRequest, context: Call) -> DeleteConversationResponse:
         """Delete a conversation with its messages and what memory holds of them."""
         scope = caller()
         try:
@@ -89,7 +89,7 @@ class ConversationsApi:
         await self.parts.conversations.delete(scope, found, request.etag)
         return DeleteConversationResponse()
 
-    async def ListMessages(self, request: ListMessagesRequest, context: Any) -> ListMessagesResponse:
+    async def ListMessages(self, request: ListMessagesRequest, context: Call) -> ListMessagesResponse:
         """List a conversation's messages, oldest first."""
         scope = caller()
         page = Page.of(scope, request, places=2)
@@ -102,13 +102,13 @@ class ConversationsApi:
                 trim(message, request.include)
         return ListMessagesResponse(messages=found, next_page_token=token, total_size=total)
 
-    async def RegenerateMessage(self, request: RegenerateMessageRequest, context: Any) -> AsyncIterator[AskResponse]:
+    async def RegenerateMessage(self, request: RegenerateMessageRequest, context: Call) -> AsyncIterator[AskResponse]:
         """Answer a question anew, as a stream of events."""
         async with aclosing(self._anew(request)) as events:
             async for event in events:
                 yield event
 
-    async def EditMessage(self, request: EditMessageRequest, context: Any) -> AsyncIterator[AskResponse]:
+    async def EditMessage(self, request: EditMessageRequest, context: Call) -> AsyncIterator[AskResponse]:
         """Ask a question in other words; its answer is a stream of events."""
         async with aclosing(self._anew(request)) as events:
             async for event in events:
@@ -118,7 +118,7 @@ class ConversationsApi:
         limit = seconds(self.parts.settings.ask_timeout_seconds)
         return sent(self.parts.asker.anew(caller(), request, limit), request.include)
 
-    async def SearchMemory(self, request: SearchMemoryRequest, context: Any) -> SearchMemoryResponse:
+    async def SearchMemory(self, request: SearchMemoryRequest, context: Call) -> SearchMemoryResponse:
         """Find the caller's own past messages."""
         await self.parts.limiting.admit(caller().tenant_id, request.query, caller().user_id)
         found = await self.parts.asker.recall.search(

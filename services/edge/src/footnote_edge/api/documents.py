@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any
 
 from footnote.edge.v1 import documents_pb2 as pb
+from footnote_kit.call import Call
 
 from footnote_edge.api.common import bytes_of, caller, first_of
-from footnote_edge.parts import Parts
+from footnote_edge.api.parts import Parts
 
 
 class DocumentsApi:
@@ -16,7 +16,7 @@ class DocumentsApi:
     parts: Parts
 
     async def UploadDocument(
-        self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Any
+        self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Call
     ) -> pb.UploadDocumentResponse:
         """Accept a file; it will end INDEXED or ERROR whatever crashes in between."""
         metadata = await first_of(request_iterator)
@@ -26,7 +26,7 @@ class DocumentsApi:
         return pb.UploadDocumentResponse(document=document, duplicate=done.duplicate, merged=done.merged)
 
     async def ReplaceDocument(
-        self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Any
+        self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Call
     ) -> pb.ReplaceDocumentResponse:
         """Replace a document's file; the old one stays searchable until the new one is."""
         metadata = await first_of(request_iterator)
@@ -35,7 +35,7 @@ class DocumentsApi:
         return pb.ReplaceDocumentResponse(document=await self.parts.public.document(scope, row), unchanged=unchanged)
 
     async def WatchDocument(
-        self, request: pb.WatchDocumentRequest, context: Any
+        self, request: pb.WatchDocumentRequest, context: Call
     ) -> AsyncIterator[pb.WatchDocumentResponse]:
         """Stream a document's state and progress until it is INDEXED, ERROR or deleted."""
         async with aclosing(self.parts.watch.document(caller(), request.document_id)) as moves:
@@ -43,7 +43,7 @@ class DocumentsApi:
                 yield move
 
     async def WatchDocuments(
-        self, request: pb.WatchDocumentsRequest, context: Any
+        self, request: pb.WatchDocumentsRequest, context: Call
     ) -> AsyncIterator[pb.WatchDocumentsResponse]:
         """Stream what happens to a collection's documents."""
         scope = caller()
@@ -53,7 +53,7 @@ class DocumentsApi:
             async for event in told:
                 yield event
 
-    async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Any) -> pb.ListDocumentsResponse:
+    async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Call) -> pb.ListDocumentsResponse:
         """List documents, newest first."""
         scope = caller()
         page = await self.parts.documents.page(scope, request)
@@ -62,14 +62,14 @@ class DocumentsApi:
             documents=documents, next_page_token=page.next_page_token, total_size=page.total_size
         )
 
-    async def GetDocument(self, request: pb.GetDocumentRequest, context: Any) -> pb.GetDocumentResponse:
+    async def GetDocument(self, request: pb.GetDocumentRequest, context: Call) -> pb.GetDocumentResponse:
         """Return one document."""
         scope = caller()
         row = await self.parts.documents.get(scope, request.document_id)
         return pb.GetDocumentResponse(document=await self.parts.public.document(scope, row))
 
     async def DownloadDocument(
-        self, request: pb.DownloadDocumentRequest, context: Any
+        self, request: pb.DownloadDocumentRequest, context: Call
     ) -> AsyncIterator[pb.DownloadDocumentResponse]:
         """Stream the file back as it was uploaded."""
         scope = caller()
@@ -79,13 +79,13 @@ class DocumentsApi:
                 document = await self.parts.public.document(scope, part.document) if head else None
                 yield pb.DownloadDocumentResponse(document=document, data=part.data)
 
-    async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Any) -> pb.UpdateDocumentResponse:
+    async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Call) -> pb.UpdateDocumentResponse:
         """Change a document's tags, metadata or time of expiry."""
         scope = caller()
         row = await self.parts.editing.update(scope, request)
         return pb.UpdateDocumentResponse(document=await self.parts.public.document(scope, row))
 
-    async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Any) -> pb.DeleteDocumentResponse:
+    async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Call) -> pb.DeleteDocumentResponse:
         """Delete a document with its chunks and its file."""
         return pb.DeleteDocumentResponse(
             chunks_deleted=await self.parts.deleting.delete(
@@ -93,7 +93,7 @@ class DocumentsApi:
             )
         )
 
-    async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Any) -> pb.CancelDocumentResponse:
+    async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Call) -> pb.CancelDocumentResponse:
         """End the processing of a document's newest revision."""
         scope = caller()
         row = await self.parts.cancelling.cancel(scope, request.document_id)

@@ -1,7 +1,5 @@
 """API keys."""
 
-from typing import Any
-
 from footnote.edge.v1.keys_pb2 import (
     CreateKeyRequest,
     CreateKeyResponse,
@@ -11,10 +9,11 @@ from footnote.edge.v1.keys_pb2 import (
     RevokeKeyRequest,
     RevokeKeyResponse,
 )
+from footnote_kit.call import Call
 
 from footnote_edge.api.common import caller
-from footnote_edge.keys import ApiKey
-from footnote_edge.parts import Parts
+from footnote_edge.api.parts import Parts
+from footnote_edge.door.keys import ApiKey
 
 
 class KeysApi:
@@ -22,18 +21,18 @@ class KeysApi:
 
     parts: Parts
 
-    async def CreateKey(self, request: CreateKeyRequest, context: Any) -> CreateKeyResponse:
+    async def CreateKey(self, request: CreateKeyRequest, context: Call) -> CreateKeyResponse:
         """Make a key."""
         lifetime = request.ttl.ToTimedelta() if request.HasField("ttl") else None
         key, secret = await self.parts.keys.create(caller(), request, lifetime, request.groups)
         return CreateKeyResponse(key=_shown(key), secret=secret)
 
-    async def ListKeys(self, request: ListKeysRequest, context: Any) -> ListKeysResponse:
+    async def ListKeys(self, request: ListKeysRequest, context: Call) -> ListKeysResponse:
         """List keys."""
         found, token, total = await self.parts.keys.page(caller(), request)
         return ListKeysResponse(keys=map(_shown, found), next_page_token=token, total_size=total)
 
-    async def RevokeKey(self, request: RevokeKeyRequest, context: Any) -> RevokeKeyResponse:
+    async def RevokeKey(self, request: RevokeKeyRequest, context: Call) -> RevokeKeyResponse:
         """Revoke a key."""
         revoked = await self.parts.keys.revoke(
             caller(), request.key_id, allow_missing=request.allow_missing, force=request.force

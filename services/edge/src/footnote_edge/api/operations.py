@@ -2,14 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any
 
 from footnote.edge.v1 import operations_pb2 as pb
 from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest, DeleteCollectionResponse
 from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest, ReindexDocumentsResponse
+from footnote_kit.call import Call
 
 from footnote_edge.api.common import caller
-from footnote_edge.parts import Parts
+from footnote_edge.api.parts import Parts
 
 
 class OperationsApi:
@@ -17,30 +17,30 @@ class OperationsApi:
 
     parts: Parts
 
-    async def ReindexDocuments(self, request: ReindexDocumentsRequest, context: Any) -> ReindexDocumentsResponse:
+    async def ReindexDocuments(self, request: ReindexDocumentsRequest, context: Call) -> ReindexDocumentsResponse:
         """Index documents again: named ones, a whole collection, or its failed ones."""
         return ReindexDocumentsResponse(operation=await self.parts.operations.reindex(caller(), request))
 
-    async def DeleteCollection(self, request: DeleteCollectionRequest, context: Any) -> DeleteCollectionResponse:
+    async def DeleteCollection(self, request: DeleteCollectionRequest, context: Call) -> DeleteCollectionResponse:
         """Take a collection out of sight and begin to delete it."""
         return DeleteCollectionResponse(operation=await self.parts.operations.delete_collection(caller(), request))
 
-    async def GetOperation(self, request: pb.GetOperationRequest, context: Any) -> pb.GetOperationResponse:
+    async def GetOperation(self, request: pb.GetOperationRequest, context: Call) -> pb.GetOperationResponse:
         """Return one operation."""
         return pb.GetOperationResponse(operation=await self.parts.operations.get(caller(), request.operation_id))
 
-    async def ListOperations(self, request: pb.ListOperationsRequest, context: Any) -> pb.ListOperationsResponse:
+    async def ListOperations(self, request: pb.ListOperationsRequest, context: Call) -> pb.ListOperationsResponse:
         """List operations, newest first."""
         return await self.parts.operations.page(caller(), request)
 
     async def WatchOperation(
-        self, request: pb.WatchOperationRequest, context: Any
+        self, request: pb.WatchOperationRequest, context: Call
     ) -> AsyncIterator[pb.WatchOperationResponse]:
         """Stream an operation until it has ended."""
         async with aclosing(self.parts.operations.watch(caller(), request.operation_id)) as moves:
             async for operation in moves:
                 yield pb.WatchOperationResponse(operation=operation)
 
-    async def CancelOperation(self, request: pb.CancelOperationRequest, context: Any) -> pb.CancelOperationResponse:
+    async def CancelOperation(self, request: pb.CancelOperationRequest, context: Call) -> pb.CancelOperationResponse:
         """Cancel an operation."""
         return pb.CancelOperationResponse(operation=await self.parts.operations.cancel(caller(), request.operation_id))

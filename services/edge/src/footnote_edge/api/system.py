@@ -1,7 +1,5 @@
 """Providers, health and traces."""
 
-from typing import Any
-
 from footnote.edge.v1.providers_pb2 import (
     CheckProviderRequest,
     CheckProviderResponse,
@@ -19,10 +17,11 @@ from footnote.edge.v1.system_pb2 import (
     GetTraceRequest,
     GetTraceResponse,
 )
+from footnote_kit.call import Call
 
-from footnote_edge.answering import duration
 from footnote_edge.api.common import caller
-from footnote_edge.parts import Parts
+from footnote_edge.api.parts import Parts
+from footnote_edge.asking.answering import duration
 
 
 class SystemApi:
@@ -30,22 +29,22 @@ class SystemApi:
 
     parts: Parts
 
-    async def ListProviders(self, request: ListProvidersRequest, context: Any) -> ListProvidersResponse:
+    async def ListProviders(self, request: ListProvidersRequest, context: Call) -> ListProvidersResponse:
         """List all providers of all stages."""
         return ListProvidersResponse(providers=await self.parts.providers.listed(caller(), request.kind))
 
-    async def ValidateProvider(self, request: ValidateProviderRequest, context: Any) -> ValidateProviderResponse:
+    async def ValidateProvider(self, request: ValidateProviderRequest, context: Call) -> ValidateProviderResponse:
         """Check a provider's settings against its schema."""
         valid, problems = await self.parts.providers.validate(caller(), request.kind, request.id, request.settings)
         return ValidateProviderResponse(valid=valid, problems=problems)
 
-    async def CheckProvider(self, request: CheckProviderRequest, context: Any) -> CheckProviderResponse:
+    async def CheckProvider(self, request: CheckProviderRequest, context: Call) -> CheckProviderResponse:
         """Call a provider and say how it is."""
         settings = request.settings if request.HasField("settings") else None
         health = await self.parts.providers.check(caller(), request.kind, request.id, settings)
         return CheckProviderResponse(health=health)
 
-    async def GetHealth(self, request: GetHealthRequest, context: Any) -> GetHealthResponse:
+    async def GetHealth(self, request: GetHealthRequest, context: Call) -> GetHealthResponse:
         """Say how every stage and the vector store are."""
         parts = await self.parts.health.parts()
         return GetHealthResponse(
@@ -63,11 +62,11 @@ class SystemApi:
             version=self.parts.version,
         )
 
-    async def GetTrace(self, request: GetTraceRequest, context: Any) -> GetTraceResponse:
+    async def GetTrace(self, request: GetTraceRequest, context: Call) -> GetTraceResponse:
         """Return the spans of a recent trace from all stages."""
         spans, missing = await self.parts.traces.get(caller(), request.trace_id)
         return GetTraceResponse(spans=spans, missing=missing)
 
-    async def GetSystemInfo(self, request: GetSystemInfoRequest, context: Any) -> GetSystemInfoResponse:
+    async def GetSystemInfo(self, request: GetSystemInfoRequest, context: Call) -> GetSystemInfoResponse:
         """Say what the deployment is."""
         return self.parts.about

@@ -1,18 +1,17 @@
 """Who calls, what it keeps and has used, within which limits."""
 
-from typing import Any
-
 from footnote.edge.v1 import system_pb2 as pb
 from footnote_kit.access import role_of
+from footnote_kit.call import Call
 from footnote_kit.paging import Page
 
-from footnote_edge import callers
-from footnote_edge.allowances import Allowance
 from footnote_edge.api.common import caller
-from footnote_edge.callers import Proof
-from footnote_edge.parts import Parts
+from footnote_edge.api.parts import Parts
+from footnote_edge.door import callers
+from footnote_edge.door.allowances import Allowance
+from footnote_edge.door.callers import Proof
 from footnote_edge.settings import Settings
-from footnote_edge.usage import Counts, day_end
+from footnote_edge.system.usage import Counts, day_end
 
 AUTHENTICATION = {
     Proof.NONE: pb.AUTHENTICATION_NONE,
@@ -26,7 +25,7 @@ class UsageApi:
 
     parts: Parts
 
-    async def WhoAmI(self, request: pb.WhoAmIRequest, context: Any) -> pb.WhoAmIResponse:
+    async def WhoAmI(self, request: pb.WhoAmIRequest, context: Call) -> pb.WhoAmIResponse:
         """Say who calls."""
         identity = callers.identity()
         scope = identity.scope
@@ -44,7 +43,7 @@ class UsageApi:
             response.expire_time.FromDatetime(identity.expire_time)
         return response
 
-    async def GetUsage(self, request: pb.GetUsageRequest, context: Any) -> pb.GetUsageResponse:
+    async def GetUsage(self, request: pb.GetUsageRequest, context: Call) -> pb.GetUsageResponse:
         """Say what is kept and was used."""
         scope = caller()
         use = await self.parts.usage.of(scope)
@@ -56,7 +55,7 @@ class UsageApi:
         response.day_end_time.FromDatetime(day_end())
         return response
 
-    async def ListUserUsage(self, request: pb.ListUserUsageRequest, context: Any) -> pb.ListUserUsageResponse:
+    async def ListUserUsage(self, request: pb.ListUserUsageRequest, context: Call) -> pb.ListUserUsageResponse:
         """Say what each user keeps and has used."""
         scope = caller()
         found, token = await self.parts.usage.page(scope, Page.of(scope, request))

@@ -1,7 +1,5 @@
 """Texts with vectors that callers bring."""
 
-from typing import Any
-
 from footnote.edge.v1.vectors_pb2 import (
     AddVectorsRequest,
     AddVectorsResponse,
@@ -14,9 +12,10 @@ from footnote.edge.v1.vectors_pb2 import (
 )
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote_kit.access import Access
+from footnote_kit.call import Call
 
 from footnote_edge.api.common import caller
-from footnote_edge.parts import Parts
+from footnote_edge.api.parts import Parts
 
 
 class VectorsApi:
@@ -24,7 +23,7 @@ class VectorsApi:
 
     parts: Parts
 
-    async def AddVectors(self, request: AddVectorsRequest, context: Any) -> AddVectorsResponse:
+    async def AddVectors(self, request: AddVectorsRequest, context: Call) -> AddVectorsResponse:
         """Add rows, replacing those of the same ids."""
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
@@ -36,7 +35,7 @@ class VectorsApi:
         added = await self.parts.stages.indexing.AddVectors(wanted, timeout=self.parts.settings.call_timeout_seconds)
         return AddVectorsResponse(count=added.count, ids=added.ids)
 
-    async def GetVector(self, request: GetVectorRequest, context: Any) -> GetVectorResponse:
+    async def GetVector(self, request: GetVectorRequest, context: Call) -> GetVectorResponse:
         """Return one row."""
         wanted = indexing.GetVectorRequest(
             scope=caller(),
@@ -47,7 +46,7 @@ class VectorsApi:
         found = await self.parts.stages.indexing.GetVector(wanted, timeout=self.parts.settings.call_timeout_seconds)
         return GetVectorResponse(row=found.row)
 
-    async def ListVectors(self, request: ListVectorsRequest, context: Any) -> ListVectorsResponse:
+    async def ListVectors(self, request: ListVectorsRequest, context: Call) -> ListVectorsResponse:
         """List rows."""
         wanted = indexing.ListVectorsRequest(
             scope=caller(),
@@ -61,7 +60,7 @@ class VectorsApi:
         page = await self.parts.stages.indexing.ListVectors(wanted, timeout=self.parts.settings.call_timeout_seconds)
         return ListVectorsResponse(rows=page.rows, next_page_token=page.next_page_token)
 
-    async def DeleteVectors(self, request: DeleteVectorsRequest, context: Any) -> DeleteVectorsResponse:
+    async def DeleteVectors(self, request: DeleteVectorsRequest, context: Call) -> DeleteVectorsResponse:
         """Delete rows."""
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)

@@ -16,19 +16,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.routing import compile_path
 from starlette.types import ASGIApp
 
-from footnote_edge.http import exports, mcp_tools, openapi, transcoder, uploads
-from footnote_edge.http.bodies import Bodies, LimitOf
-from footnote_edge.http.caller import Caller, credentials
-from footnote_edge.http.entrance import Entrance
-from footnote_edge.http.gate import Gate
-from footnote_edge.http.openai import OpenAiApi
-from footnote_edge.http.origins import Origins
-from footnote_edge.http.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
-from footnote_edge.http.rules import rules
-from footnote_edge.http.wrapper import Wrapper
-from footnote_edge.identity import Authenticator
+from footnote_edge.door.identity import Authenticator
+from footnote_edge.door.shares import Shares
+from footnote_edge.http.dialects import mcp_tools
+from footnote_edge.http.dialects.openai import OpenAiApi
+from footnote_edge.http.dialects.wrapper import Wrapper
+from footnote_edge.http.door.bodies import Bodies, LimitOf
+from footnote_edge.http.door.caller import Caller, credentials
+from footnote_edge.http.door.entrance import Entrance
+from footnote_edge.http.door.gate import Gate
+from footnote_edge.http.door.origins import Origins
+from footnote_edge.http.door.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
+from footnote_edge.http.openapi import document as openapi
+from footnote_edge.http.transcoding import exports, transcoder, uploads
+from footnote_edge.http.transcoding.rules import rules
 from footnote_edge.settings import Settings
-from footnote_edge.shares import Shares
 
 
 def site(channel: Any, settings: Settings, authenticator: Authenticator, shares: Shares, version: str) -> ASGIApp:

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.records import from_row
 from footnote_ingestion.adapters.schema import deleted_documents, documents
-from footnote_ingestion.model import Stored, now_micros
+from footnote_ingestion.model.values import Stored, now_micros
 
 
 class ChangeTable:

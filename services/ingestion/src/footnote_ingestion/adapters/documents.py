@@ -17,10 +17,10 @@ from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.listing import Listing
 from footnote_ingestion.adapters.records import from_row, to_row
 from footnote_ingestion.adapters.schema import documents, doomed_blobs
-from footnote_ingestion.lifecycle import check_seen
-from footnote_ingestion.model import ListQuery, Stored, Unfinished, now_micros
-from footnote_ingestion.quota import Kept, Quota, Used
-from footnote_ingestion.repeats import Outcome, Repeated, Request
+from footnote_ingestion.model.lifecycle import check_seen
+from footnote_ingestion.model.quota import Kept, Quota, Used
+from footnote_ingestion.model.repeats import Outcome, Repeated, Request
+from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, now_micros
 
 
 class DocumentTable:

@@ -15,7 +15,7 @@ from footnote_ingestion.adapters.changes import alive
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.records import from_row, state_name
 from footnote_ingestion.adapters.schema import documents
-from footnote_ingestion.model import ListQuery, Order, Stored, Unfinished
+from footnote_ingestion.model.values import ListQuery, Order, Stored, Unfinished
 
 _FIELDS = {"filename": "filename_folded"}
 

@@ -19,7 +19,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.timestamp_pb2 import Timestamp
 from sqlalchemy import RowMapping
 
-from footnote_ingestion.model import Stored
+from footnote_ingestion.model.values import Stored
 
 _STATE = "DOCUMENT_STATE_"
 _WAITING = "WAITING_REASON_"

@@ -7,8 +7,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.schema import upload_requests
-from footnote_ingestion.model import now_micros
-from footnote_ingestion.repeats import Outcome, RequestKey
+from footnote_ingestion.model.repeats import Outcome, RequestKey
+from footnote_ingestion.model.values import now_micros
 
 _KEPT_MICROS = 24 * 3600 * 1_000_000
 

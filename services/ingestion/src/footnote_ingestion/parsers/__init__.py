@@ -1,36 +1,36 @@
-"""Parsers: one module per family of formats, all behind the `Parser` protocol; loaded when first needed."""
+"""Parsers: a module for each format, all behind the `Parser` protocol; loaded when first needed."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-from footnote_ingestion.failures import UNSUPPORTED, ParseError
 from footnote_ingestion.parsers.base import Parser
+from footnote_ingestion.parsers.failures import UNSUPPORTED, ParseError
 
 # To be raised when a parser's output changes: blocks kept of an older version are then read anew.
 VERSION = 2
 # document_type -> (module, class).
 _PARSERS = {
-    "txt": ("text", "TextParser"),
-    "md": ("markdown", "MarkdownParser"),
-    "html": ("html", "HtmlParser"),
-    "csv": ("sheets", "CsvParser"),
-    "tsv": ("sheets", "CsvParser"),
-    "pdf": ("pdf", "PdfParser"),
-    "docx": ("docx", "DocxParser"),
-    "pptx": ("pptx", "PptxParser"),
-    "xlsx": ("sheets", "WorkbookParser"),
-    "xlsb": ("sheets", "WorkbookParser"),
-    "xls": ("sheets", "WorkbookParser"),
-    "ods": ("sheets", "WorkbookParser"),
-    "odt": ("opendocument", "OpenDocumentParser"),
-    "odp": ("opendocument", "OpenDocumentParser"),
-    "epub": ("opendocument", "EpubParser"),
-    "rtf": ("rtf", "RtfParser"),
+    "txt": ("texts.plain", "TextParser"),
+    "md": ("texts.markdown", "MarkdownParser"),
+    "html": ("texts.html", "HtmlParser"),
+    "csv": ("sheets.parser", "CsvParser"),
+    "tsv": ("sheets.parser", "CsvParser"),
+    "pdf": ("pdf.parser", "PdfParser"),
+    "docx": ("office.docx", "DocxParser"),
+    "pptx": ("office.pptx", "PptxParser"),
+    "xlsx": ("sheets.parser", "WorkbookParser"),
+    "xlsb": ("sheets.parser", "WorkbookParser"),
+    "xls": ("sheets.parser", "WorkbookParser"),
+    "ods": ("sheets.parser", "WorkbookParser"),
+    "odt": ("office.opendocument", "OpenDocumentParser"),
+    "odp": ("office.opendocument", "OpenDocumentParser"),
+    "epub": ("office.opendocument", "EpubParser"),
+    "rtf": ("texts.rtf", "RtfParser"),
     "eml": ("mail", "EmlParser"),
     "msg": ("mail", "MsgParser"),
-    "doc": ("legacy", "DocParser"),
-    "ppt": ("legacy", "PptParser"),
+    "doc": ("office.legacy", "DocParser"),
+    "ppt": ("office.legacy", "PptParser"),
 }
 
 

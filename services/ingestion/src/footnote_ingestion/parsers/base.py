@@ -20,7 +20,7 @@ from footnote.types.v1.locator_pb2 import (
     TextSpan,
 )
 
-from footnote_ingestion.failures import TOO_LARGE, ParseError
+from footnote_ingestion.parsers.failures import TOO_LARGE, ParseError
 
 HEADING = BlockKind.BLOCK_KIND_HEADING
 PARAGRAPH = BlockKind.BLOCK_KIND_PARAGRAPH

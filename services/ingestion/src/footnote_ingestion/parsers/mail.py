@@ -12,12 +12,12 @@ from pathlib import Path
 
 import olefile  # type: ignore[import-untyped]
 
-from footnote_ingestion.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.encoding import decode
-from footnote_ingestion.parsers.html import write_html
-from footnote_ingestion.parsers.text import write_text
+from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.html import write_html
+from footnote_ingestion.parsers.texts.plain import write_text
 
 _HEADERS = ("From", "To", "Cc", "Date")
 _MAX_PARTS = 200

@@ -17,7 +17,9 @@ from typing import BinaryIO
 from footnote.types.v1.document_pb2 import Block
 from footnote_text.language import detect
 
-from footnote_ingestion.failures import (
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter
+from footnote_ingestion.parsers.failures import (
     CORRUPT,
     INTERNAL,
     NO_TEXT,
@@ -25,10 +27,8 @@ from footnote_ingestion.failures import (
     FailureInfo,
     ParseError,
 )
-from footnote_ingestion.metadata import describe
-from footnote_ingestion.parsers import parser_for
-from footnote_ingestion.parsers.base import BlockWriter
-from footnote_ingestion.sniff import sniff
+from footnote_ingestion.parsers.metadata import describe
+from footnote_ingestion.parsers.sniff import sniff
 from footnote_ingestion.worker import sandbox, wire
 from footnote_ingestion.worker.isolation import Measures, Plan
 
@@ -123,7 +123,7 @@ def _limit_memory(allowed: int) -> None:
 
 def load() -> None:
     """Load what readings need, so that workers find it there when they are forked."""
-    import footnote_ingestion.parsers.pdf  # noqa: F401  # the commonest format, and the slowest to import
+    import footnote_ingestion.parsers.pdf.parser  # noqa: F401  # the commonest format, and the slowest to import
 
     detect("The language of this sentence is found by a model, which is loaded for it.")
 

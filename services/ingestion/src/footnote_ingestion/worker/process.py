@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
-from footnote_ingestion.failures import INTERNAL, OUT_OF_MEMORY, PARSER_CRASHED, TIMEOUT, ParseError
+from footnote_ingestion.parsers.failures import INTERNAL, OUT_OF_MEMORY, PARSER_CRASHED, TIMEOUT, ParseError
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.isolation import Box, Measures, Workers
 from footnote_ingestion.worker.starter import Started, Starter

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from footnote.types.v1.answer_pb2 import Source
 
-from footnote_generation import lexicon
 from footnote_generation.adapters.extractive.chinese import evidence as chinese
 from footnote_generation.adapters.extractive.chinese.question import read as read_chinese
 from footnote_generation.adapters.extractive.confidence import confidence, signs
@@ -16,6 +15,7 @@ from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Kind, Question, read
 from footnote_generation.adapters.extractive.ranking import Ranked, rank
 from footnote_generation.adapters.extractive.rows import shorten
+from footnote_generation.language import lexicon
 
 _LONGEST = 420
 _MORE = {Kind.LIST: 3, Kind.REASON: 2, Kind.MANNER: 3, Kind.DEFINITION: 2, Kind.THING: 2}

@@ -11,7 +11,7 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_text import language as languages
 from footnote_text import sentences
 
-from footnote_generation.words import Analysed, analyse
+from footnote_generation.language.words import Analysed, analyse
 
 _MAX_SENTENCES = 120
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from footnote_text import tokens
 
-from footnote_generation import phrases
 from footnote_generation.adapters.extractive.compose import draft
+from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Stop, Words
 
 _THANKS = re.compile(r"(?i)\b(?:thank|thanks|thx|merci|danke|gracias|grazie|obrigad)")

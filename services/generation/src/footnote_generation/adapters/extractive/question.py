@@ -10,7 +10,7 @@ from footnote_text import language as languages
 from footnote_text.lexical import is_unspaced
 from footnote_text.wordlists import word_set
 
-from footnote_generation.words import Analysed, Word, analyse
+from footnote_generation.language.words import Analysed, Word, analyse
 
 
 class Kind(Enum):

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from footnote_text.wordlists import word_set
 
-from footnote_generation import lexicon
 from footnote_generation.adapters.extractive.passages import Unit
 from footnote_generation.adapters.extractive.question import Kind, Question
+from footnote_generation.language import lexicon
 
 
 @dataclass(frozen=True, slots=True)

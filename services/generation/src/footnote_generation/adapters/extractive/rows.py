@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from footnote_generation import lexicon
 from footnote_generation.adapters.extractive.question import Question
-from footnote_generation.words import Analysed, analyse
+from footnote_generation.language import lexicon
+from footnote_generation.language.words import Analysed, analyse
 
 _PAIR = re.compile(r"(?<!\s)\s*+(?P<header>[^\s:;|][^:;|]{0,59}+):\s++(?P<value>.+)", re.DOTALL)
 

@@ -16,7 +16,7 @@ _MODEL_GAP = re.compile(r"(?<=[a-z])[\s\-\u2010-\u2015]+(?=\d)")
 @cache
 def listed(key: str) -> tuple[str, ...]:
     """Return the lines of a key of the word list."""
-    text = (resources.files("footnote_generation") / "data" / "chinese.txt").read_text(encoding="utf-8")
+    text = (resources.files(__package__) / "words.txt").read_text(encoding="utf-8")
     return tuple(line.partition(":")[2].strip() for line in text.splitlines() if line.startswith(f"{key}:"))
 
 

@@ -1,0 +1,52 @@
+"""The stages as the edge reaches them: one stub each, whose calls raise FootnoteError."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceStub
+from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
+from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
+from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceStub
+from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
+from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
+
+if TYPE_CHECKING:  # what the stubs are on an asyncio channel exists for the type checker alone
+    from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceAsyncStub
+    from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
+    from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceAsyncStub
+    from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceAsyncStub
+    from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceAsyncStub
+    from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceAsyncStub
+    from grpc import aio
+
+STAGE_NAMES = ("ingestion", "indexing", "retrieval", "augmentation", "generation")
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Stubs of the five stages; `telemetry` and `channels` by stage name."""
+
+    ingestion: IngestionServiceAsyncStub
+    indexing: IndexingServiceAsyncStub
+    retrieval: RetrievalServiceAsyncStub
+    augmentation: AugmentationServiceAsyncStub
+    generation: GenerationServiceAsyncStub
+    telemetry: Mapping[str, TelemetryServiceAsyncStub] = field(default_factory=dict)
+    channels: Mapping[str, aio.Channel] = field(default_factory=dict)
+
+    @classmethod
+    def connect(cls, channel: Callable[[str], aio.Channel]) -> Stages:
+        """Make the stubs on the channels that `channel` returns for a stage's name."""
+        channels = {name: channel(name) for name in STAGE_NAMES}
+        return cls(
+            ingestion=IngestionServiceStub(channels["ingestion"]),
+            indexing=IndexingServiceStub(channels["indexing"]),
+            retrieval=RetrievalServiceStub(channels["retrieval"]),
+            augmentation=AugmentationServiceStub(channels["augmentation"]),
+            generation=GenerationServiceStub(channels["generation"]),
+            telemetry={name: TelemetryServiceStub(channels[name]) for name in STAGE_NAMES},
+            channels=channels,
+        )

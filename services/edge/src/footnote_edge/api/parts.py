@@ -1,0 +1,60 @@
+"""The edge's parts, put together once and given to the handlers."""
+
+from dataclasses import dataclass
+
+from footnote.edge.v1.system_pb2 import GetSystemInfoResponse
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.asking.asker import Asker
+from footnote_edge.collections.catalog import Catalog
+from footnote_edge.conversations.answers import Answers
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.conversations.feedback import FeedbackBook
+from footnote_edge.documents.cancelling import Cancelling
+from footnote_edge.documents.chunks import Chunks
+from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.documents import Documents
+from footnote_edge.documents.editing import Editing
+from footnote_edge.documents.operations import Operations
+from footnote_edge.documents.public import Public
+from footnote_edge.documents.watch import Watch
+from footnote_edge.door.limiting import Limiting
+from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.settings import Settings
+from footnote_edge.system.health import Health
+from footnote_edge.system.key_admin import KeyAdmin
+from footnote_edge.system.providers import Providers
+from footnote_edge.system.traces import Traces
+from footnote_edge.system.usage import UsageDesk
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the handlers call."""
+
+    settings: Settings
+    stages: Stages
+    catalog: Catalog
+    documents: Documents
+    public: Public
+    chunks: Chunks
+    deleting: Deleting
+    cancelling: Cancelling
+    editing: Editing
+    watch: Watch
+    jobs: Jobs
+    operations: Operations
+    asker: Asker
+    limiting: Limiting
+    conversations: Conversations
+    answers: Answers
+    request_ids: RequestIds
+    feedback: FeedbackBook
+    providers: Providers
+    keys: KeyAdmin
+    health: Health
+    traces: Traces
+    usage: UsageDesk
+    about: GetSystemInfoResponse
+    version: str

@@ -1,0 +1,145 @@
+"""Questions taken on: asked for the first time, answered anew, asked in other words."""
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from uuid import uuid4
+
+from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse
+from footnote.edge.v1.conversations_pb2 import ConversationMessage, EditMessageRequest, RegenerateMessageRequest
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.collection_settings import overlay
+from footnote_kit.errors import InvalidArgument
+from footnote_providers.egress import limits
+from footnote_providers.egress.egress import Egress
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.asking.ask import Again, Run
+from footnote_edge.asking.deadlines import Deadline
+from footnote_edge.asking.keeping import Keeper, told
+from footnote_edge.asking.recall import Recall
+from footnote_edge.collections.bounds import Bounds
+from footnote_edge.collections.catalog import Catalog
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.conversations.turns import Turn, Turns
+from footnote_edge.door.limiting import Limiting
+from footnote_edge.door.request_ids import Claim, RequestIds
+from footnote_edge.settings import Settings
+
+_APART = ("include",)
+_SETTINGS = ("retrieval", "rerank", "prompt", "generation")
+
+
+class Asker:
+    """Answers questions; one call per question."""
+
+    def __init__(
+        self,
+        stages: Stages,
+        catalog: Catalog,
+        conversations: Conversations,
+        keeper: Keeper,
+        request_ids: RequestIds,
+        limiting: Limiting,
+        settings: Settings,
+        egress: Egress,
+    ) -> None:
+        self.egress = egress
+        self.bounds = Bounds(stages, catalog, settings.call_timeout_seconds)
+        self.stages = stages
+        self.catalog = catalog
+        self.conversations = conversations
+        self.keeper = keeper
+        self.request_ids = request_ids
+        self.limiting = limiting
+        self.settings = settings
+        self.recall = Recall(stages, conversations)
+        self._turns = Turns(conversations.messages)
+
+    async def ask(
+        self, scope: Scope, request: AskRequest, seconds: float, again: Again | None = None
+    ) -> AsyncGenerator[AskResponse]:
+        """Answer a question within `seconds` as a stream of events, `completed` last.
+
+        What was made `again` is not kept. A question that was answered under the same request id gets the same answer.
+
+        Raises InvalidArgument for an empty or too long question, NotFound for an unknown collection or conversation,
+        and what generation failed with. Closing the stream ends the call of the model.
+        """
+        self._check(scope, request)
+        claim = await self.request_ids.claim(scope, request, _APART)
+        first = await self._first(scope, claim)
+        events = _told(first) if first is not None else self._answer(scope, request, seconds, claim, again=again)
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    async def anew(
+        self, scope: Scope, request: RegenerateMessageRequest | EditMessageRequest, seconds: float
+    ) -> AsyncGenerator[AskResponse]:
+        """Answer a question of a conversation anew, or asked in other words, as `ask` does, in the place of the old.
+
+        Raises NotFound for a message that is not the user's, InvalidArgument for one that is no question or for a text
+        that is none, Aborted when what is to be replaced was changed, by this call's end too.
+        """
+        claim = await self.request_ids.claim(scope, request, _APART)
+        first = await self._first(scope, claim)
+        events = _told(first) if first is not None else await self._anew(scope, request, seconds, claim)
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    async def _anew(
+        self, scope: Scope, request: RegenerateMessageRequest | EditMessageRequest, seconds: float, claim: Claim | None
+    ) -> AsyncGenerator[AskResponse]:
+        if isinstance(request, EditMessageRequest):
+            turn = await self._turns.edited(scope, request.message_id)
+            turn.asked.question = request.text
+            turn.asked.ClearField("query_vector")
+            turn.asked.query_vector.extend(request.query_vector)
+        else:
+            turn = await self._turns.regenerated(scope, request.message_id)
+        for name in _SETTINGS:
+            getattr(turn.asked, name).CopyFrom(overlay(getattr(request, name), getattr(turn.asked, name)))
+        turn.asked.conversation_id = turn.conversation_id
+        self._check(scope, turn.asked, "text" if turn.tail is not None else "question")
+        return self._answer(scope, turn.asked, seconds, claim, turn=turn)
+
+    def _check(self, scope: Scope, request: AskRequest, field: str = "question") -> None:
+        if not request.question.strip():
+            raise InvalidArgument.field(field, "must not be empty")
+        limit = self.settings.max_question_characters
+        if len(request.question) > limit:
+            raise InvalidArgument.field(field, f"must have at most {limit} characters")
+        allowed = self.egress.limits(scope, request.collections)
+        limits.check_prompt(request.prompt, allowed)
+        limits.check_rerank(request.rerank)
+        limits.check_generation(request.generation, allowed)
+
+    async def _first(self, scope: Scope, claim: Claim | None) -> ConversationMessage | None:
+        """Return the answer that the same call was given before."""
+        return await self.keeper.first(scope, claim.id_of("answer")) if claim is not None else None
+
+    async def _answer(
+        self,
+        scope: Scope,
+        request: AskRequest,
+        seconds: float,
+        claim: Claim | None,
+        *,
+        again: Again | None = None,
+        turn: Turn | None = None,
+    ) -> AsyncGenerator[AskResponse]:
+        await self.limiting.admit(scope.tenant_id)
+        deadline = Deadline.after(seconds)
+        run = Run(self, scope, request, request.question.strip(), deadline, claim or Claim(uuid4().hex), again, turn)
+        try:
+            async for event in run.events():
+                yield event
+        finally:
+            await run.close()
+
+
+async def _told(message: ConversationMessage) -> AsyncGenerator[AskResponse]:
+    events: Iterable[AskResponse] = told(message)
+    for event in events:
+        yield event

@@ -1,0 +1,161 @@
+"""What is kept of a question and its answer, in the conversation that it belongs to or by itself."""
+
+from collections.abc import Awaitable, Callable, Iterator
+
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent
+from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import Aborted, FootnoteError, NotFound
+from footnote_kit.logs import get_logger
+from sqlalchemy.exc import IntegrityError
+
+from footnote_edge.asking.answering import Ledger
+from footnote_edge.collections.bounds import UNKNOWN
+from footnote_edge.conversations.answers import Answers
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.conversations.turns import Turn, Turns
+from footnote_edge.jobs.jobs import Jobs
+
+_log = get_logger(__name__)
+
+
+class Keeper:
+    """Stores questions and answers; the answer's way goes on where that fails, and says so."""
+
+    def __init__(self, conversations: Conversations, answers: Answers, jobs: Jobs) -> None:
+        self._conversations = conversations
+        self._turns = Turns(conversations.messages)
+        self._answers = answers
+        self._jobs = jobs
+
+    async def question(
+        self,
+        scope: Scope,
+        conversation: Conversation | None,
+        asked: AskRequest,
+        bounds: Callable[[], Awaitable[TextBounds]],
+        question_id: str,
+    ) -> None:
+        """Add what the user said to its conversation, where there is one, and only once under its id."""
+        if conversation is None:
+            return
+        try:
+            bound = await bounds()
+        except FootnoteError:
+            pass  # the question fails by it elsewhere; what was said is kept nevertheless
+        else:
+            if _stays(bound) and not conversation.local_only:
+                await self._conversations.keep_here(scope, conversation.id)
+        await self._conversations.messages.add_question(scope, conversation.id, question_id, asked)
+
+    async def answer(
+        self, scope: Scope, conversation: Conversation | None, completed: AskCompleted, topic: str, ledger: Ledger
+    ) -> AskCompleted:
+        """Store an answer under its id, by itself or in its conversation, and return it.
+
+        Where an answer was stored under this id in the meantime, that one is returned.
+        """
+        message = _message(completed, ledger)
+        try:
+            with ledger.timed(PIPELINE_STAGE_EDGE, "store"):
+                if conversation is None:
+                    await self._answers.keep(scope, message)
+                else:
+                    completed.conversation_id = conversation.id
+                    await self._conversations.messages.add_answer(scope, conversation.id, message, topic)
+                    self._jobs.remember(scope, conversation.id, message.id)
+        except IntegrityError:
+            return finished(await self._answers.get(scope, message.id))
+        except Exception as error:
+            _not_stored(completed, ledger, error)
+        return completed
+
+    async def anew(
+        self,
+        scope: Scope,
+        turn: Turn,
+        asked: AskRequest,
+        completed: AskCompleted,
+        topic: str,
+        bounds: TextBounds,
+        ledger: Ledger,
+    ) -> AskCompleted:
+        """Put an answer in the place of what its turn replaces, and return it.
+
+        Where this very answer was stored in the meantime, that one is returned. Raises Aborted when the conversation
+        was changed so that there is nothing left to replace.
+        """
+        message = _message(completed, ledger)
+        completed.conversation_id = turn.conversation_id
+        question = (completed.question_id, asked)
+        try:
+            with ledger.timed(PIPELINE_STAGE_EDGE, "store"):
+                gone = await self._turns.replace(scope, turn, question, message, topic, local_only=_stays(bounds))
+                self._jobs.remember(scope, turn.conversation_id, message.id)
+                self._jobs.leave(scope, turn.conversation_id, gone)
+        except IntegrityError:
+            return finished(await self._answers.get(scope, message.id))
+        except Aborted:
+            raise
+        except Exception as error:
+            _not_stored(completed, ledger, error)
+        return completed
+
+    async def first(self, scope: Scope, answer_id: str) -> ConversationMessage | None:
+        """Return the answer that is stored under an id, None where there is none yet."""
+        try:
+            return await self._answers.get(scope, answer_id)
+        except NotFound:
+            return None
+
+
+def _message(completed: AskCompleted, ledger: Ledger) -> ConversationMessage:
+    return ConversationMessage(
+        id=completed.answer.id,
+        text=completed.answer.text,
+        answer=completed.answer,
+        sources=completed.sources,
+        manifest=completed.manifest,
+        trace_id=completed.trace_id,
+        degradations=ledger.degradations,
+        question_id=completed.question_id,
+    )
+
+
+def _stays(bounds: TextBounds) -> bool:
+    """Tell whether what is said about the collections stays on this machine, as far as they could be asked."""
+    return bounds.local_only and bounds != UNKNOWN
+
+
+def _not_stored(completed: AskCompleted, ledger: Ledger, error: Exception) -> None:
+    """Say that an answer is not kept: the caller has it already, and that must not take it away again."""
+    _log.error("answer_not_stored", answer_id=completed.answer.id, error=type(error).__name__)
+    ledger.degrade(
+        PIPELINE_STAGE_EDGE,
+        "ANSWER_NOT_STORED",
+        "The answer is not kept: it cannot be found by its id, nor in its conversation.",
+    )
+
+
+def told(message: ConversationMessage) -> Iterator[AskResponse]:
+    """Yield the events of a stored answer; its times and its token plan are not kept."""
+    yield AskResponse(sources=SourcesEvent(sources=message.sources))
+    yield AskResponse(text_delta=message.text)
+    for citation in message.answer.citations:
+        yield AskResponse(citation=citation)
+    yield AskResponse(completed=finished(message))
+
+
+def finished(message: ConversationMessage) -> AskCompleted:
+    """Return a stored answer as the end of one that is being given."""
+    return AskCompleted(
+        answer=message.answer,
+        sources=message.sources,
+        degradations=message.degradations,
+        manifest=message.manifest,
+        trace_id=message.trace_id,
+        conversation_id=message.conversation_id,
+        question_id=message.question_id,
+    )

@@ -1,0 +1,162 @@
+"""Chat memory: what the user said before, as context; it never breaks the chat."""
+
+import time
+from collections.abc import Collection, Sequence
+
+from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote.types.v1.answer_pb2 import (
+    MESSAGE_ROLE_ASSISTANT,
+    PIPELINE_STAGE_EDGE,
+    PIPELINE_STAGE_RETRIEVAL,
+    MemoryMessage,
+)
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import sees_all
+from footnote_kit.degradations import degradation
+from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_kit.logs import get_logger
+from footnote_text import dialogue
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.conversations.conversations import Conversations
+
+CHARACTERS_PER_TOKEN = 4
+
+_log = get_logger(__name__)
+
+
+class Recall:
+    """Searches a user's own messages and answers with an empty context when that does not work."""
+
+    def __init__(self, stages: Stages, conversations: Conversations) -> None:
+        self._retrieval = stages.retrieval
+        self._conversations = conversations
+
+    async def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        conversation_id: str = "",
+        enabled: bool = True,
+        max_messages: int | None = None,
+        max_tokens: int | None = None,
+        bounds: TextBounds,
+        timeout: float,
+    ) -> retrieval.SearchMemoryResponse:
+        """Return matching messages of other conversations; `enabled` is false when switched off or not searchable.
+
+        `bounds` say whether the query may be embedded elsewhere.
+
+        Raises InvalidArgument only: for options outside their ranges.
+        """
+        began = time.perf_counter()
+        fields = {"user_id": scope.user_id, "conversation_id": conversation_id, "message_length": len(query)}
+        if not enabled:
+            _log.info("rag_disabled", **fields, rag_enabled=False)
+            return retrieval.SearchMemoryResponse(enabled=False)
+        request = retrieval.SearchMemoryRequest(
+            scope=scope,
+            query=query,
+            enabled=enabled,
+            max_messages=max_messages,
+            max_tokens=max_tokens,
+            exclude_conversation_id=conversation_id,
+            bounds=bounds,
+        )
+        try:
+            found: retrieval.SearchMemoryResponse = await self._retrieval.SearchMemory(request, timeout=timeout)
+            found = await self._readable(scope, found)
+        except InvalidArgument:
+            raise
+        except FootnoteError as error:
+            _log.error("rag_search_failed", **fields, rag_enabled=False, error=error.reason, **_figures(began))
+            return retrieval.SearchMemoryResponse(
+                enabled=False,
+                degradations=[
+                    degradation(
+                        PIPELINE_STAGE_RETRIEVAL,
+                        "MEMORY_UNAVAILABLE",
+                        "Answered without earlier conversations.",
+                        error.message,
+                    )
+                ],
+            )
+        _log.info(
+            "rag_context_built",
+            **fields,
+            rag_enabled=found.enabled,
+            similar_messages_found=len(found.source_messages),
+            context_length=len(found.context),
+            context_tokens=len(found.context) // CHARACTERS_PER_TOKEN,
+            **_figures(began),
+        )
+        return found
+
+    async def again(self, scope: Scope, message_ids: Sequence[str]) -> retrieval.SearchMemoryResponse:
+        """Return as context the messages that memory brought before, those that are still there and readable."""
+        if not message_ids:
+            return retrieval.SearchMemoryResponse(enabled=False)
+        said = await self._conversations.messages.named(scope, message_ids)
+        messages = [
+            MemoryMessage(message_id=one.id, conversation_id=one.conversation_id, role=one.role, text=one.text)
+            for one in said.messages
+        ]
+        return retrieval.SearchMemoryResponse(enabled=True, context=_context(messages), source_messages=messages)
+
+    async def _current(self, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
+        """Leave out what was deleted or replaced, and is not yet out of the index."""
+        there = await self._conversations.messages.current([one.message_id for one in found.source_messages])
+        kept = [one for one in found.source_messages if one.message_id in there]
+        if len(kept) == len(found.source_messages):
+            return found
+        return retrieval.SearchMemoryResponse(
+            context=_context(kept), source_messages=kept, enabled=found.enabled, degradations=found.degradations
+        )
+
+    async def _readable(self, scope: Scope, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
+        """Leave out what is no longer part of a conversation; answers that the user can no longer read, and say so."""
+        found = await self._current(found)
+        answers = [one.message_id for one in found.source_messages if one.role == MESSAGE_ROLE_ASSISTANT]
+        if not answers or sees_all(scope):
+            return found
+        unreadable = await self._conversations.messages.unreadable(scope, answers)
+        if not unreadable:
+            return found
+        kept = [one for one in found.source_messages if one.message_id not in unreadable]
+        effect = "Earlier answers from collections that you can no longer read were left out of memory."
+        left_out = degradation(PIPELINE_STAGE_EDGE, "SOURCES_WITHHELD", effect)
+        return retrieval.SearchMemoryResponse(
+            context=_context(kept),
+            source_messages=kept,
+            enabled=found.enabled,
+            degradations=[*found.degradations, left_out],
+        )
+
+
+def _context(messages: Sequence[MemoryMessage]) -> str:
+    return "\n".join(dialogue.line(_speaker(one.role), one.text) for one in messages)
+
+
+def _speaker(role: int) -> str:
+    return "assistant" if role == MESSAGE_ROLE_ASSISTANT else "user"
+
+
+def without(found: retrieval.SearchMemoryResponse, conversation_ids: Collection[str]) -> retrieval.SearchMemoryResponse:
+    """Return what memory found without the messages of some conversations, and say that they are left out."""
+    kept = [message for message in found.source_messages if message.conversation_id not in conversation_ids]
+    if len(kept) == len(found.source_messages):
+        return found
+    effect = "Earlier conversations about collections that keep their texts on this machine were left out."
+    left_out = degradation(PIPELINE_STAGE_RETRIEVAL, "MEMORY_KEPT_HERE", effect)
+    return retrieval.SearchMemoryResponse(
+        context=_context(kept),
+        source_messages=kept,
+        enabled=found.enabled,
+        degradations=[*found.degradations, left_out],
+    )
+
+
+def _figures(began: float) -> dict[str, int]:
+    return {"execution_time_ms": round((time.perf_counter() - began) * 1000)}

@@ -1,0 +1,128 @@
+"""An answer made again from its manifest, and what differs: why an answer came about, and whether it still would."""
+
+import json
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from footnote.augmentation.v1.augmentation_service_pb2 import PlanQueryResponse
+from footnote.edge.v1.answers_pb2 import AnswerDifference, AskCompleted, AskRequest
+from footnote.edge.v1.answers_pb2 import AnswerDifferenceKind as Kind
+from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.types.v1.answer_pb2 import (
+    FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
+    AnswerManifest,
+    ChatMessage,
+    FinishReason,
+    ManifestSource,
+)
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FailedPrecondition, Internal
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+
+from footnote_edge.asking.ask import Again
+from footnote_edge.asking.asker import Asker
+from footnote_edge.conversations.answers import Answers
+
+_SETTINGS = {
+    "retrieval": Kind.ANSWER_DIFFERENCE_KIND_RETRIEVAL_SETTINGS,
+    "rerank": Kind.ANSWER_DIFFERENCE_KIND_RERANK_SETTINGS,
+    "prompt": Kind.ANSWER_DIFFERENCE_KIND_PROMPT_SETTINGS,
+    "generation": Kind.ANSWER_DIFFERENCE_KIND_GENERATION_SETTINGS,
+}
+
+
+async def replay(
+    asker: Asker, answers: Answers, scope: Scope, answer_id: str, seconds: float
+) -> tuple[AskCompleted, list[AnswerDifference]]:
+    """Make an answer again: by its manifest, memory included; return it and what differs.
+
+    Raises NotFound for an answer that is not the caller's, and what `ask` raises.
+    """
+    message = await answers.get(scope, answer_id)
+    then = message.manifest
+    earlier = await asker.conversations.messages.named(scope, then.history_message_ids)
+    request = AskRequest(
+        question=then.question,
+        collections=await _there(asker, scope, then),
+        history=[*then.history, *(ChatMessage(role=one.role, text=one.text) for one in earlier.messages)],
+        where=then.where,
+        filter=then.filter if then.HasField("filter") else None,
+        document_ids=then.document_ids,
+        retrieval=then.retrieval,
+        rerank=then.rerank,
+        prompt=then.prompt,
+        generation=then.generation,
+        query_vector=then.query_vector,
+    )
+    # An answer that needed no search then is made without one now, whatever the query would be taken for today.
+    searched = message.answer.finish_reason != FINISH_REASON_ANSWERED_WITHOUT_SOURCES or bool(then.sources)
+    plan = PlanQueryResponse(
+        should_retrieve=searched, query=then.query, strategy=then.query_strategy, rewriting=then.query_rewriting
+    )
+    again = Again(plan, then.memory_message_ids, then.local_only)
+    async with aclosing(asker.ask(scope, request, seconds, again)) as events:
+        async for event in events:
+            if event.HasField("completed"):
+                gone = [] if earlier.whole else [_gone(then.history_message_ids, earlier.messages)]
+                return event.completed, [*gone, *differences(message, event.completed)]
+    raise Internal("The answer ended without its end")
+
+
+def differences(before: ConversationMessage, after: AskCompleted) -> list[AnswerDifference]:
+    """Return what is not as it was, the causes before the text: in the order of their kinds."""
+    then, now = before.manifest, after.manifest
+    pairs = [
+        (Kind.ANSWER_DIFFERENCE_KIND_PROVIDER, then.provider, now.provider),
+        (Kind.ANSWER_DIFFERENCE_KIND_MODEL, then.model, now.model),
+        (Kind.ANSWER_DIFFERENCE_KIND_COLLECTIONS, ", ".join(then.collection_ids), ", ".join(now.collection_ids)),
+        *((kind, _shown(getattr(then, name)), _shown(getattr(now, name))) for name, kind in _SETTINGS.items()),
+        (Kind.ANSWER_DIFFERENCE_KIND_MEMORY, ", ".join(then.memory_message_ids), ", ".join(now.memory_message_ids)),
+        (Kind.ANSWER_DIFFERENCE_KIND_TEMPLATE, then.template_version, now.template_version),
+        (Kind.ANSWER_DIFFERENCE_KIND_PROMPT, then.prompt_hash, now.prompt_hash),
+        (
+            Kind.ANSWER_DIFFERENCE_KIND_FINISH_REASON,
+            FinishReason.Name(before.answer.finish_reason).removeprefix("FINISH_REASON_"),
+            FinishReason.Name(after.answer.finish_reason).removeprefix("FINISH_REASON_"),
+        ),
+        (Kind.ANSWER_DIFFERENCE_KIND_TEXT, before.answer.text, after.answer.text),
+    ]
+    found = [AnswerDifference(kind=kind, before=old, after=new) for kind, old, new in pairs if old != new]
+    return sorted([*found, *_sources(then.sources, now.sources)], key=lambda one: one.kind)
+
+
+def _sources(then: Sequence[ManifestSource], now: Sequence[ManifestSource]) -> list[AnswerDifference]:
+    found = []
+    for index in range(max(len(then), len(now))):
+        old = _source(then[index]) if index < len(then) else ""
+        new = _source(now[index]) if index < len(now) else ""
+        if old != new:
+            found.append(
+                AnswerDifference(kind=Kind.ANSWER_DIFFERENCE_KIND_SOURCE, source=index + 1, before=old, after=new)
+            )
+    return found
+
+
+def _source(source: ManifestSource) -> str:
+    # The same words under the id of a new revision are the same passage for the reader, but not for the record.
+    return f"{source.chunk_id} ({source.text_hash[:12]})"
+
+
+def _shown(settings: Message) -> str:
+    return json.dumps(MessageToDict(settings, preserving_proto_field_name=True), sort_keys=True)
+
+
+def _gone(ids: Sequence[str], left: Sequence[ConversationMessage]) -> AnswerDifference:
+    kind = Kind.ANSWER_DIFFERENCE_KIND_HISTORY
+    return AnswerDifference(kind=kind, before=", ".join(ids), after=", ".join(one.id for one in left))
+
+
+async def _there(asker: Asker, scope: Scope, then: AnswerManifest) -> Sequence[str]:
+    """Return the collections searched then that the caller can still see; what was meant then where none was noted."""
+    if not then.collection_ids:
+        return list(then.collections)
+    visible = await asker.catalog.visible(scope)
+    left = [one for one in then.collection_ids if one in visible]
+    if not left:
+        raise FailedPrecondition("None of the collections that this answer came of can be searched any more.")
+    return left

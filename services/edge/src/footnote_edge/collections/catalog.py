@@ -1,0 +1,289 @@
+"""Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
+
+import re
+from collections.abc import Collection as Collected
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from footnote.edge.v1 import collections_pb2 as edge
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote_kit.access import Access, check_create
+from footnote_kit.errors import (
+    AlreadyExists,
+    DeadlineExceeded,
+    InvalidArgument,
+    NotFound,
+    ResourceExhausted,
+    Unavailable,
+)
+from footnote_providers.own_vectors import brings_own, no_document
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.adapters.tables import KnownCollectionRow
+from footnote_edge.collections.permissions import Permissions
+from footnote_edge.collections.stages_settings import StagesSettings, asks_stages
+from footnote_edge.door.allowances import Allowances
+from footnote_edge.door.request_ids import RequestIds
+
+DEFAULT = "default"
+_RESOURCE = re.compile(r"\bcollection\.(?=[a-z])")
+MOST_NAMED = 100
+"""Collections that a conversation may name; none means all."""
+
+
+class Catalog:
+    """Resolves what callers name to collections of their tenant."""
+
+    def __init__(
+        self,
+        stages: Stages,
+        permissions: Permissions,
+        allowances: Allowances,
+        database: Database,
+        request_ids: RequestIds,
+        timeout: float,
+    ) -> None:
+        self._settings = StagesSettings(stages, timeout)
+        self._indexing = stages.indexing
+        self._permissions = permissions
+        self._allowances = allowances
+        self._sessions = database.sessions
+        self._request_ids = request_ids
+        self._timeout = timeout
+
+    async def get(self, scope: Scope, name: str, needs: Access = Access.READ) -> Collection:
+        """Return a collection by name or id, in which the caller may do what it `needs` to.
+
+        Raises NotFound when there is none that the caller may see, PermissionDenied when it may only do less.
+        """
+        if not name:
+            raise InvalidArgument.field("collection", "must be given")
+        request = indexing.GetCollectionRequest(scope=scope, collection=name)
+        response = await self._indexing.GetCollection(request, timeout=self._timeout)
+        found: Collection = response.collection
+        if needs > Access.READ:
+            await self._permissions.collection(scope, found, needs)
+        return found
+
+    async def described(self, scope: Scope, name: str) -> Collection:
+        """Return a collection with what counts of all its settings, as far as the stages answer."""
+        found = await self.get(scope, name)
+        await self._settings.fill_in(scope, found)
+        return found
+
+    async def visible(self, scope: Scope) -> set[str]:
+        """Return the ids of all collections that the caller may see."""
+        request = indexing.ResolveCollectionsRequest(scope=scope)
+        resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
+        return {one.collection.id for one in resolved.collections}
+
+    async def names(self, scope: Scope, ids: Collected[str]) -> dict[str, str]:
+        """Return the names of those of the collections that the caller may see, by id."""
+        if len(ids) == 1:
+            try:
+                found = [await self.get(scope, next(iter(ids)))]
+            except NotFound:
+                return {}
+        else:
+            request = indexing.ResolveCollectionsRequest(scope=scope)
+            resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
+            found = [one.collection for one in resolved.collections]
+        return {one.id: one.name for one in found if one.id in ids}
+
+    async def check_all(self, scope: Scope, names: Sequence[str]) -> None:
+        """Raise NotFound for a collection that the caller may not see.
+
+        While indexing does not answer nothing is found out: whoever uses the names later is asked again.
+        """
+        if len(names) > MOST_NAMED:
+            raise InvalidArgument.field("collections", f"must name at most {MOST_NAMED}")
+        for name in dict.fromkeys(names):
+            try:
+                await self.get(scope, name)
+            except (Unavailable, DeadlineExceeded):
+                return
+
+    async def for_upload(self, scope: Scope, name: str) -> Collection:
+        """Return the collection to put a file into: "default" is made on demand, others must exist.
+
+        Raises InvalidArgument(OWN_VECTORS) for one that takes no documents.
+
+        While indexing does not answer, a collection that this user has used before is taken as it was then, if the user
+        was known to be allowed to write to it a few minutes ago.
+        """
+        name = name or DEFAULT
+        try:
+            collection = await self._get_or_default(scope, name)
+        except (Unavailable, DeadlineExceeded) as error:
+            known = await self._known(scope, name)
+            if known is None:
+                raise Unavailable(
+                    f"Collections cannot be looked up now, and '{name}' was not used here before. Try again later.",
+                    reason=error.reason,
+                    metadata=error.metadata,
+                    retry_after=error.retry_after or 5.0,
+                ) from error
+            await self._permissions.collection(scope, known, Access.WRITE, exact=False)
+            return known
+        await self._permissions.collection(scope, collection, Access.WRITE, exact=False)
+        if brings_own(collection.settings.embedding):
+            raise no_document(collection.name)
+        await self._remember(scope, name, collection)
+        return collection
+
+    async def create_once(self, scope: Scope, request: edge.CreateCollectionRequest) -> Collection:
+        """Create a collection, once under the request's id; raises as `create`."""
+        return await self._request_ids.once(
+            scope,
+            request,
+            lambda wanted: self.create(scope, request.collection, wanted),
+            lambda made: self.get(scope, made),
+        )
+
+    async def create(self, scope: Scope, collection: Collection, collection_id: str = "") -> Collection:
+        """Create a collection, or return the one that was made under its id; an empty id is made.
+
+        Raises AlreadyExists for a name in use, PermissionDenied.
+        """
+        try:
+            return await self._create(scope, collection, collection_id)
+        except (AlreadyExists, ResourceExhausted) as error:
+            if not collection_id:
+                raise
+            try:
+                return await self.get(scope, collection_id)
+            except NotFound:
+                raise error from None
+
+    async def _create(self, scope: Scope, collection: Collection, collection_id: str) -> Collection:
+        check_create(scope, collection)
+        allowed = (await self._allowances.of(scope.tenant_id)).collections
+        request = indexing.CreateCollectionRequest(
+            scope=scope, collection=collection, max_tenant_collections=allowed, collection_id=collection_id
+        )
+        if asks_stages(collection.settings):
+            # Indexing first: a setting out of range, or a name that is taken, is known without the other stages.
+            request.validate_only = True
+            checked = await self._indexing.CreateCollection(request, timeout=self._timeout)
+            await self._settings.check(scope, checked.collection)
+            request.validate_only = False
+        response = await self._indexing.CreateCollection(request, timeout=self._timeout)
+        created: Collection = response.collection
+        self._permissions.changed(scope)
+        return created
+
+    async def update(self, scope: Scope, request: edge.UpdateCollectionRequest) -> Collection:
+        """Change what the mask names of a collection that the caller may manage."""
+        before = await self.get(scope, request.collection, Access.MANAGE)
+        change = indexing.UpdateCollectionRequest(
+            scope=scope,
+            collection=before.id,
+            resource=request.resource,
+            update_mask=request.update_mask if request.HasField("update_mask") else None,
+        )
+        with _about_resource():
+            change.validate_only = True
+            checked = await self._indexing.UpdateCollection(change, timeout=self._timeout)
+            await self._settings.check(scope, checked.collection, before)
+            change.validate_only = False
+            try:
+                response = await self._indexing.UpdateCollection(change, timeout=self._timeout)
+            finally:
+                self._permissions.changed(scope)
+        changed: Collection = response.collection
+        return changed
+
+    async def forget(self, scope: Scope, collection: Collection) -> None:
+        """No longer accept uploads by memory into a collection that was deleted."""
+        self._permissions.changed(scope)
+        names = (collection.name, collection.id)
+        async with self._sessions.begin() as session:
+            await session.execute(
+                delete(KnownCollectionRow).where(
+                    KnownCollectionRow.tenant_id == scope.tenant_id, KnownCollectionRow.name.in_(names)
+                )
+            )
+
+    async def _get_or_default(self, scope: Scope, name: str) -> Collection:
+        try:
+            found = await self.get(scope, name)
+            # Somebody's private collection that happens to be named so is not where files go that name no collection.
+            if name != DEFAULT or found.visibility != VISIBILITY_PRIVATE or found.owner_id == scope.user_id:
+                return found
+        except InvalidArgument:
+            if name != DEFAULT:
+                raise
+        except NotFound as error:
+            if name != DEFAULT:
+                raise NotFound(
+                    f"Collection '{name}' not found. Create it first, or upload to '{DEFAULT}'.",
+                    reason=error.reason,
+                    metadata=error.metadata,
+                ) from None
+        # The one exception to who makes collections for all of the tenant: anyone who may upload may thereby make the
+        # default one, with nothing of its own choosing. The guard has seen to it that the caller is a writer.
+        maker = Scope(tenant_id=scope.tenant_id, user_id=scope.user_id, roles=[ROLE_ADMIN])
+        try:
+            return await self.create(maker, Collection(name=DEFAULT, description="Made by the first upload."))
+        except AlreadyExists:
+            return await self.get(scope, DEFAULT)
+
+    async def _known(self, scope: Scope, name: str) -> Collection | None:
+        async with self._sessions() as session:
+            query = select(KnownCollectionRow.payload).where(
+                KnownCollectionRow.tenant_id == scope.tenant_id,
+                KnownCollectionRow.user_id == scope.user_id,
+                KnownCollectionRow.name == name,
+            )
+            payload = (await session.scalars(query)).one_or_none()
+        return None if payload is None else Collection.FromString(payload)
+
+    async def _remember(self, scope: Scope, name: str, collection: Collection) -> None:
+        kept = Collection(
+            id=collection.id,
+            name=collection.name,
+            settings=collection.settings,
+            effective_settings=collection.effective_settings,
+        )
+        known = await self._known(scope, name)
+        if known == kept:
+            return
+        row = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "name": name}
+        try:
+            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+        except IntegrityError:
+            # Another first upload wrote the row between our look and our insert; this time it is found and updated.
+            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+
+    async def _write(self, row: KnownCollectionRow) -> None:
+        async with self._sessions.begin() as session:
+            await session.merge(row)
+
+
+def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:
+    """Return when an upload stops being searchable: after its own time, else after the collection's; None for never."""
+    counting = collection.effective_settings if collection.HasField("effective_settings") else collection.settings
+    if ttl_seconds is None and counting.HasField("ttl"):
+        ttl_seconds = counting.ttl.ToTimedelta().total_seconds()
+    if ttl_seconds is None:
+        return None
+    if ttl_seconds <= 0:
+        raise InvalidArgument.field("ttl", "must be positive")
+    return datetime.fromtimestamp((now or datetime.now(UTC)).timestamp() + ttl_seconds, UTC)
+
+
+@contextmanager
+def _about_resource() -> Iterator[None]:
+    """Name the fields of what is refused as an Update has them: the stages know a collection only."""
+    try:
+        yield
+    except InvalidArgument as error:
+        named = [(_RESOURCE.sub("resource.", field), problem) for field, problem in error.violations]
+        message = _RESOURCE.sub("resource.", error.message)
+        raise InvalidArgument(message, reason=error.reason, metadata=error.metadata, violations=named) from error

@@ -1,0 +1,74 @@
+"""What the caller may do: asked by every handler before it acts, although the stages ask again.
+
+Jobs that handlers take on act on the service's own account; for them nobody asks but here.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+
+from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import (
+    Access,
+    check,
+    chunk_missing,
+    collection_missing,
+    document_missing,
+    is_system,
+    sees_all,
+)
+from footnote_kit.authorizer import Authorizer
+
+from footnote_edge.collections.names import CollectionNames
+
+
+class Permissions:
+    """Raises NotFound for what does not exist for the caller, PermissionDenied for what it may only read."""
+
+    def __init__(
+        self, authorizer: Authorizer, names: CollectionNames, deleting: Callable[[str], Awaitable[set[str]]]
+    ) -> None:
+        self._authorizer = authorizer
+        self._names = names
+        self._deleting = deleting
+
+    async def collection(self, scope: Scope, collection: Collection, needs: Access, *, exact: bool = True) -> None:
+        """Check what the caller needs to do to a collection; not `exact`, an answer of the last minutes may do."""
+        held = (await self._held(scope, [collection.id], exact=exact))[collection.id]
+        check(held, needs, collection_missing(collection.name or collection.id))
+
+    async def document(self, scope: Scope, document: Document, needs: Access) -> None:
+        """Check what the caller needs to do with a document; to change it the answer is exact."""
+        held = await self._held(scope, [document.collection_id], exact=needs > Access.READ)
+        check(held[document.collection_id], needs, document_missing(document.id))
+
+    async def chunk(self, scope: Scope, chunk: Chunk) -> None:
+        """Check that the caller may read a chunk."""
+        held = await self._held(scope, [chunk.collection_id])
+        check(held[chunk.collection_id], Access.READ, chunk_missing(chunk.id))
+
+    async def documents(self, scope: Scope, documents: list[Document], needs: Access) -> None:
+        """Check many documents by one question."""
+        ids = {document.collection_id for document in documents}
+        held = await self._held(scope, ids, exact=needs > Access.READ)
+        for document in documents:
+            check(held[document.collection_id], needs, document_missing(document.id))
+
+    async def readable(self, scope: Scope, collection_ids: Iterable[str]) -> set[str]:
+        """Return those of the collections that the caller may read."""
+        held = await self._held(scope, collection_ids)
+        return {collection_id for collection_id, access in held.items() if access >= Access.READ}
+
+    async def _held(self, scope: Scope, ids: Iterable[str], *, exact: bool = False) -> dict[str, Access]:
+        held = await self._authorizer.several(scope, ids, exact=exact)
+        if held and sees_all(scope) and not is_system(scope):
+            # Nobody is asked about administrators; but what is being deleted is out of their sight too.
+            for collection_id in held.keys() & await self._deleting(scope.tenant_id):
+                held[collection_id] = Access.NONE
+        return held
+
+    def changed(self, scope: Scope) -> None:
+        """Forget what is known of a tenant's collections: one of them was changed."""
+        self._authorizer.forget(scope.tenant_id)
+        self._names.forget(scope.tenant_id)

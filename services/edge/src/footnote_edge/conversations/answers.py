@@ -1,0 +1,108 @@
+"""Stored answers by their ids: those of conversations, and those outside, which are kept for a time."""
+
+from datetime import UTC, datetime, timedelta
+
+from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import InvalidArgument, NotFound
+from sqlalchemy import delete, or_, select, update
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.tables import AnswerOriginRow, MessageRow
+from footnote_edge.conversations.messages import message_of, touch
+from footnote_edge.conversations.withholding import Withholding
+
+
+class Answers:
+    """Reads answers of one user at a time, those of others do not exist for it; keeps those without a conversation."""
+
+    def __init__(self, database: Database, withholding: Withholding, keep_days: float) -> None:
+        self._sessions = database.sessions
+        self._withholding = withholding
+        self._keep = timedelta(days=keep_days)
+
+    async def keep(self, scope: Scope, answer: ConversationMessage) -> None:
+        """Store an answer outside conversations, under the id it has."""
+        if not self._keep:
+            return
+        now = datetime.now(UTC)
+        answer.role = MESSAGE_ROLE_ASSISTANT
+        answer.create_time.FromDatetime(now)
+        row = MessageRow(
+            id=answer.id,
+            tenant_id=scope.tenant_id,
+            user_id=scope.user_id,
+            role=answer.role,
+            text=answer.text,
+            payload=answer.SerializeToString(),
+            create_time=now,
+        )
+        origins = {source.collection_id for source in answer.sources if source.collection_id}
+        async with self._sessions.begin() as session:
+            session.add(row)
+            await session.flush()
+            session.add_all(AnswerOriginRow(answer_id=answer.id, collection_id=one) for one in sorted(origins))
+
+    async def get(self, scope: Scope, answer_id: str) -> ConversationMessage:
+        """Return an answer as the user may see it now; raises NotFound for another's, an old one, or a question."""
+        if not answer_id:
+            raise InvalidArgument.field("answer_id", "must be given")
+        query = select(MessageRow).where(
+            MessageRow.id == answer_id,
+            MessageRow.tenant_id == scope.tenant_id,
+            MessageRow.user_id == scope.user_id,
+            MessageRow.role == MESSAGE_ROLE_ASSISTANT,
+            or_(MessageRow.conversation_id.is_not(None), MessageRow.create_time > datetime.now(UTC) - self._keep),
+        )
+        async with self._sessions() as session:
+            row = (await session.scalars(query)).one_or_none()
+        if row is None:
+            raise _missing(answer_id)
+        return (await self._withholding.shown(scope, [message_of(row)]))[0]
+
+    async def delete(self, scope: Scope, answer_id: str) -> tuple[str, list[str]]:
+        """Delete an answer and, where it is the current one of a question, those that it has replaced.
+
+        Returns its conversation, "" for none, and the ids of what has left that. Raises NotFound as `get` does.
+        """
+        conversation_id = (await self.get(scope, answer_id)).conversation_id
+        async with self._sessions.begin() as session:
+            if conversation_id:
+                await touch(session, scope, conversation_id, used=False)
+            this = MessageRow.id == answer_id
+            row = await session.scalar(select(MessageRow).where(this))
+            gone = delete(MessageRow).where(this)
+            if row is not None and row.question_id and row.superseded_by is None:
+                gone = delete(MessageRow).where(MessageRow.question_id == row.question_id)
+            elif row is not None:
+                before = update(MessageRow).where(MessageRow.superseded_by == answer_id)
+                await session.execute(before.values(superseded_by=row.superseded_by))
+            ids = list((await session.scalars(gone.returning(MessageRow.id))).all())
+        if not ids:
+            raise _missing(answer_id)
+        return conversation_id, ids if conversation_id else []
+
+    def expiry(self, answer: ConversationMessage) -> datetime | None:
+        """Return when an answer is deleted; None when it stays with its conversation."""
+        if answer.conversation_id:
+            return None
+        return answer.create_time.ToDatetime(UTC) + self._keep
+
+    async def forget_collection(self, collection_id: str) -> int:
+        """Delete the answers outside conversations that came of a collection; return how many there were."""
+        gone = select(AnswerOriginRow.answer_id).where(AnswerOriginRow.collection_id == collection_id)
+        async with self._sessions.begin() as session:
+            done = await session.execute(delete(MessageRow).where(MessageRow.id.in_(gone)))
+        return int(done.rowcount)  # type: ignore[attr-defined]
+
+    async def sweep(self) -> int:
+        """Delete the answers outside conversations that are older than they are kept; return how many there were."""
+        old = MessageRow.create_time <= datetime.now(UTC) - self._keep
+        async with self._sessions.begin() as session:
+            done = await session.execute(delete(MessageRow).where(MessageRow.conversation_id.is_(None), old))
+        return int(done.rowcount)  # type: ignore[attr-defined]
+
+
+def _missing(answer_id: str) -> NotFound:
+    return NotFound(f"Answer '{answer_id}' not found", reason="ANSWER_NOT_FOUND")

@@ -1,0 +1,247 @@
+"""The messages of conversations: read in their order, added, and known to memory search or not."""
+
+import contextlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MemoryMessage
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import Aborted, NotFound
+from footnote_kit.paging import Page, fitting
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from footnote_edge.adapters.database import Database, utc
+from footnote_edge.adapters.tables import ConversationRow, MessageRow
+from footnote_edge.conversations.withholding import Withholding, is_withheld
+
+standing = func.coalesce(MessageRow.place, MessageRow.sequence)
+"""Where a message stands in its conversation; those at one place are in the order of `sequence`."""
+CURRENT = MessageRow.superseded_by.is_(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Messages, and whether none of them had to be left out or is gone."""
+
+    messages: list[ConversationMessage]
+    whole: bool
+
+
+class Messages:
+    """Reads and writes the messages of one user at a time; those of others do not exist for it."""
+
+    def __init__(self, database: Database, withholding: Withholding) -> None:
+        self.sessions = database.sessions
+        self._withholding = withholding
+
+    async def page(
+        self, scope: Scope, conversation_id: str, page: Page, *, superseded: bool = False
+    ) -> tuple[list[ConversationMessage], str, int]:
+        """Return a page of a conversation's messages, oldest first; the next page's token; how many there are.
+
+        Answers that another one has replaced are among them if `superseded`. The conversation must be the user's.
+        """
+        wanted = [MessageRow.conversation_id == conversation_id]
+        if not superseded:
+            wanted.append(CURRENT)
+        query = select(MessageRow).where(*wanted).order_by(standing, MessageRow.sequence).limit(page.size + 1)
+        if page.position is not None:
+            place, last = page.position
+            query = query.where(or_(standing > place, and_(standing == place, MessageRow.sequence > last)))
+        async with self.sessions() as session:
+            rows = (await session.scalars(query)).all()
+            total = await session.scalar(select(func.count()).select_from(MessageRow).where(*wanted))
+        messages = [message_of(row) for row in rows]
+        shown = min(page.size, fitting(messages))
+        last_row = rows[shown - 1] if shown < len(rows) else None
+        token = page.token((place_of(last_row), last_row.sequence)) if last_row is not None else ""
+        return await self._withholding.shown(scope, messages[:shown]), token, total or 0
+
+    async def unreadable(self, scope: Scope, message_ids: Sequence[str]) -> set[str]:
+        """Return those messages of the user whose words come of collections that it can no longer read."""
+        query = select(MessageRow).where(
+            MessageRow.id.in_(message_ids),
+            MessageRow.tenant_id == scope.tenant_id,
+            MessageRow.user_id == scope.user_id,
+            MessageRow.role == MESSAGE_ROLE_ASSISTANT,
+        )
+        async with self.sessions() as session:
+            rows = (await session.scalars(query)).all()
+        shown = await self._withholding.shown(scope, [message_of(row) for row in rows])
+        return {message.id for message in shown if is_withheld(message) and not message.text}
+
+    async def current(self, message_ids: Collection[str]) -> set[str]:
+        """Return those messages that are there, in a conversation, and not replaced."""
+        query = select(MessageRow.id).where(
+            MessageRow.id.in_(message_ids), MessageRow.conversation_id.is_not(None), CURRENT
+        )
+        async with self.sessions() as session:
+            return set((await session.scalars(query)).all())
+
+    async def history(self, scope: Scope, conversation_id: str, limit: int, before: str = "") -> Said:
+        """Return the last `limit` messages of a conversation, or those before one of them, where that is there."""
+        other = aliased(MessageRow)
+        place = select(func.coalesce(other.place, other.sequence)).where(other.id == before).scalar_subquery()
+        query = (
+            select(MessageRow)
+            .where(MessageRow.conversation_id == conversation_id, CURRENT, or_(place.is_(None), standing < place))
+            .order_by(standing.desc(), MessageRow.sequence.desc())
+            .limit(limit)
+        )
+        async with self.sessions() as session:
+            rows = (await session.scalars(query)).all()
+        return await self._said(scope, list(reversed(rows)))
+
+    async def named(self, scope: Scope, message_ids: Sequence[str]) -> Said:
+        """Return messages of the user's by their ids, in that order, those that are still there."""
+        query = select(MessageRow).where(
+            MessageRow.id.in_(message_ids), MessageRow.tenant_id == scope.tenant_id, MessageRow.user_id == scope.user_id
+        )
+        async with self.sessions() as session:
+            rows = {row.id: row for row in (await session.scalars(query)).all()}
+        said = await self._said(scope, [rows[one] for one in message_ids if one in rows])
+        return Said(said.messages, said.whole and len(rows) == len(set(message_ids)))
+
+    async def _said(self, scope: Scope, rows: Sequence[MessageRow]) -> Said:
+        shown = await self._withholding.shown(scope, [message_of(row) for row in rows])
+        kept = [message for message in shown if message.text or not is_withheld(message)]
+        return Said(kept, len(kept) == len(shown))
+
+    async def add_question(self, scope: Scope, conversation_id: str, message_id: str, asked: AskRequest) -> None:
+        """Add what the user said, once under its id; nothing said is lost if the answer fails."""
+        async with self.sessions() as session:
+            if await session.scalar(select(MessageRow.id).where(MessageRow.id == message_id)) is not None:
+                return
+        with contextlib.suppress(IntegrityError):  # said at the same time, by the same call repeated
+            async with self.sessions.begin() as session:
+                now = await touch(session, scope, conversation_id)
+                session.add(question_row(scope, conversation_id, message_id, asked, now))
+
+    async def add_answer(self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str) -> None:
+        """Add an answer, under the id it has, together with the topic for the next question.
+
+        Raises Aborted where its question was deleted or answered meanwhile, IntegrityError where it is there already.
+        """
+        async with self.sessions.begin() as session:
+            now = await touch(session, scope, conversation_id, topic=topic)
+            if await session.scalar(select(MessageRow.id).where(MessageRow.id == answer.id)) is None:
+                await _check_open(session, answer.question_id)
+            session.add(answer_row(scope, conversation_id, answer, topic, now))
+
+    async def unembedded(self, conversation_id: str) -> list[MemoryMessage]:
+        """Return the messages that memory search does not hold yet, oldest first."""
+        query = (
+            select(MessageRow)
+            .where(MessageRow.conversation_id == conversation_id, MessageRow.embed_time.is_(None), CURRENT)
+            .order_by(MessageRow.sequence)
+        )
+        async with self.sessions() as session:
+            rows = (await session.scalars(query)).all()
+        return [_memory(row) for row in rows]
+
+    async def mark_embedded(self, message_ids: Sequence[str]) -> None:
+        """Note that memory search holds these messages."""
+        async with self.sessions.begin() as session:
+            chosen = MessageRow.id.in_(message_ids)
+            await session.execute(update(MessageRow).where(chosen).values(embed_time=datetime.now(UTC)))
+
+
+async def touch(
+    session: AsyncSession, scope: Scope, conversation_id: str, *, used: bool = True, **values: object
+) -> datetime:
+    """Hold a conversation, and note that it is `used`: whoever else writes in it waits until the transaction ends.
+
+    To be called first in a transaction, whose reads are then of the newest. Raises NotFound when it is not this user's.
+    """
+    now = datetime.now(UTC)
+    values["update_time"] = now if used else ConversationRow.update_time
+    change = update(ConversationRow).where(*mine(scope, conversation_id)).values(**values)
+    if not (await session.execute(change)).rowcount:  # type: ignore[attr-defined]
+        raise missing(conversation_id)
+    return now
+
+
+def mine(scope: Scope, conversation_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Return what a conversation of that id fulfils if it is the user's."""
+    return (
+        ConversationRow.id == conversation_id,
+        ConversationRow.tenant_id == scope.tenant_id,
+        ConversationRow.user_id == scope.user_id,
+    )
+
+
+def missing(conversation_id: str) -> NotFound:
+    """Return what is raised for a conversation that is not there."""
+    return NotFound(f"Conversation '{conversation_id}' not found", reason="CONVERSATION_NOT_FOUND")
+
+
+def place_of(row: MessageRow) -> int:
+    """Return where a message stands."""
+    return row.sequence if row.place is None else row.place
+
+
+def message_of(row: MessageRow) -> ConversationMessage:
+    """Return a message as the contract has it."""
+    message = ConversationMessage.FromString(row.payload)
+    message.question_id, message.superseded_by = row.question_id or "", row.superseded_by or ""
+    return message
+
+
+def question_row(scope: Scope, conversation_id: str, message_id: str, asked: AskRequest, now: datetime) -> MessageRow:
+    """Return the row of a question; what was asked with it is kept for when it is asked again."""
+    text = asked.question.strip()
+    message = ConversationMessage(id=message_id, conversation_id=conversation_id, role=MESSAGE_ROLE_USER, text=text)
+    kept = AskRequest()
+    kept.CopyFrom(asked)
+    for name in ("question", "conversation_id", "history", "include", "request_id"):
+        kept.ClearField(name)
+    return _row(scope, conversation_id, message, now, asked=kept.SerializeToString())
+
+
+def answer_row(
+    scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str, now: datetime
+) -> MessageRow:
+    """Return the row of an answer of a conversation."""
+    answer.role, answer.conversation_id = MESSAGE_ROLE_ASSISTANT, conversation_id
+    return _row(scope, conversation_id, answer, now, question_id=answer.question_id, topic=topic)
+
+
+def _row(scope: Scope, conversation_id: str, message: ConversationMessage, now: datetime, **more: object) -> MessageRow:
+    message.create_time.FromDatetime(now)
+    return MessageRow(
+        id=message.id,
+        conversation_id=conversation_id,
+        tenant_id=scope.tenant_id,
+        user_id=scope.user_id,
+        role=message.role,
+        text=message.text,
+        folded=message.text.casefold(),
+        payload=message.SerializeToString(),
+        create_time=now,
+        **more,
+    )
+
+
+async def _check_open(session: AsyncSession, question_id: str) -> None:
+    """Raise Aborted when a question is gone, or answered."""
+    asked = await session.scalar(select(exists().where(MessageRow.id == question_id)))
+    answered = await session.scalar(select(exists().where(MessageRow.question_id == question_id, CURRENT)))
+    if answered or not asked:
+        raise Aborted("The question was changed or answered meanwhile; read the conversation again.")
+
+
+def _memory(row: MessageRow) -> MemoryMessage:
+    message = MemoryMessage(
+        message_id=row.id,
+        conversation_id=row.conversation_id or "",
+        role=row.role,  # type: ignore[arg-type]
+        text=row.text,
+    )
+    message.create_time.FromDatetime(utc(row.create_time))
+    return message

@@ -1,0 +1,1 @@
+"""Documents at the public API: in, out, changed, watched and gone."""

@@ -1,0 +1,56 @@
+"""Ends the processing of a document's newest revision, wherever its job is at work."""
+
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_ERROR,
+    DOCUMENT_STATE_INDEXED,
+    FAILURE_REASON_CANCELLED,
+    Document,
+    DocumentState,
+)
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access
+from footnote_kit.errors import FailedPrecondition
+from footnote_kit.logs import get_logger
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.documents.documents import Documents
+from footnote_edge.jobs.giving_up import Searched, give_up
+from footnote_edge.jobs.interrupting import Interruptions, cancelled
+
+_log = get_logger(__name__)
+
+
+class Cancelling:
+    """Cancels documents for callers."""
+
+    def __init__(self, stages: Stages, documents: Documents, interruptions: Interruptions, timeout: float) -> None:
+        self._stages = stages
+        self._documents = documents
+        self._interruptions = interruptions
+        self._timeout = timeout
+
+    async def cancel(self, scope: Scope, document_id: str) -> Document:
+        """End it and return the document; raises FailedPrecondition when there is nothing to cancel."""
+        document = await self._documents.get(scope, document_id, Access.WRITE)
+        if document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR):
+            raise _nothing(DocumentState.Name(document.state).removeprefix("DOCUMENT_STATE_"))
+        moved: Document
+        try:
+            moved = await give_up(self._stages, scope, document, cancelled(), self._timeout)
+        except Searched:
+            raise _nothing("INDEXED") from None
+        except FailedPrecondition:
+            # Its job was told before us, and has recorded it; or it had failed by itself at the same moment.
+            moved = await self._documents.get(scope, document_id)
+            if moved.failure.reason != FAILURE_REASON_CANCELLED:
+                raise
+        self._interruptions.look(document_id)
+        _log.info("document_cancelled", document_id=document_id, revision=document.revision)
+        return moved
+
+
+def _nothing(state: str) -> FailedPrecondition:
+    return FailedPrecondition(
+        f"The document is {state}: nothing of it is being processed that could be cancelled",
+        metadata={"state": state, "requested": "ERROR"},
+    )

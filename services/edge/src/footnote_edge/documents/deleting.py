@@ -1,0 +1,70 @@
+"""Deletion of documents: marked first, so that it is finished whoever dies in it, and is of the state that was seen."""
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote_kit.access import Access, document_missing, sees_all
+from footnote_kit.context import detached
+from footnote_kit.errors import NotFound
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.documents.documents import Documents
+from footnote_edge.jobs.jobs import Jobs
+
+
+class Deleting:
+    """Deletes documents with their chunks and files."""
+
+    def __init__(self, stages: Stages, documents: Documents, jobs: Jobs, timeout: float) -> None:
+        self._ingestion = stages.ingestion
+        self._indexing = stages.indexing
+        self._documents = documents
+        self._jobs = jobs
+        self._timeout = timeout
+
+    async def delete(self, scope: Scope, document_id: str, etag: str = "", *, allow_missing: bool = False) -> int:
+        """Delete a document; return how many chunks searches saw of it. Raises Aborted for another etag.
+
+        From the mark on it is gone for every caller and for jobs: one at work on it finds it gone and removes what it
+        wrote. Then its chunks go, and at last its record, so that nothing is ever left that nobody knows of.
+        """
+        try:
+            await self._documents.get(scope, document_id, Access.WRITE)
+            begin = ingestion.BeginDeletionRequest(scope=scope, document_id=document_id, etag=etag)
+            document: Document = (await self._ingestion.BeginDeletion(begin, timeout=self._timeout)).document
+        except NotFound:
+            if allow_missing:
+                return 0
+            raise
+        return await self._finish(scope, document)
+
+    async def finish(self, document: Document) -> None:
+        """Finish a deletion that was begun and left."""
+        await self._finish(_own_account(document), document)
+
+    async def _finish(self, scope: Scope, document: Document) -> int:
+        own = _own_account(document)
+        request = indexing.DeleteDocumentChunksRequest(
+            scope=scope, collection_id=document.collection_id, document_id=document.id
+        )
+        try:
+            removed = (await self._indexing.DeleteDocumentChunks(request, timeout=self._timeout)).chunks_deleted
+        except NotFound:
+            # To whoever sees all, its collection is truly gone, and the chunks with it. For anybody else the collection
+            # may only be out of sight by now, its chunks still there: the document stays with them.
+            if not sees_all(scope):
+                undo = ingestion.BeginDeletionRequest(scope=own, document_id=document.id, undo=True)
+                with detached("edge", own):
+                    await self._ingestion.BeginDeletion(undo, timeout=self._timeout)
+                raise document_missing(document.id) from None
+            removed = 0
+        deletion = ingestion.DeleteDocumentRequest(scope=own, document_id=document.id)
+        with detached("edge", own):  # what was begun is finished, whatever its caller may do by then
+            await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)
+        await self._jobs.forget_document(document.id)
+        return int(removed)
+
+
+def _own_account(document: Document) -> Scope:
+    return Scope(tenant_id=document.tenant_id, user_id=document.owner_id, roles=[ROLE_SYSTEM])

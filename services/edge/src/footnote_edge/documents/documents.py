@@ -1,0 +1,204 @@
+"""Documents at the public API: in, out, again and gone. Files pass through in parts; none is ever held whole."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from footnote.edge.v1 import documents_pb2 as edge
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_ERROR,
+    DOCUMENT_STATE_INDEXED,
+    DOCUMENT_STATE_PROCESSING,
+    DOCUMENT_STATE_UPLOADED,
+    Document,
+    DocumentState,
+)
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access
+from footnote_kit.errors import InvalidArgument
+from footnote_kit.logs import get_logger
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.collections.catalog import Catalog, expiry
+from footnote_edge.collections.permissions import Permissions
+from footnote_edge.door.limiting import Limiting
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.labels import align
+from footnote_edge.settings import Settings
+
+PART_BYTES = 256 * 1024
+LIST_PAGE = 500
+
+AT_WORK = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
+
+_log = get_logger(__name__)
+
+
+class Documents:
+    """What callers do with documents, and the jobs that follow from it."""
+
+    def __init__(
+        self,
+        stages: Stages,
+        catalog: Catalog,
+        permissions: Permissions,
+        jobs: Jobs,
+        limiting: Limiting,
+        settings: Settings,
+    ) -> None:
+        self._stages = stages
+        self._ingestion = stages.ingestion
+        self._catalog = catalog
+        self._permissions = permissions
+        self._jobs = jobs
+        self._limiting = limiting
+        self._timeout = settings.call_timeout_seconds
+        self._transfer_timeout = settings.job_timeout_seconds
+
+    async def upload(
+        self, scope: Scope, metadata: edge.UploadMetadata, parts: AsyncIterator[bytes]
+    ) -> ingestion.UploadDocumentResponse:
+        """Store a file and take on its job, or find the document that has its bytes; raises InvalidArgument."""
+        if not metadata.filename:
+            raise InvalidArgument.field("metadata.filename", "must be given")
+        await self._limiting.admit(scope.tenant_id)
+        allowed = await self._limiting.of(scope.tenant_id)
+        collection = await self._catalog.for_upload(scope, metadata.collection)
+        ttl = metadata.ttl.ToTimedelta().total_seconds() if metadata.HasField("ttl") else None
+        head = ingestion.UploadMetadata(
+            collection_id=collection.id,
+            filename=metadata.filename,
+            tags=metadata.tags,
+            metadata=metadata.metadata if metadata.HasField("metadata") else None,
+            source_type=metadata.source_type,
+            allow_duplicate=metadata.allow_duplicate,
+            max_documents=collection.settings.max_documents,
+            max_tenant_documents=allowed.documents,
+            max_tenant_bytes=allowed.bytes,
+            size_bytes=metadata.size_bytes if metadata.HasField("size_bytes") else None,
+            sha256=metadata.sha256,
+            request_id=metadata.request_id,
+            ttl=metadata.ttl if metadata.HasField("ttl") else None,
+        )
+        expires = expiry(collection, ttl)
+        if expires is not None:
+            head.expire_time.FromDatetime(expires)
+
+        async def messages() -> AsyncIterator[ingestion.UploadDocumentRequest]:
+            yield ingestion.UploadDocumentRequest(scope=scope, metadata=head)
+            async for part in self._received(scope, parts):
+                yield ingestion.UploadDocumentRequest(data=part)
+
+        response: ingestion.UploadDocumentResponse = await self._ingestion.UploadDocument(
+            messages(), timeout=self._transfer_timeout
+        )
+        if not response.duplicate or response.document.state == DOCUMENT_STATE_UPLOADED:
+            # The second case heals an upload whose first answer was lost before its job was taken on.
+            await self._jobs.process(response.document)
+        labelled = bool(metadata.tags) or bool(metadata.metadata.fields)
+        if response.merged or (response.duplicate and labelled):
+            # Also where nothing was added: the first answer, and with it the chunks' change, may have been lost.
+            response.document.CopyFrom(await align(self._stages, scope, response.document, self._timeout))
+        return response
+
+    async def replace(
+        self, scope: Scope, metadata: edge.ReplaceMetadata, parts: AsyncIterator[bytes]
+    ) -> tuple[Document, bool]:
+        """Replace a document's file and take on its job; return the document and whether the bytes were the same."""
+        if not metadata.document_id:
+            raise InvalidArgument.field("metadata.document_id", "must be given")
+        await self.get(scope, metadata.document_id, Access.WRITE)
+        await self._limiting.admit(scope.tenant_id)
+        head = ingestion.ReplaceMetadata(
+            document_id=metadata.document_id,
+            filename=metadata.filename,
+            etag=metadata.etag,
+            max_tenant_bytes=(await self._limiting.of(scope.tenant_id)).bytes,
+        )
+
+        async def messages() -> AsyncIterator[ingestion.ReplaceDocumentRequest]:
+            yield ingestion.ReplaceDocumentRequest(scope=scope, metadata=head)
+            async for part in self._received(scope, parts):
+                yield ingestion.ReplaceDocumentRequest(data=part)
+
+        response = await self._ingestion.ReplaceDocument(messages(), timeout=self._transfer_timeout)
+        if not response.unchanged:
+            await self._jobs.process(response.document)
+        return response.document, response.unchanged
+
+    async def get(self, scope: Scope, document_id: str, needs: Access = Access.READ) -> Document:
+        """Return a document with which the caller may do what it `needs` to; raises NotFound, PermissionDenied."""
+        if not document_id:
+            raise InvalidArgument.field("document_id", "must be given")
+        request = ingestion.GetDocumentRequest(scope=scope, document_id=document_id)
+        document: Document = (await self._ingestion.GetDocument(request, timeout=self._timeout)).document
+        await self._permissions.document(scope, document, needs)
+        return document
+
+    async def page(self, scope: Scope, request: edge.ListDocumentsRequest) -> ingestion.ListDocumentsResponse:
+        """Return a page of documents of one collection, or of every one that the caller may read."""
+        collections = [(await self._catalog.get(scope, request.collection)).id] if request.collection else []
+        return await self._list(
+            scope,
+            collections,
+            list(request.states),
+            filename_contains=request.filename_contains,
+            tags=request.tags,
+            document_types=request.document_types,
+            languages=request.languages,
+            created_after=request.created_after if request.HasField("created_after") else None,
+            created_before=request.created_before if request.HasField("created_before") else None,
+            order_by=request.order_by,
+            page_size=request.page_size,
+            page_token=request.page_token,
+        )
+
+    async def at_work(self, scope: Scope, collection_id: str) -> list[Document]:
+        """Return the documents of a collection that are being processed or wait for it; raises NotFound."""
+        await self._permissions.collection(scope, Collection(id=collection_id), Access.READ, exact=False)
+        documents: list[Document] = []
+        token = ""
+        while True:
+            page = await self._list(scope, [collection_id], list(AT_WORK), page_size=LIST_PAGE, page_token=token)
+            documents.extend(page.documents)
+            token = page.next_page_token
+            if not token:
+                return documents
+
+    async def download(self, scope: Scope, document_id: str) -> AsyncGenerator[ingestion.DownloadDocumentResponse]:
+        """Stream a file back: the document first, then its bytes."""
+        request = ingestion.DownloadDocumentRequest(scope=scope, document_id=document_id)
+        call = self._ingestion.DownloadDocument(request, timeout=self._transfer_timeout)
+        try:
+            async for part in call:
+                if part.HasField("document"):
+                    await self._permissions.document(scope, part.document, Access.READ)
+                yield part
+        finally:
+            call.cancel()
+
+    async def _received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Pass a file on and charge its bytes."""
+        async for part in parts:
+            self._limiting.rates.receive(scope.tenant_id, len(part))
+            # Callers are held to 256 KiB by the contract; those who are not are cut to it rather than refused.
+            for start in range(0, len(part), PART_BYTES):
+                yield part[start : start + PART_BYTES]
+
+    async def _list(
+        self, scope: Scope, collections: list[str], states: list[DocumentState.ValueType], **more: object
+    ) -> ingestion.ListDocumentsResponse:
+        request = ingestion.ListDocumentsRequest(scope=scope, collection_ids=collections, states=states, **more)  # type: ignore[arg-type]
+        page: ingestion.ListDocumentsResponse = await self._ingestion.ListDocuments(request, timeout=self._timeout)
+        readable = await self._permissions.readable(scope, {document.collection_id for document in page.documents})
+        if any(document.collection_id not in readable for document in page.documents):
+            # Withdrawn in between.
+            kept = [document for document in page.documents if document.collection_id in readable]
+            del page.documents[:]
+            page.documents.extend(kept)
+        return page
+
+
+def is_final(document: Document) -> bool:
+    """Tell whether a document's processing has ended, well or not."""
+    return document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)

@@ -1,0 +1,56 @@
+"""Changes of what an uploader said about a document, in its record and in its chunks."""
+
+from footnote.edge.v1 import documents_pb2 as edge
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access
+from footnote_kit.errors import InvalidArgument
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.documents.documents import Documents
+from footnote_edge.jobs.labels import align
+
+FIELDS = ("tags", "metadata", "expire_time")
+
+
+class Editing:
+    """Changes documents' tags, metadata and expiry."""
+
+    def __init__(self, stages: Stages, documents: Documents, timeout: float) -> None:
+        self._stages = stages
+        self._documents = documents
+        self._timeout = timeout
+
+    async def update(self, scope: Scope, request: edge.UpdateDocumentRequest) -> Document:
+        """Change what the mask names, in the record and then in the chunks; raises Aborted for another etag."""
+        paths = _paths(request)
+        wanted = request.document
+        await self._documents.get(scope, request.document_id, Access.WRITE)
+        change = ingestion.UpdateDocumentRequest(
+            scope=scope,
+            document_id=request.document_id,
+            document=Document(
+                tags=wanted.tags,
+                metadata=wanted.metadata if wanted.HasField("metadata") else None,
+                expire_time=wanted.expire_time if wanted.HasField("expire_time") else None,
+            ),
+            update_mask=FieldMask(paths=paths),
+            etag=wanted.etag,
+        )
+        changed = (await self._stages.ingestion.UpdateDocument(change, timeout=self._timeout)).document
+        return await align(self._stages, scope, changed, self._timeout)
+
+
+def _paths(request: edge.UpdateDocumentRequest) -> list[str]:
+    if request.HasField("update_mask"):
+        for path in request.update_mask.paths:
+            if path not in FIELDS:
+                raise InvalidArgument.field("update_mask", f"must not name '{path}', only {', '.join(FIELDS)}")
+        if request.update_mask.paths:
+            return list(dict.fromkeys(request.update_mask.paths))
+    present = [field.name for field, _ in request.document.ListFields() if field.name in FIELDS]
+    if not present:
+        raise InvalidArgument.field("document", f"must change something: {', '.join(FIELDS)}")
+    return present

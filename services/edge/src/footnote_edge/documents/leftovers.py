@@ -1,0 +1,61 @@
+"""Finishes what was begun on documents and left by whoever died in it: deletions, and changes of their labels."""
+
+from functools import partial
+
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import untraced
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.documents.deleting import Deleting
+from footnote_edge.jobs.labels import align
+from footnote_edge.jobs.waiting import until_available
+from footnote_edge.settings import Settings
+
+PAGE = 500
+SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])
+"""On whose behalf the edge looks after the documents of all tenants."""
+
+_log = get_logger(__name__)
+
+
+class Leftovers:
+    """Looks for such documents of all tenants; what someone else is just finishing may safely be finished twice."""
+
+    def __init__(self, stages: Stages, deleting: Deleting, settings: Settings) -> None:
+        self._stages = stages
+        self._deleting = deleting
+        self._ceiling = settings.retry_ceiling_seconds
+        self._timeout = settings.call_timeout_seconds
+
+    async def finish(self) -> int:
+        """Finish what there is, and leave for the next look what cannot be finished now; return how many were."""
+        done, token = 0, ""
+        while True:
+            request = ingestion.ListUnfinishedDocumentsRequest(scope=SYSTEM, page_size=PAGE, page_token=token)
+            call = partial(
+                self._stages.ingestion.ListUnfinishedDocuments, request, timeout=self._timeout, metadata=untraced()
+            )
+            page = await until_available(call, self._ceiling)
+            for one in page.documents:
+                done += await self._one(one)
+            token = page.next_page_token
+            if not token:
+                return done
+
+    async def _one(self, one: ingestion.UnfinishedDocument) -> bool:
+        document = one.document
+        scope = Scope(tenant_id=document.tenant_id, user_id=document.owner_id, roles=[ROLE_SYSTEM])
+        try:
+            if one.deletion:
+                await self._deleting.finish(document)
+            elif one.labels:
+                await align(self._stages, scope, document, self._timeout)
+        except NotFound:
+            return False  # its collection is being deleted, or it was itself
+        except FootnoteError as error:
+            _log.warning("leftover_postponed", document_id=document.id, reason=error.reason)
+            return False
+        return True

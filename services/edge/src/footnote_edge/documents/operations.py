@@ -1,0 +1,284 @@
+"""Operations as callers have them: long work begun, looked at, watched and cancelled."""
+
+import time
+from collections.abc import AsyncGenerator, Iterable
+from uuid import uuid4
+
+from footnote.edge.v1 import operations_pb2 as pb
+from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest
+from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote_kit.access import Access, collection_missing
+from footnote_kit.context import detached
+from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, InvalidArgument, NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.paging import Page
+from footnote_kit.status import to_proto
+from google.rpc.status_pb2 import Status
+
+from footnote_edge.adapters.database import utc
+from footnote_edge.adapters.tables import OperationRow
+from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.permissions import Permissions
+from footnote_edge.documents.documents import Documents
+from footnote_edge.door.limiting import Limiting
+from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.jobs.deletion import Deletion
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.operation_book import Item, OperationBook, Outcome, operation_row
+from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.jobs.reindexing import item_of
+from footnote_edge.settings import Settings
+
+MOST_DOCUMENTS = 500
+"""Documents that one call may name."""
+
+LEAST_PAUSE = 0.1
+CANCEL_SECONDS = 5.0
+"""How long a cancel waits for the operation to stop."""
+
+_log = get_logger(__name__)
+
+
+class Operations:
+    """Begins long work on a caller's behalf, once it is known that the caller may; its jobs act on our own account."""
+
+    def __init__(
+        self,
+        book: OperationBook,
+        jobs: Jobs,
+        catalog: Catalog,
+        documents: Documents,
+        permissions: Permissions,
+        deletion: Deletion,
+        request_ids: RequestIds,
+        limiting: Limiting,
+        bus: ProgressBus,
+        settings: Settings,
+    ) -> None:
+        self._book = book
+        self._jobs = jobs
+        self._catalog = catalog
+        self._documents = documents
+        self._permissions = permissions
+        self._deletion = deletion
+        self._request_ids = request_ids
+        self._limiting = limiting
+        self._bus = bus
+        self._poll = settings.watch_poll_seconds
+        self._lifetime = settings.watch_lifetime_seconds
+
+    async def reindex(self, scope: Scope, request: ReindexDocumentsRequest) -> pb.Operation:
+        """Begin to index documents again and return the operation; raises what refuses it."""
+        await self._limiting.admit(scope.tenant_id)
+        if not (request.document_ids or request.collection):
+            raise InvalidArgument.field("document_ids", "or collection must be given")
+        if request.document_ids and request.collection:
+            raise InvalidArgument.field("collection", "must be empty where document_ids are given")
+        claim = await self._request_ids.claim(scope, request)
+        operation_id = uuid4().hex if claim is None else claim.id_of("operation")
+        if claim is not None and (known := await self._book.read(operation_id)) is not None:
+            return await self._shown(scope, known)
+        items, collection_id = await self._wanted(scope, request)
+        kind = pb.OPERATION_KIND_REINDEX_DOCUMENTS
+        row = operation_row(scope, operation_id, kind, collection_id)
+        row.whole, row.failed_only = not request.document_ids, request.failed_only
+        row.total, row.skipped = len(items), sum(item.outcome == Outcome.SKIPPED for item in items)
+        if await self._book.add(row, items):
+            await self._jobs.operate(row)
+        return await self.get(scope, operation_id)
+
+    async def _wanted(self, scope: Scope, request: ReindexDocumentsRequest) -> tuple[list[Item], str]:
+        """Return the documents that are named, none for a whole collection; and the collection if it is one."""
+        if not request.document_ids:
+            return [], (await self._catalog.get(scope, request.collection, Access.WRITE)).id
+        ids = list(dict.fromkeys(request.document_ids))
+        if len(ids) > MOST_DOCUMENTS:
+            raise InvalidArgument.field(
+                "document_ids", f"must name at most {MOST_DOCUMENTS} documents, or none of a collection"
+            )
+        documents = [await self._documents.get(scope, document_id) for document_id in ids]
+        await self._permissions.documents(scope, documents, Access.WRITE)
+        if request.failed_only:
+            documents = [document for document in documents if document.state == DOCUMENT_STATE_ERROR]
+        collections = {document.collection_id for document in documents}
+        return [item_of(document) for document in documents], collections.pop() if len(collections) == 1 else ""
+
+    async def delete_collection(self, scope: Scope, request: DeleteCollectionRequest) -> pb.Operation | None:
+        """Take a collection out of sight and begin to delete it; None where there is none and that is allowed."""
+        try:
+            collection = await self._catalog.get(scope, request.collection, Access.MANAGE)
+        except NotFound:
+            if not request.allow_missing:
+                raise
+            return None
+        if request.etag not in ("", collection.etag):
+            raise Aborted(f"Collection '{collection.name}' was changed by somebody else; read it again")
+        row = operation_row(scope, uuid4().hex, pb.OPERATION_KIND_DELETE_COLLECTION, collection.id)
+        row.total = collection.document_count
+        if not await self._book.add(row):
+            return await self._under_way(scope, collection)
+        try:
+            # On our own account: repeated after an answer that was lost, it must not be missing.
+            with detached("edge", _ours(row)):
+                await self._deletion.hide(_ours(row), collection.id)
+        except FootnoteError:
+            # It may be hidden or not: its job makes sure that it is not, and deletes nothing.
+            await self._book.cancel(row.id, [pb.OPERATION_STATE_QUEUED])
+            await self._jobs.operate(row)
+            raise
+        await self._catalog.forget(scope, collection)
+        await self._jobs.operate(row)
+        return await self.get(scope, row.id)
+
+    async def _under_way(self, scope: Scope, collection: Collection) -> pb.Operation:
+        """Return the deletion of a collection that somebody began at the same moment."""
+        row = await self._book.deletion_of(collection.id)
+        if row is None or row.cancelling:
+            raise Aborted(f"Somebody else's deletion of '{collection.name}' just ended; read it again")
+        try:
+            return await self.get(scope, row.id)
+        except NotFound:
+            raise collection_missing(collection.name) from None  # as it is for whoever asks a moment later
+
+    async def get(self, scope: Scope, operation_id: str) -> pb.Operation:
+        """Return an operation that the caller may see; raises NotFound."""
+        if not operation_id:
+            raise InvalidArgument.field("operation_id", "must be given")
+        return await self._shown(scope, await self._book.get(scope, operation_id))
+
+    async def page(self, scope: Scope, request: pb.ListOperationsRequest) -> pb.ListOperationsResponse:
+        """Return a page of the operations that the caller may see."""
+        for field, values in (("kinds", request.kinds), ("states", request.states)):
+            if 0 in values:
+                raise InvalidArgument.field(field, "must not hold UNSPECIFIED; empty means all")
+        collection_id = await self._collection_id(scope, request.collection) if request.collection else ""
+        page = Page.of(scope, request, places=2)
+        rows, token, total = await self._book.page(scope, page, request.kinds, request.states, collection_id)
+        names = await self._names(scope, {row.collection_id for row in rows})
+        return pb.ListOperationsResponse(
+            operations=[_operation(row, names) for row in rows], next_page_token=token, total_size=total
+        )
+
+    async def _collection_id(self, scope: Scope, name: str) -> str:
+        try:
+            return (await self._catalog.get(scope, name)).id
+        except NotFound:
+            return name  # the id of one that is deleted: of its operations only the caller's own are shown
+
+    async def watch(self, scope: Scope, operation_id: str) -> AsyncGenerator[pb.Operation]:
+        """Yield an operation whenever it has moved, until it has ended; raises NotFound."""
+        end = time.monotonic() + self._lifetime
+        seen: pb.Operation | None = None
+        with self._bus.watching(operation_id) as watcher:
+            while True:
+                now = await self.get(scope, operation_id)
+                if now != seen:
+                    seen = now
+                    yield now
+                rest = end - time.monotonic()
+                if now.HasField("end_time") or rest <= 0:
+                    return
+                await watcher.pause(min(LEAST_PAUSE, rest), min(self._poll, rest))
+
+    async def cancel(self, scope: Scope, operation_id: str) -> pb.Operation:
+        """Cancel an operation and return it; raises FailedPrecondition for one that cannot be cancelled any more."""
+        if not operation_id:
+            raise InvalidArgument.field("operation_id", "must be given")
+        row = await self._book.get(scope, operation_id)
+        if row.kind == pb.OPERATION_KIND_DELETE_COLLECTION:
+            await self._cancel_deletion(scope, row)
+        else:
+            await self._cancel_reindex(scope, row)
+        return await self.get(scope, operation_id)
+
+    async def _cancel_reindex(self, scope: Scope, row: OperationRow) -> None:
+        if await self._book.withdraw(row.id):
+            return
+        if not await self._book.cancel(row.id, [pb.OPERATION_STATE_RUNNING]):
+            await self._refuse_unless_cancelled(scope, row)
+            return
+        end = time.monotonic() + CANCEL_SECONDS
+        with self._bus.watching(row.id) as watcher:
+            while time.monotonic() < end and not (await self.get(scope, row.id)).HasField("end_time"):
+                await watcher.pause(LEAST_PAUSE, self._poll)
+
+    async def _cancel_deletion(self, scope: Scope, row: OperationRow) -> None:
+        if not await self._book.cancel(row.id, [pb.OPERATION_STATE_QUEUED]):
+            await self._refuse_unless_cancelled(scope, row)
+            return
+        with detached("edge", _ours(row)):
+            restored = await self._deletion.restore(_ours(row), row.id, row.collection_id)
+        if not restored:
+            raise FailedPrecondition(
+                "Another collection has got its name meanwhile: rename that one, then cancel this again.",
+                metadata={"state": "QUEUED", "requested": "CANCELLED"},
+            )
+        self._permissions.changed(scope)
+
+    async def _refuse_unless_cancelled(self, scope: Scope, row: OperationRow) -> None:
+        now = pb.OperationState.ValueType((await self._book.get(scope, row.id)).state)
+        if now == pb.OPERATION_STATE_CANCELLED:
+            return
+        state = pb.OperationState.Name(now).removeprefix("OPERATION_STATE_")
+        why = (
+            "The collection is being deleted already; that cannot be undone."
+            if now == pb.OPERATION_STATE_RUNNING
+            else f"The operation has ended: {state}."
+        )
+        raise FailedPrecondition(why, metadata={"state": state, "requested": "CANCELLED"})
+
+    async def tend(self) -> None:
+        """Take on what a crash left noted but not taken on, end what lost its job, forget what is old."""
+        for row in await self._book.unfinished():
+            operates = await self._jobs.operates(row.id)
+            if operates is None:
+                await self._jobs.operate(row)
+            elif not operates:
+                lost = Internal("The operation lost its job; begin it again.")
+                _log.error("operation_lost", operation_id=row.id)
+                await self._book.end(row.id, pb.OPERATION_STATE_FAILED, to_proto(lost).SerializeToString())
+        await self._book.sweep()
+
+    async def _shown(self, scope: Scope, row: OperationRow) -> pb.Operation:
+        names = await self._names(scope, {row.collection_id})
+        operation = _operation(row, names)
+        if row.kind == pb.OPERATION_KIND_REINDEX_DOCUMENTS and (not row.collection_id or operation.collection):
+            operation.document_ids.extend(await self._book.named(row.id))
+        return operation
+
+    async def _names(self, scope: Scope, ids: Iterable[str]) -> dict[str, str]:
+        """Return the names of those collections that the caller can see now, as far as indexing answers."""
+        wanted = {one for one in ids if one}
+        try:
+            return await self._catalog.names(scope, wanted) if wanted else {}
+        except FootnoteError as error:
+            _log.info("names_unknown", reason=error.reason)
+            return {}
+
+
+def _ours(row: OperationRow) -> Scope:
+    return Scope(tenant_id=row.tenant_id, user_id=row.user_id, roles=[ROLE_SYSTEM])
+
+
+def _operation(row: OperationRow, names: dict[str, str]) -> pb.Operation:
+    operation = pb.Operation(
+        id=row.id,
+        kind=row.kind,  # type: ignore[arg-type]
+        state=row.state,  # type: ignore[arg-type]
+        collection_id=row.collection_id,
+        collection=names.get(row.collection_id, ""),
+        total=row.total,
+        done=row.done,
+        failed=row.failed,
+        skipped=row.skipped,
+        chunks_deleted=row.chunks,
+        created_by=row.user_id,
+        error=Status.FromString(row.error) if row.error else None,
+    )
+    operation.create_time.FromDatetime(utc(row.create_time))
+    if row.end_time is not None:
+        operation.end_time.FromDatetime(utc(row.end_time))
+    return operation

@@ -1,0 +1,101 @@
+"""What callers see of documents and chunks: the stages' rows without what is the stages' own.
+
+The one place where rows of footnote.types.v1 become messages of footnote.edge.v1.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from footnote.edge.v1.chunks_pb2 import Chunk, ScoredChunk
+from footnote.edge.v1.documents_pb2 import Document
+from footnote.types.v1 import chunk_pb2 as rows
+from footnote.types.v1 import document_pb2 as documents
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.text_work import beside
+from google.protobuf.message import Message
+
+from footnote_edge.collections.names import CollectionNames
+
+M = TypeVar("M", bound=Message)
+
+EFFORT = 30
+"""What translating one document or chunk counts as, in characters of text read."""
+
+_UPLOADER, _CHUNKS, _COLLECTION = "uploaded_by", "chunk_count", "collection"
+
+
+class Public:
+    """Translates documents, whose collections' names it looks up."""
+
+    def __init__(self, names: CollectionNames) -> None:
+        self._names = names
+
+    async def document(self, scope: Scope, row: documents.Document) -> Document:
+        """Return a document as its caller sees it."""
+        return document_of(row, await self._names.one(scope, row.collection_id))
+
+    async def documents(self, scope: Scope, found: Sequence[documents.Document]) -> list[Document]:
+        """Return documents as their caller sees them."""
+        names = await self._names.several(scope, {row.collection_id for row in found})
+        return await beside(EFFORT * len(found), _documents, found, names)
+
+    async def chunks(self, found: Sequence[rows.Chunk]) -> list[Chunk]:
+        """Return chunks as their caller sees them."""
+        return await beside(EFFORT * len(found), lambda: [chunk_of(row) for row in found])
+
+    async def scored(self, found: Sequence[rows.ScoredChunk]) -> list[ScoredChunk]:
+        """Return what a search found as its caller sees it."""
+        effort = EFFORT * sum(1 + len(row.neighbors) for row in found)
+        return await beside(effort, lambda: [scored_of(row) for row in found])
+
+
+def document_of(row: documents.Document, collection: str) -> Document:
+    """Return a document as callers see it; `collection` is the name of its collection."""
+    return _copied(row, Document(uploaded_by=row.owner_id, chunk_count=row.chunks_stored, collection=collection))
+
+
+def chunk_of(row: rows.Chunk) -> Chunk:
+    """Return a chunk as callers see it."""
+    return _copied(row, Chunk())
+
+
+def scored_of(row: rows.ScoredChunk) -> ScoredChunk:
+    """Return a chunk found by a search as callers see it."""
+    return ScoredChunk(
+        chunk=chunk_of(row.chunk),
+        score=row.score,
+        channels=row.channels,
+        adjustments=row.adjustments,
+        neighbors=[chunk_of(one) for one in row.neighbors],
+    )
+
+
+def _documents(found: Sequence[documents.Document], names: Mapping[str, str]) -> list[Document]:
+    return [document_of(row, names.get(row.collection_id, "")) for row in found]
+
+
+def _copied(row: Any, made: M) -> M:
+    """Fill in the fields that a public message has in common with its row, by their names."""
+    for name, repeated, message in _COMMON[made.DESCRIPTOR.full_name]:
+        if repeated:
+            getattr(made, name).extend(getattr(row, name))
+        elif not message:
+            setattr(made, name, getattr(row, name))
+        elif row.HasField(name):
+            getattr(made, name).CopyFrom(getattr(row, name))
+    return made
+
+
+def _common(row: type[Message], public: type[Message], apart: frozenset[str]) -> tuple[tuple[str, bool, bool], ...]:
+    """Return name, whether repeated, whether a message, of each public field but those `apart`; KeyError for others."""
+    own = row.DESCRIPTOR.fields_by_name
+    return tuple(
+        (field.name, field.is_repeated, field.message_type is not None)
+        for field in (own[one.name] for one in public.DESCRIPTOR.fields if one.name not in apart)
+    )
+
+
+_COMMON = {
+    Document.DESCRIPTOR.full_name: _common(documents.Document, Document, frozenset((_UPLOADER, _CHUNKS, _COLLECTION))),
+    Chunk.DESCRIPTOR.full_name: _common(rows.Chunk, Chunk, frozenset()),
+}

@@ -1,0 +1,119 @@
+"""Finds documents that wait without a job, or have lost chunks, at the start and now and then, and takes them on."""
+
+import asyncio
+import random
+from datetime import UTC, datetime
+from functools import partial
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.context import detached
+from footnote_kit.errors import NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import untraced
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.documents.leftovers import SYSTEM, Leftovers
+from footnote_edge.jobs.chores import Chores
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.waiting import until_available
+from footnote_edge.settings import Settings
+
+PAGE = 500
+SETTLED_SECONDS = 10.0
+"""A document younger than this may be on its way to its job right now."""
+
+_log = get_logger(__name__)
+
+
+class Reconciler:
+    """Closes the gap between a document that was accepted and a job that was not yet noted, whoever died in it.
+
+    A document whose chunks in the store are not those that were written is indexed again from its own bytes.
+    """
+
+    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, leftovers: Leftovers, settings: Settings) -> None:
+        self._ingestion = stages.ingestion
+        self._indexing = stages.indexing
+        self._jobs = jobs
+        self._chores = chores
+        self._leftovers = leftovers
+        self._every = settings.reconcile_seconds
+        self._ceiling = settings.retry_ceiling_seconds
+        self._timeout = settings.call_timeout_seconds
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to look, without holding up the start of the service."""
+        self._task = asyncio.create_task(self._loop())
+
+    async def stop(self) -> None:
+        """Look no more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def once(self, settled: float = 0.0) -> int:
+        """Take on every document waiting without a job that has not moved for `settled` seconds; return how many."""
+        taken, token = 0, ""
+        while True:
+            request = ingestion.ListDocumentsRequest(
+                scope=SYSTEM,
+                states=[DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING],
+                page_size=PAGE,
+                page_token=token,
+                all_tenants=True,
+            )
+            page = await until_available(
+                partial(self._ingestion.ListDocuments, request, timeout=self._timeout, metadata=untraced()),
+                self._ceiling,
+            )
+            now = datetime.now(UTC).timestamp()
+            for document in page.documents:
+                if now - document.update_time.ToNanoseconds() / 1e9 >= settled:
+                    taken += await self._jobs.process_if_idle(document)
+            token = page.next_page_token
+            if not token:
+                return taken
+
+    async def mend(self) -> int:
+        """Begin a new revision of every document that indexing has found damaged; return of how many."""
+        request = indexing.ListDamagedDocumentsRequest(scope=SYSTEM, all_tenants=True)
+        found = await self._indexing.ListDamagedDocuments(request, timeout=self._timeout, metadata=untraced())
+        mended = 0
+        for one in found.documents:
+            scope = Scope(tenant_id=one.tenant_id, user_id=SYSTEM.user_id, roles=SYSTEM.roles)
+            wanted = ingestion.GetDocumentRequest(scope=scope, document_id=one.document_id)
+            try:
+                response = await self._ingestion.GetDocument(wanted, timeout=self._timeout, metadata=untraced())
+            except NotFound:
+                continue  # vectors of a caller's own have no bytes to be read again
+            document = response.document
+            if document.state != DOCUMENT_STATE_INDEXED or document.revision != one.revision:
+                continue  # a newer revision is on its way
+            again = await self._chores.renew(scope, document)
+            if again is not None:
+                await self._jobs.process(again)
+                mended += 1
+        return mended
+
+    async def _loop(self) -> None:
+        with detached("edge", SYSTEM):
+            settled = 0.0
+            while True:
+                try:
+                    taken = await self.once(settled)
+                    if taken:
+                        _log.warning("documents_taken_up", documents=taken)
+                    finished = await self._leftovers.finish()
+                    if finished:
+                        _log.warning("leftovers_finished", documents=finished)
+                    mended = await self.mend()
+                    if mended:
+                        _log.warning("damaged_documents_taken_up", documents=mended)
+                except Exception as error:  # the next look may fare better; without looks documents would be stuck
+                    _log.error("reconcile_failed", exc_info=error)
+                settled = SETTLED_SECONDS
+                await asyncio.sleep(self._every * random.uniform(0.8, 1.2))

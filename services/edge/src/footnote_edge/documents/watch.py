@@ -1,0 +1,240 @@
+"""Watching documents: told at once of what happens in this process, and by looking now and then of what others do.
+
+Watches of the same thing share their looks; whether its caller may still see it is asked for each watch.
+"""
+
+import time
+from collections.abc import AsyncGenerator
+
+from footnote.edge.v1 import documents_pb2 as pb
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import PROGRESS_PHASE_DONE, PROGRESS_PHASE_QUEUED, Document, Progress
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access
+from footnote_kit.errors import NotFound
+from footnote_kit.paging import position_of, position_token
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from footnote_edge.collections.names import CollectionNames
+from footnote_edge.collections.permissions import Permissions
+from footnote_edge.documents.documents import Documents, is_final
+from footnote_edge.documents.looks import SharedLooks
+from footnote_edge.documents.public import document_of
+from footnote_edge.jobs.changes import Changes, Feed
+from footnote_edge.jobs.progress import ProgressBus, Watcher
+
+ROUNDS_PER_SECOND = 20.0
+"""How often all watches of one thing together are told of it; each of many hears the more seldom."""
+
+SHARED_MICROS = 10_000_000
+"""Watches whose last looks lie within the same ten seconds look together."""
+
+REPEATED_SECONDS = 60
+"""Changes of so long ago are not told again by a look."""
+
+MOST_GONE = 10_000
+"""Deletions remembered, so that each is told once."""
+
+Seen = tuple[str, bytes]
+
+
+class Watch:
+    """Streams of states and progress; each says a thing once and lasts `lifetime` seconds at most."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        feed: Feed,
+        permissions: Permissions,
+        names: CollectionNames,
+        bus: ProgressBus,
+        poll_seconds: float,
+        lifetime: float,
+    ) -> None:
+        self._documents = documents
+        self._feed = feed
+        self._permissions = permissions
+        self._names = names
+        self._bus = bus
+        self._poll = poll_seconds
+        self._lifetime = lifetime
+        fresh = poll_seconds / 2
+        self._single: SharedLooks[Document] = SharedLooks(fresh, time.monotonic)
+        self._changed: SharedLooks[Changes] = SharedLooks(fresh, time.monotonic)
+
+    async def document(self, scope: Scope, document_id: str) -> AsyncGenerator[pb.WatchDocumentResponse]:
+        """Yield a document whenever it has moved, until it is INDEXED, ERROR or deleted; raises NotFound.
+
+        NotFound is also what ends it when the caller may no longer read the document.
+        """
+        end = time.monotonic() + self._lifetime
+        seen: Seen | None = None
+        document = Document()
+        with self._bus.watching(document_id) as watcher:
+            while time.monotonic() < end:
+                try:
+                    document = await self._get(scope, document_id, watcher)
+                except NotFound:
+                    if seen is None:
+                        raise
+                    # Still there for the caller but for this one document: it was deleted. Else NotFound once more.
+                    await self._may_read(scope, document.collection_id)
+                    name = await self._names.one(scope, document.collection_id)
+                    yield pb.WatchDocumentResponse(document=document_of(document, name), deleted=True)
+                    return
+                progress = self._progress(document)
+                now = _mark(document, progress)
+                if now != seen:
+                    seen = now
+                    name = await self._names.one(scope, document.collection_id)
+                    yield pb.WatchDocumentResponse(document=document_of(document, name), progress=progress)
+                if is_final(document):
+                    return
+                await self._next(watcher, end)
+
+    async def collection(
+        self, scope: Scope, collection_id: str, until_idle: bool, resume_token: str
+    ) -> AsyncGenerator[pb.WatchDocumentsResponse]:
+        """Yield every document of a collection as it is, then what happens; with `until_idle` until nothing does.
+
+        Raises NotFound as soon as the caller may no longer read the collection, InvalidArgument for a token of another
+        watch, FailedPrecondition for one too old.
+        """
+        end = time.monotonic() + self._lifetime
+        bound = pb.WatchDocumentsRequest(collection=collection_id)
+        since: int | None = None
+        if resume_token:
+            since = int(position_of(scope, bound, resume_token, field="resume_token")[0])
+        teller = _Teller(self._bus)
+        with self._bus.watching(collection_id) as watcher:
+            told = 0
+            async for part in self._feed.parts(scope, collection_id, since, self._lifetime):
+                teller.collection = await self._names.one(scope, collection_id)
+                for event in teller.tell(part):
+                    told += event.WhichOneof("event") == "changed"
+                    yield event
+                since = part.until
+            if resume_token:
+                # What was at work before the break and has not moved since is not among the changes.
+                waiting = await self._documents.at_work(scope, collection_id)
+                for event in teller.tell(Changes(documents=waiting)):
+                    told += 1
+                    yield event
+            assert since is not None
+            done = pb.SnapshotDone(documents=told, end_time=_in(end - time.monotonic()))
+            yield pb.WatchDocumentsResponse(snapshot_done=done, resume_token=position_token(scope, bound, (since,)))
+            reason = pb.WATCH_END_REASON_LIFETIME
+            looked_for_idle = False
+            while time.monotonic() < end:
+                if until_idle and not teller.at_work:
+                    if looked_for_idle:
+                        reason = pb.WATCH_END_REASON_IDLE
+                        break
+                    looked_for_idle = True
+                else:
+                    looked_for_idle = False
+                    await self._next(watcher, end)
+                changes = await self._look(scope, collection_id, since, watcher)
+                since = changes.until
+                token = position_token(scope, bound, (since,))
+                teller.collection = await self._names.one(scope, collection_id)
+                for event in teller.tell(changes):
+                    event.resume_token = token
+                    yield event
+            yield pb.WatchDocumentsResponse(
+                ended=pb.WatchEnded(reason=reason), resume_token=position_token(scope, bound, (since,))
+            )
+
+    async def _look(self, scope: Scope, collection_id: str, since: int, watcher: Watcher) -> Changes:
+        await self._may_read(scope, collection_id)
+        begin = since - since % SHARED_MICROS
+        return await self._changed.get(
+            (scope.tenant_id, collection_id, begin),
+            watcher.moved_at,
+            lambda: self._feed.since(scope, collection_id, begin),
+        )
+
+    async def _may_read(self, scope: Scope, collection_id: str) -> None:
+        await self._permissions.collection(scope, Collection(id=collection_id), Access.READ, exact=False)
+
+    async def _get(self, scope: Scope, document_id: str, watcher: Watcher) -> Document:
+        """Return a document that the caller may read, as it was when it moved last or later; raises NotFound."""
+
+        async def look() -> Document:
+            return await self._documents.get(scope, document_id)
+
+        document = await self._single.get((scope.tenant_id, document_id), watcher.moved_at, look)
+        await self._permissions.document(scope, document, Access.READ)
+        return document
+
+    async def _next(self, watcher: Watcher, end: float) -> None:
+        """Wait for news: not too soon after the last, not for ever, and not beyond the end."""
+        pause = min(self._bus.watches(watcher.key) / ROUNDS_PER_SECOND, self._poll)
+        rest = end - time.monotonic()
+        await watcher.pause(min(pause, max(rest, 0.0)), min(max(self._poll - pause, 0.0), max(rest - pause, 0.0)))
+
+    def _progress(self, document: Document) -> Progress:
+        return progress_of(self._bus, document)
+
+
+class _Teller:
+    """Makes events of changes, each once; remembers only what the last changes could repeat."""
+
+    def __init__(self, bus: ProgressBus) -> None:
+        self._bus = bus
+        self._seen: dict[str, Seen] = {}
+        self._documents: dict[str, Document] = {}
+        self._gone: set[str] = set()
+        self.at_work: set[str] = set()
+        self.collection = ""
+        """Name of the collection that the documents are in."""
+
+    def tell(self, changes: Changes) -> list[pb.WatchDocumentsResponse]:
+        """Return what is new in the changes, and in the progress of what is at work."""
+        events = []
+        named = {document.id for document in changes.documents}
+        moving = [document for key, document in self._documents.items() if key in self.at_work and key not in named]
+        for document in (*changes.documents, *moving):
+            progress = progress_of(self._bus, document)
+            now = _mark(document, progress)
+            if self._seen.get(document.id) != now:
+                changed = pb.DocumentChanged(document=document_of(document, self.collection), progress=progress)
+                events.append(pb.WatchDocumentsResponse(changed=changed))
+            self._seen[document.id] = now
+            self._documents[document.id] = document
+            if is_final(document):
+                self.at_work.discard(document.id)
+            else:
+                self.at_work.add(document.id)
+        for document_id in changes.deleted:
+            self.at_work.discard(document_id)
+            if document_id not in self._gone:
+                deleted = pb.DocumentDeleted(document_id=document_id)
+                events.append(pb.WatchDocumentsResponse(deleted=deleted))
+        self._gone = self._gone | set(changes.deleted) if len(self._gone) < MOST_GONE else set(changes.deleted)
+        self._forget()
+        return events
+
+    def _forget(self) -> None:
+        old = time.time() - REPEATED_SECONDS
+        for key, document in list(self._documents.items()):
+            if key not in self.at_work and document.update_time.seconds < old:
+                del self._documents[key], self._seen[key]
+
+
+def progress_of(bus: ProgressBus, document: Document) -> Progress:
+    """Return how far a document is, as far as this process knows."""
+    if is_final(document):
+        stored = document.chunks_stored
+        return Progress(phase=PROGRESS_PHASE_DONE, chunks_total=document.chunks_expected, chunks_stored=stored)
+    return bus.latest(document.id) or Progress(phase=PROGRESS_PHASE_QUEUED, bytes_total=document.size_bytes)
+
+
+def _mark(document: Document, progress: Progress) -> Seen:
+    return document.etag or document.SerializeToString(deterministic=True).hex(), progress.SerializeToString()
+
+
+def _in(seconds: float) -> Timestamp:
+    moment = Timestamp()
+    moment.FromMicroseconds(int((time.time() + seconds) * 1_000_000))
+    return moment

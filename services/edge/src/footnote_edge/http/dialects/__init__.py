@@ -1,0 +1,1 @@
+"""The same RPCs as others speak them: OpenAI, MCP, and the wrapper of own vectors."""

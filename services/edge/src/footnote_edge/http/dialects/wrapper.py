@@ -1,0 +1,192 @@
+"""The paths of the RAG wrapper API: `/collections` and below, with its status codes and messages."""
+
+from contextlib import aclosing
+from typing import Any
+
+from footnote.edge.v1.chunks_pb2 import Chunk
+from footnote.edge.v1.collections_pb2 import (
+    CreateCollectionRequest,
+    DeleteCollectionRequest,
+    GetCollectionRequest,
+    ListCollectionsRequest,
+    UpdateCollectionRequest,
+)
+from footnote.edge.v1.documents_pb2 import QueryChunksRequest
+from footnote.edge.v1.operations_pb2 import (
+    OPERATION_STATE_CANCELLED,
+    OPERATION_STATE_FAILED,
+    Operation,
+    WatchOperationRequest,
+)
+from footnote.types.v1.collection_pb2 import Collection
+from footnote_kit.errors import Aborted, InvalidArgument
+from footnote_kit.status import from_proto
+from google.protobuf import json_format
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.struct_pb2 import Struct
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from footnote_edge.http.dialects.wrapper_vectors import addition
+from footnote_edge.http.door.caller import Caller
+from footnote_edge.http.transcoding.binding import fill
+from footnote_edge.http.transcoding.transcoder import read_json
+
+PAGE = 1000
+DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
+
+
+class Wrapper:
+    """Handlers of the wrapper's paths; each calls the public API with the caller's own credentials."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        one = "/collections/{name}"
+        return [
+            Route("/collections", self.create, methods=["POST"], name="wrapper.create"),
+            Route("/collections", self.list_all, methods=["GET"], name="wrapper.list"),
+            Route(one, self.get, methods=["GET"], name="wrapper.get"),
+            Route(one, self.delete, methods=["DELETE"], name="wrapper.delete"),
+            Route(f"{one}/metadata", self.set_metadata, methods=["PUT"], name="wrapper.metadata"),
+            Route(f"{one}/documents", self.add, methods=["POST"], name="wrapper.add"),
+            Route(f"{one}/documents", self.query, methods=["GET"], name="wrapper.query"),
+        ]
+
+    async def create(self, request: Request) -> Response:
+        """Create a collection; top-level embedding fields are kept as metadata."""
+        made = await self._caller.unary("CreateCollection", await read_json(request, _creation), request)
+        return JSONResponse(_collection(made.collection), 201)
+
+    async def list_all(self, request: Request) -> Response:
+        """List all collections with their metadata."""
+        found: list[dict[str, Any]] = []
+        token = ""
+        while True:
+            asked = ListCollectionsRequest(page_size=PAGE, page_token=token)
+            page = await self._caller.unary("ListCollections", asked, request)
+            found += [_collection(collection) for collection in page.collections]
+            token = page.next_page_token
+            if not token:
+                return JSONResponse({"collections": found, "count": len(found)})
+
+    async def get(self, request: Request) -> Response:
+        """Return one collection with its metadata."""
+        return JSONResponse(_collection(await self._get(request)))
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a collection; answers when nothing of it is left."""
+        name = request.path_params["name"]
+        begun = await self._caller.unary("DeleteCollection", DeleteCollectionRequest(collection=name), request)
+        gone = await self._ended(begun.operation, request)
+        if gone.state == OPERATION_STATE_CANCELLED:
+            raise Aborted(f"The deletion of '{name}' was cancelled.")
+        if gone.state == OPERATION_STATE_FAILED:
+            raise from_proto(gone.error)
+        return JSONResponse({"success": True, "name": name, "chunks_deleted": gone.chunks_deleted})
+
+    async def _ended(self, operation: Operation, request: Request) -> Operation:
+        """Return an operation when it has ended."""
+        asked = WatchOperationRequest(operation_id=operation.id)
+        while not operation.HasField("end_time"):
+            async with aclosing(self._caller.stream("WatchOperation", asked, request)) as moves:
+                async for move in moves:
+                    operation = move.operation
+        return operation
+
+    async def set_metadata(self, request: Request) -> Response:
+        """Replace a collection's metadata by `metadata` of the body, or by the body itself."""
+        asked = await read_json(request, lambda body: _change(request.path_params["name"], body))
+        changed = await self._caller.unary("UpdateCollection", asked, request)
+        return JSONResponse({"success": True, **_collection(changed.collection)})
+
+    async def add(self, request: Request) -> Response:
+        """Add documents with embeddings that the caller made."""
+        asked = await read_json(request, lambda body: addition(request.path_params["name"], body))
+        added = await self._caller.unary("AddVectors", asked, request)
+        return JSONResponse({"success": True, "count": added.count, "ids": list(added.ids)})
+
+    async def query(self, request: Request) -> Response:
+        """Return documents by their metadata."""
+        limit = _number(request, "limit", DEFAULT_LIMIT)
+        asked = QueryChunksRequest(
+            collection=request.path_params["name"],
+            where=request.query_params.get("where", ""),
+            limit=min(limit, MAX_LIMIT),
+            offset=_number(request, "offset", 0),
+        )
+        found = await self._caller.unary("QueryChunks", asked, request)
+        documents = [_chunk(chunk) for chunk in found.chunks]
+        return JSONResponse({"documents": documents, "count": found.count, "total": found.total})
+
+    async def _get(self, request: Request) -> Collection:
+        asked = GetCollectionRequest(collection=request.path_params["name"])
+        found: Collection = (await self._caller.unary("GetCollection", asked, request)).collection
+        return found
+
+
+def _creation(body: Any) -> CreateCollectionRequest:
+    body = _object(body)
+    if not isinstance(body.get("name"), str) or not body["name"]:
+        raise InvalidArgument.field("name", "must be given")
+    metadata = body.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise InvalidArgument.field("metadata", "must be an object")
+    metadata = dict(metadata)
+    for key in ("embedding_provider", "embedding_model"):
+        if body.get(key) is None:
+            continue
+        if not isinstance(body[key], str):
+            raise InvalidArgument.field(key, "must be a string")
+        metadata[key] = body[key]
+    return CreateCollectionRequest(collection=Collection(name=body["name"], metadata=_struct(metadata)))
+
+
+def _change(name: str, body: Any) -> UpdateCollectionRequest:
+    body = _object(body)
+    metadata = body["metadata"] if set(body) == {"metadata"} else body
+    if not isinstance(metadata, dict):
+        raise InvalidArgument.field("metadata", "must be an object")
+    change = Collection(metadata=_struct(metadata))
+    return UpdateCollectionRequest(collection=name, resource=change, update_mask=FieldMask(paths=["metadata"]))
+
+
+def _object(body: Any) -> dict[str, Any]:
+    if not isinstance(body, dict):
+        raise InvalidArgument("The body must be a JSON object")
+    return body
+
+
+def _struct(value: dict[str, Any]) -> Struct:
+    return fill(value, Struct())
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number < 2**31:
+        raise InvalidArgument.field(name, "must be a whole number, not negative")
+    return number
+
+
+def _collection(collection: Collection) -> dict[str, Any]:
+    return {
+        "id": collection.id,
+        "name": collection.name,
+        "metadata": json_format.MessageToDict(collection.metadata),
+        "count": collection.chunk_count,
+    }
+
+
+def _chunk(chunk: Chunk) -> dict[str, Any]:
+    # A document that was added with its embedding has the id that it was given.
+    name = chunk.document_id if chunk.source_type == "vectors" else chunk.id
+    return {"id": name, "text": chunk.text, "metadata": json_format.MessageToDict(chunk.metadata)}

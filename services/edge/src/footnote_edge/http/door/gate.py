@@ -1,0 +1,51 @@
+"""Who calls, known before a byte of a request's body is read: one layer around every route."""
+
+from functools import partial
+
+from footnote_kit.errors import FootnoteError, InvalidArgument, Unauthenticated
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from footnote_edge.door.callers import REFUSAL
+from footnote_edge.door.identity import Authenticator
+from footnote_edge.door.shares import Shares
+from footnote_edge.http.door.caller import PASSED_ON
+from footnote_edge.http.door.refusals import refuse
+
+WORKING = "footnote.working"
+"""Where a request's scope has what surrounds work on its body: the caller's turn."""
+
+PUBLIC = frozenset({"/v1/health", "/openapi.json", "/docs"})
+"""Paths that need no identity."""
+
+
+class Gate:
+    """An ASGI layer that lets in whom the authenticator knows. What the caller may do is decided per RPC behind it."""
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, shares: Shares) -> None:
+        self._app = app
+        self._shares = shares
+        self._authenticator = authenticator
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it."""
+        if scope["type"] == "http" and scope["path"] not in PUBLIC:
+            try:
+                caller = (await self._authenticator.authenticate(_credentials(Headers(scope=scope)))).scope
+                self._shares.check(caller.tenant_id)
+                scope[WORKING] = partial(self._shares.working, caller.tenant_id, caller.user_id)
+            except FootnoteError as error:
+                await refuse(error, scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _credentials(headers: Headers) -> dict[str, str]:
+    """Return the headers that say who calls; raises for one that cannot be passed on."""
+    found = {name: headers[name] for name in PASSED_ON if name in headers}
+    for name, value in found.items():
+        if not (value.isascii() and value.isprintable()):
+            if name.startswith("x-footnote-"):
+                raise InvalidArgument.field(name, "must be printable ASCII")
+            raise Unauthenticated(REFUSAL)
+    return found

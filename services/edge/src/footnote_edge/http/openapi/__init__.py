@@ -1,0 +1,1 @@
+"""The description of the HTTP routes, made from the contracts."""

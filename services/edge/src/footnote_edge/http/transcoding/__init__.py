@@ -1,0 +1,1 @@
+"""Requests over HTTP to the RPCs behind them, and their responses back."""

@@ -1,0 +1,122 @@
+"""From an HTTP request to a protobuf message and back to JSON, by the rules of google.api.http."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from footnote_kit.errors import InvalidArgument
+from google.protobuf import json_format
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from footnote_edge.http.transcoding.rules import Rule
+
+M = TypeVar("M", bound=Message)
+
+_INTEGERS = frozenset(
+    {
+        FieldDescriptor.CPPTYPE_INT32,
+        FieldDescriptor.CPPTYPE_INT64,
+        FieldDescriptor.CPPTYPE_UINT32,
+        FieldDescriptor.CPPTYPE_UINT64,
+    }
+)
+_FLOATS = frozenset({FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE})
+_SHOWN = 200
+_MASK = "google.protobuf.FieldMask"
+_TEXT_FORM = frozenset({"google.protobuf.Timestamp", "google.protobuf.Duration", _MASK})
+
+
+def to_json(message: Message) -> dict[str, Any]:
+    """Return a message as JSON: the contract's own field names, every field present that can be absent of meaning."""
+    result: dict[str, Any] = json_format.MessageToDict(
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+    return result
+
+
+def bind(rule: Rule, path: Mapping[str, str], query: Iterable[tuple[str, str]], body: Any) -> Message:
+    """Return the request message; raises InvalidArgument for a field that is unknown or of the wrong kind."""
+    descriptor = rule.method.input_type
+    values: dict[str, Any] = {}
+    if rule.body == "*":
+        if not isinstance(body, dict):
+            raise InvalidArgument("The body must be a JSON object")
+        values.update(body)
+    elif rule.body:
+        values[rule.body] = body
+    for key, text in query:
+        _put(descriptor, values, key, text)
+    for variable in rule.variables:
+        _put(descriptor, values, variable, path[variable], replace=True)
+    return fill(values, GetMessageClass(descriptor)())
+
+
+def fill(values: Any, message: M) -> M:
+    """Return `message` with JSON values filled in; raises InvalidArgument for what does not fit.
+
+    The parser's own errors are not all there are: odd values make it stumble over their kind, depth or encoding.
+    """
+    try:
+        return json_format.ParseDict(values, message)
+    except (json_format.ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        # The parser's own sentence names the field; its tail may quote the whole value.
+        said = str(error).split("\n", 1)[0].rstrip(".")
+        problem = f"The request does not fit the contract: {said[:_SHOWN]}"
+        raise InvalidArgument(problem, violations=_violations(said)) from None
+
+
+def _put(descriptor: Descriptor, values: dict[str, Any], path: str, text: str, replace: bool = False) -> None:
+    """Put a query or path value where its dotted path says."""
+    names = path.split(".")
+    target, level = values, descriptor
+    for name in names[:-1]:
+        field = level.fields_by_name.get(name)
+        if field is None or field.message_type is None or field.is_repeated:
+            raise InvalidArgument.field(path, "is not a field of this request")
+        nested = target.setdefault(name, {})
+        if not isinstance(nested, dict):
+            raise InvalidArgument.field(name, "must be an object")
+        target, level = nested, field.message_type
+    field = level.fields_by_name.get(names[-1])
+    if field is None:
+        raise InvalidArgument.field(path, "is not a field of this request")
+    value = _value(field, path, text)
+    if field.is_repeated and not replace:
+        target.setdefault(names[-1], []).append(value)
+    else:
+        target[names[-1]] = value
+
+
+def _value(field: FieldDescriptor, path: str, text: str) -> Any:
+    if field.message_type is not None:
+        if field.message_type.full_name not in _TEXT_FORM:
+            raise InvalidArgument.field(path, "cannot be given in the query")
+        # The parser takes masks in camelCase alone; ours name fields as the contract and our JSON do.
+        return re.sub("_([a-z])", lambda found: found[1].upper(), text) if _is_mask(field) else text
+    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+        if text not in ("true", "false"):
+            raise InvalidArgument.field(path, 'must be "true" or "false"')
+        return text == "true"
+    kind = int if field.cpp_type in _INTEGERS else float if field.cpp_type in _FLOATS else None
+    if kind is None:
+        return text
+    try:
+        return kind(text)
+    except ValueError:
+        raise InvalidArgument.field(path, "must be a number") from None
+
+
+def _is_mask(field: FieldDescriptor) -> bool:
+    return field.message_type is not None and field.message_type.full_name == _MASK
+
+
+def _violations(said: str) -> list[tuple[str, str]]:
+    """Return the field that the parser's sentence names: "… Invalid value at SearchRequest.filter.not"."""
+    problem, _, place = said.rpartition(" at ")
+    unknown = problem.rpartition(' no field named "')[2].strip('"') if " no field named " in problem else ""
+    named = place.strip('".').split(".")[1:] or re.findall(r"Failed to parse (\w+) field: ", said)
+    path = ".".join(name for name in [*named, unknown] if name)
+    described = "is not a field of this request" if unknown else (problem or said).rpartition(" field: ")[2]
+    return [(path[:_SHOWN], described[:_SHOWN])] if path else []

@@ -1,0 +1,132 @@
+"""JSON routes for every annotated RPC, made from the descriptors: unary as JSON, streams as server-sent events."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, nullcontext
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from footnote_kit.errors import InvalidArgument
+from google.protobuf.message import Message
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from footnote_edge.http.door.caller import Caller
+from footnote_edge.http.door.gate import WORKING
+from footnote_edge.http.transcoding import json_body, streams
+from footnote_edge.http.transcoding.binding import bind, to_json
+from footnote_edge.http.transcoding.rules import Rule, rules
+
+T = TypeVar("T")
+
+_PRIVATE = {"cache-control": "no-store"}
+"""What one caller is told, a key's secret among it, no cache between may keep for another."""
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def routes(caller: Caller) -> list[Route]:
+    """Return a route for every annotated RPC."""
+    return [Route(rule.path, _endpoint(rule, caller), methods=[rule.verb], name=rule.method.name) for rule in rules()]
+
+
+async def read_json(request: Request, use: Callable[[Any], T]) -> T:
+    """Return what `use` makes of a request's JSON; raises InvalidArgument when it is not JSON or not declared as JSON.
+
+    The declaration matters: without it a page of another site could post here from a browser unasked. Of what is large
+    also `use` runs in a thread.
+    """
+    body = b"".join([part async for part in request.stream()])
+    declared = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if body.strip() and declared != "application/json" and not declared.endswith("+json"):
+        raise InvalidArgument("The content type of the body must be application/json")
+    working = request.scope.get(WORKING, nullcontext) if len(body) > json_body.AT_ONCE else nullcontext
+    async with working():
+        return await json_body.aside(len(body), lambda: use(json_body.parse(body)))
+
+
+def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
+    name = rule.method.name
+    if name == "DownloadDocument":
+        return _download(rule, caller)
+    if rule.method.server_streaming:
+        return _events(rule, caller)
+
+    async def endpoint(request: Request) -> Response:
+        message = await _bound(rule, request)
+        return JSONResponse(to_json(await caller.unary(name, message, request)), headers=_PRIVATE)
+
+    return endpoint
+
+
+def _events(rule: Rule, caller: Caller) -> Endpoint:
+    name = rule.method.name
+
+    async def endpoint(request: Request) -> Response:
+        message = await _bound(rule, request)
+        responses = caller.stream(name, message, request)
+        if _wants_json(request):
+            last = None
+            async for response in responses:
+                last = response
+            return JSONResponse({} if last is None else to_json(_inner(last)), headers=_PRIVATE)
+        return streams.response(await streams.started(_encoded(responses)))
+
+    return endpoint
+
+
+def _download(rule: Rule, caller: Caller) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        message = await _bound(rule, request)
+        parts = caller.stream(rule.method.name, message, request)
+        first = await anext(parts)
+        headers = {
+            # Never shown in place: an uploaded page must not run as one of ours.
+            "content-disposition": f"attachment; filename*=UTF-8''{quote(first.document.filename)}",
+            "x-content-type-options": "nosniff",
+        }
+        if first.document.size_bytes:
+            headers["content-length"] = str(first.document.size_bytes)
+        media_type = first.document.mime_type or "application/octet-stream"
+
+        async def data() -> AsyncIterator[bytes]:
+            async with aclosing(parts):
+                if first.data:
+                    yield first.data
+                async for part in parts:
+                    yield part.data
+
+        return StreamingResponse(data(), media_type=media_type, headers=headers)
+
+    return endpoint
+
+
+async def _bound(rule: Rule, request: Request) -> Message:
+    def bound(body: Any) -> Message:
+        return bind(rule, request.path_params, request.query_params.multi_items(), body)
+
+    return await read_json(request, bound) if rule.body else bound({})
+
+
+async def _encoded(responses: AsyncGenerator[Any]) -> AsyncGenerator[str]:
+    async with aclosing(responses):
+        async for response in responses:
+            yield streams.encode(to_json(response), _kind(response))
+
+
+def _kind(response: Message) -> str:
+    """Return the name of the event in a message that has a oneof of them, else nothing."""
+    oneofs = response.DESCRIPTOR.oneofs_by_name
+    return (response.WhichOneof("event") or "") if "event" in oneofs else ""
+
+
+def _inner(response: Message) -> Message:
+    """Return the message inside the last event: an answer rather than an event that holds it."""
+    kind = _kind(response)
+    inner = getattr(response, kind) if kind else response
+    return inner if isinstance(inner, Message) else response
+
+
+def _wants_json(request: Request) -> bool:
+    accepted = request.headers.get("accept", "")
+    return "application/json" in accepted and "text/event-stream" not in accepted

@@ -1,0 +1,101 @@
+"""Uploads over HTTP: as a form, or as bare bytes with the metadata in the query."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from footnote.edge.v1 import documents_pb2 as pb
+from footnote_kit.errors import InvalidArgument
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from footnote_edge.http.door.caller import Caller
+from footnote_edge.http.transcoding import json_body
+from footnote_edge.http.transcoding.binding import fill, to_json
+from footnote_edge.http.transcoding.forms import read_form
+
+_PASSED_ON = ("ttl", "size_bytes", "sha256", "request_id")
+_UPLOAD_FIELDS = frozenset(
+    {"collection", "filename", "tags", "metadata", "source_type", "allow_duplicate", *_PASSED_ON}
+)
+_REPLACE_FIELDS = frozenset({"filename", "etag"})
+
+
+def routes(caller: Caller) -> list[Route]:
+    """Return the routes that take files."""
+
+    async def upload(request: Request) -> Response:
+        fields, filename, content = await _read(request)
+        size = sum(len(text) for text in fields.get("metadata", ()))
+        metadata = await json_body.aside(size, lambda: _metadata(fields, filename))
+
+        async def messages() -> AsyncIterator[pb.UploadDocumentRequest]:
+            yield pb.UploadDocumentRequest(metadata=metadata)
+            async for part in content:
+                yield pb.UploadDocumentRequest(data=part)
+
+        accepted = await caller.unary("UploadDocument", messages(), request)
+        location = {"location": f"/v1/documents/{accepted.document.id}"}
+        return JSONResponse(to_json(accepted), 200 if accepted.duplicate else 201, location)
+
+    async def replace(request: Request) -> Response:
+        fields, filename, content = await _read(request)
+        _only(fields, _REPLACE_FIELDS)
+        metadata = pb.ReplaceMetadata(
+            document_id=request.path_params["document_id"],
+            filename=_one(fields, "filename") or filename,
+            etag=_one(fields, "etag"),
+        )
+
+        async def messages() -> AsyncIterator[pb.ReplaceDocumentRequest]:
+            yield pb.ReplaceDocumentRequest(metadata=metadata)
+            async for part in content:
+                yield pb.ReplaceDocumentRequest(data=part)
+
+        return JSONResponse(to_json(await caller.unary("ReplaceDocument", messages(), request)))
+
+    return [
+        Route("/v1/documents", upload, methods=["POST"], name="UploadDocument"),
+        Route("/v1/documents/{document_id}:replace", replace, methods=["POST"], name="ReplaceDocument"),
+    ]
+
+
+async def _read(request: Request) -> tuple[Mapping[str, Sequence[str]], str, AsyncIterator[bytes]]:
+    """Return fields, name of the file and its bytes as they come."""
+    if request.headers.get("content-type", "").startswith("multipart/form-data"):
+        form = await read_form(request)
+        return form.fields, form.filename, form.content
+    fields = {key: request.query_params.getlist(key) for key in request.query_params}
+    return fields, "", _nonempty(request.stream())
+
+
+async def _nonempty(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for part in parts:
+        if part:
+            yield part
+
+
+def _metadata(fields: Mapping[str, Sequence[str]], filename: str) -> pb.UploadMetadata:
+    _only(fields, _UPLOAD_FIELDS)
+    values: dict[str, Any] = {
+        "collection": _one(fields, "collection"),
+        "filename": _one(fields, "filename") or filename,
+        "source_type": _one(fields, "source_type"),
+        "tags": [tag.strip() for text in fields.get("tags", ()) for tag in text.split(",") if tag.strip()],
+        "allow_duplicate": _one(fields, "allow_duplicate").lower() in ("true", "1"),
+    }
+    values |= {name: _one(fields, name) for name in _PASSED_ON if _one(fields, name)}
+    if _one(fields, "metadata"):
+        values["metadata"] = json_body.parse(_one(fields, "metadata").encode("utf-8", "surrogatepass"))
+    return fill(values, pb.UploadMetadata())
+
+
+def _only(fields: Mapping[str, Sequence[str]], known: frozenset[str]) -> None:
+    for name in fields:
+        if name not in known:
+            raise InvalidArgument.field(name, f"is not known here; there are {', '.join(sorted(known))}")
+
+
+def _one(fields: Mapping[str, Sequence[str]], name: str) -> str:
+    values = fields.get(name) or ("",)
+    return values[-1]

@@ -1,0 +1,58 @@
+"""The HTTP side of the service, from its settings to a listening port."""
+
+from footnote_kit.app import Runtime
+from footnote_kit.logs import get_logger
+
+from footnote_edge.door.identity import Authenticator
+from footnote_edge.door.shares import Shares
+from footnote_edge.http.door.connections import Connections
+from footnote_edge.http.door.server import HttpServer
+from footnote_edge.http.site import site
+from footnote_edge.settings import Settings
+
+_log = get_logger(__name__)
+
+
+class Web:
+    """Serves HTTP beside gRPC, unless switched off; it calls the gRPC side, so that both have one door."""
+
+    def __init__(
+        self, runtime: Runtime, settings: Settings, authenticator: Authenticator, shares: Shares, version: str
+    ) -> None:
+        self._runtime = runtime
+        self._settings = settings
+        self._authenticator = authenticator
+        self._shares = shares
+        self._version = version
+        self._server: HttpServer | None = None
+
+    async def start(self) -> None:
+        """Listen, and make the address known; ListenError when the port is taken."""
+        if not self._settings.http:
+            return
+        kit = self._runtime.settings
+        settings = self._settings
+        application = site(self._runtime.channel("edge"), settings, self._authenticator, self._shares, self._version)
+        self._server = HttpServer(
+            application,
+            kit.listen_host,
+            self._runtime.port(settings.http_port),
+            Connections(
+                most=settings.http_connections,
+                most_per_peer=settings.http_connections_per_peer,
+                head_seconds=settings.head_seconds,
+                write_seconds=settings.write_seconds,
+            ),
+            keep_alive_seconds=settings.keep_alive_seconds,
+            cert_file=str(kit.tls_cert_file or ""),
+            key_file=str(kit.tls_key_file or ""),
+            client_ca_file=str(kit.tls_ca_file or "") if kit.tls_client_auth else "",
+        )
+        address = await self._server.start()
+        self._runtime.announce("http", address)
+        _log.info("http_listens", address=address)
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            await self._server.stop()

@@ -1,0 +1,51 @@
+"""What happened to a collection's documents, as ingestion tells it."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+
+from footnote_edge.adapters.stages import Stages
+
+
+@dataclass(slots=True)
+class Changes:
+    """Documents that changed, ids of deleted ones, and from when to ask on (microseconds since 1970)."""
+
+    documents: list[Document] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    until: int = 0
+
+
+class Feed:
+    """Asks ingestion what has changed."""
+
+    def __init__(self, stages: Stages, timeout: float) -> None:
+        self._ingestion = stages.ingestion
+        self._timeout = timeout
+
+    async def since(self, scope: Scope, collection_id: str, since: int) -> Changes:
+        """Return all that has changed since a moment (microseconds); raises what ingestion refuses it with."""
+        whole = Changes()
+        async for part in self.parts(scope, collection_id, since, self._timeout):
+            whole.documents += part.documents
+            whole.deleted += part.deleted
+            whole.until = part.until
+        return whole
+
+    async def parts(
+        self, scope: Scope, collection_id: str, since: int | None, timeout: float
+    ) -> AsyncGenerator[Changes]:
+        """Yield the changes as they come, of None every document; `until` is set on the last part only."""
+        request = ingestion.ListDocumentChangesRequest(scope=scope, collection_id=collection_id)
+        if since is not None:
+            request.since.FromMicroseconds(since)
+        call = self._ingestion.ListDocumentChanges(request, timeout=timeout)
+        try:
+            async for part in call:
+                until = part.until.ToMicroseconds() if part.HasField("until") else 0
+                yield Changes(list(part.documents), list(part.deleted), until)
+        finally:
+            call.cancel()

@@ -1,0 +1,138 @@
+"""The small jobs behind the scenes: titles, memory, new revisions. Each is safe to repeat."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from footnote.generation.v1 import generation_service_pb2 as generation
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_PROCESSING,
+    DOCUMENT_STATE_UPLOADED,
+    Document,
+)
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
+from footnote_kit.logs import get_logger
+from footnote_text import tokens
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.collections.bounds import of_conversation
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.door.metering import Meter, Spent
+from footnote_edge.jobs.waiting import until_available
+from footnote_edge.settings import Settings
+
+T = TypeVar("T")
+
+EMBED_BATCH = 100
+FORGET_BATCH = 100
+TITLE_LENGTH = 60
+
+_log = get_logger(__name__)
+
+
+class Chores:
+    """What jobs other than documents do."""
+
+    def __init__(
+        self,
+        stages: Stages,
+        conversations: Conversations,
+        meter: Meter,
+        settings: Settings,
+    ) -> None:
+        self._stages = stages
+        self._conversations = conversations
+        self._meter = meter
+        self._ceiling = settings.retry_ceiling_seconds
+        self._timeout = settings.call_timeout_seconds
+
+    async def title(self, scope: Scope, conversation_id: str) -> str:
+        """Title a conversation after its first message and return the title; empty when it has one or is gone."""
+        question = await self._conversations.first_question(conversation_id)
+        if question is None:
+            return ""
+        request = generation.GenerateTitleRequest(
+            scope=scope, first_message=question, bounds=await self._bounds(conversation_id)
+        )
+        try:
+            response = await self._patiently(
+                lambda: self._stages.generation.GenerateTitle(request, timeout=self._timeout)
+            )
+            self._meter.charge(scope.tenant_id, Spent.of(response.usage), scope.user_id)
+            title = response.title
+        except FootnoteError as error:
+            # A model that refuses is no reason to leave it nameless.
+            _log.warning("title_failed", conversation_id=conversation_id, reason=error.reason)
+            title = ""
+        title = title.strip() or shortened(question)
+        await self._conversations.entitle(scope, conversation_id, title)
+        return title
+
+    async def embed(self, scope: Scope, conversation_id: str) -> int:
+        """Make the conversation's new messages searchable and return how many there were."""
+        messages = await self._conversations.messages.unembedded(conversation_id)
+        bounds = await self._bounds(conversation_id)
+        for start in range(0, len(messages), EMBED_BATCH):
+            batch = messages[start : start + EMBED_BATCH]
+            request = indexing.IndexMessagesRequest(scope=scope, messages=batch, bounds=bounds)
+            call = partial(self._stages.indexing.IndexMessages, request, timeout=self._timeout)
+            try:
+                await self._patiently(call)
+            except FootnoteError as error:
+                # Unembedded messages stay out of memory search and are tried again with the next one.
+                _log.warning("messages_not_embedded", conversation_id=conversation_id, reason=error.reason)
+                return start
+            size = await asyncio.to_thread(lambda batch: sum(tokens.count(one.text) for one in batch), batch)
+            self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size), scope.user_id)
+            ids = [message.message_id for message in batch]
+            await self._conversations.messages.mark_embedded(ids)
+            # What left the conversation while it was embedded may have been forgotten before it was there.
+            there = await self._conversations.messages.current(ids)
+            if gone := [one for one in ids if one not in there]:
+                await self.forget(scope, conversation_id, gone)
+        return len(messages)
+
+    async def _bounds(self, conversation_id: str) -> TextBounds:
+        return of_conversation(conversation_id in await self._conversations.kept_here([conversation_id]))
+
+    async def forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
+        """Remove a conversation, or only some of its messages, from memory search and return how many messages went."""
+        count = 0
+        for start in range(0, max(len(message_ids), 1), FORGET_BATCH):
+            request = indexing.DeleteMessagesRequest(
+                scope=scope, conversation_id=conversation_id, message_ids=message_ids[start : start + FORGET_BATCH]
+            )
+            call = partial(self._stages.indexing.DeleteMessages, request, timeout=self._timeout)
+            count += (await self._patiently(call)).count
+        return count
+
+    async def renew(self, scope: Scope, document: Document) -> Document | None:
+        """Begin a new revision of a document's bytes and return it; None when it is in work already, or gone."""
+        if document.state in (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING):
+            return None
+        move = ingestion.UpdateDocumentStateRequest(
+            scope=scope, document_id=document.id, state=DOCUMENT_STATE_PROCESSING, new_revision=True
+        )
+        try:
+            response = await self._stages.ingestion.UpdateDocumentState(move, timeout=self._timeout)
+        except (FailedPrecondition, NotFound):
+            return None  # somebody else began or deleted it in between
+        again: Document = response.document
+        return again
+
+    async def _patiently(self, operation: Callable[[], Awaitable[T]]) -> T:
+        return await until_available(operation, self._ceiling)
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text as a title of at most 60 characters, cut between words."""
+    line = " ".join(text.split())
+    if len(line) <= TITLE_LENGTH:
+        return line
+    cut = line[: TITLE_LENGTH - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut else cut) + "…"

@@ -1,0 +1,101 @@
+"""The deletion of a collection as an operation: hidden at once, then its files, its chunks, itself."""
+
+from contextlib import suppress
+from functools import partial
+
+from footnote.edge.v1.operations_pb2 import OPERATION_STATE_CANCELLED, OPERATION_STATE_SUCCEEDED
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import AlreadyExists, NotFound
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.conversations.answers import Answers
+from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.records import Records
+from footnote_edge.jobs.waiting import until_available
+from footnote_edge.settings import Settings
+
+LIST_PAGE = 100
+"""Documents deleted between two looks at how many are left."""
+
+
+class Deletion:
+    """The steps of deleting a collection; each may be repeated."""
+
+    def __init__(
+        self, stages: Stages, answers: Answers, records: Records, book: OperationBook, settings: Settings
+    ) -> None:
+        self._stages = stages
+        self._answers = answers
+        self._records = records
+        self._book = book
+        self._timeout = settings.call_timeout_seconds
+        self._ceiling = settings.retry_ceiling_seconds
+
+    async def hide(self, scope: Scope, collection_id: str, *, restore: bool = False) -> None:
+        """Take a collection out of sight, or put it back; raises AlreadyExists when its name was given away."""
+        request = indexing.HideCollectionRequest(scope=scope, collection=collection_id, restore=restore)
+        await self._stages.indexing.HideCollection(request, timeout=self._timeout)
+
+    async def begin(self, scope: Scope, operation_id: str, collection_id: str) -> bool:
+        """Begin to delete, unless it was cancelled: then put the collection back, and return False."""
+        while not await self._book.begin(operation_id):
+            row = await self._book.read(operation_id)
+            if row is None or row.end_time is not None:
+                return False
+            if await until_available(partial(self.restore, scope, operation_id, collection_id), self._ceiling):
+                return False
+        return True
+
+    async def restore(self, scope: Scope, operation_id: str, collection_id: str) -> bool:
+        """End a cancelled deletion that has not begun; False when its collection has no name any more: it goes on."""
+        try:
+            await self.hide(scope, collection_id, restore=True)
+        except AlreadyExists:
+            await self._book.keep_on(operation_id)
+            return False
+        except NotFound:
+            pass  # gone already
+        await self._book.end(operation_id, OPERATION_STATE_CANCELLED)
+        return True
+
+    async def files(self, scope: Scope, operation_id: str, collection_id: str) -> None:
+        """Take a collection out of sight if it is not, and delete every document of it."""
+        hide = partial(self.hide, scope, collection_id)
+        with suppress(NotFound):  # gone already, but for files that came in between
+            await until_available(hide, self._ceiling)
+        request = ingestion.ListDocumentsRequest(scope=scope, collection_ids=[collection_id], page_size=LIST_PAGE)
+        list_ = partial(self._stages.ingestion.ListDocuments, request, timeout=self._timeout)
+        row = await self._book.read(operation_id)
+        total, done = (0, 0) if row is None else (row.total, row.done)
+        while (page := await until_available(list_, self._ceiling)).documents:
+            total = max(total, done + page.total_size)
+            done = max(done, total - page.total_size)
+            await self._book.note(operation_id, total=total, done=done)
+            ids = [document.id for document in page.documents]
+            for document_id in ids:
+                await self._delete(scope, document_id)
+            await self._records.forget(ids)
+            done += len(ids)
+            await self._book.note(operation_id, total=max(total, done), done=done)
+
+    async def _delete(self, scope: Scope, document_id: str) -> None:
+        request = ingestion.DeleteDocumentRequest(scope=scope, document_id=document_id)
+        call = partial(self._stages.ingestion.DeleteDocument, request, timeout=self._timeout)
+        await until_available(call, self._ceiling)
+
+    async def chunks(self, scope: Scope, operation_id: str, collection_id: str) -> None:
+        """Delete a collection with its chunks and the answers by themselves that came of it."""
+        await self._answers.forget_collection(collection_id)
+        request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
+        call = partial(self._stages.indexing.DeleteCollection, request, timeout=self._timeout)
+        try:
+            response = await until_available(call, self._ceiling)
+        except NotFound:
+            return  # by this very step, before a crash
+        await self._book.note(operation_id, chunks=response.chunks_deleted)
+
+    async def finish(self, operation_id: str) -> None:
+        """Note that nothing is left."""
+        await self._book.end(operation_id, OPERATION_STATE_SUCCEEDED)

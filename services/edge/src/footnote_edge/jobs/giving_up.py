@@ -1,0 +1,40 @@
+"""The end of a revision that is not searched yet, of which of everything at work on it one wins."""
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, Document, Failure
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FailedPrecondition
+
+from footnote_edge.adapters.stages import Stages
+
+
+class Searched(Exception):
+    """The revision was searchable before it could be given up."""
+
+
+async def give_up(stages: Stages, scope: Scope, document: Document, failure: Failure, timeout: float) -> Document:
+    """Give up the revision of a document, which then has failed; raises Searched, or what the stages refuse it with.
+
+    Indexing decides: it gives the revision up, unless searches see it already, so that of a cancel and the end of the
+    job one wins. Were we to die right after that, the job is told so and records the same end.
+    """
+    given_up = indexing.CancelDocumentRequest(
+        scope=scope,
+        collection_id=document.collection_id,
+        document_id=document.id,
+        revision=document.revision,
+    )
+    try:
+        await stages.indexing.CancelDocument(given_up, timeout=timeout)
+    except FailedPrecondition:
+        raise Searched from None
+    move = ingestion.UpdateDocumentStateRequest(
+        scope=scope,
+        document_id=document.id,
+        revision=document.revision,
+        state=DOCUMENT_STATE_ERROR,
+        failure=failure,
+    )
+    moved: Document = (await stages.ingestion.UpdateDocumentState(move, timeout=timeout)).document
+    return moved

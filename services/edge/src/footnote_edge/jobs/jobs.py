@@ -1,0 +1,218 @@
+"""Durable jobs: what was accepted is finished, whatever process dies in between (dbos keeps the ledger).
+
+A dbos instance is one per process; what it runs is in `workflows`.
+"""
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import current_traceparent
+
+from footnote_edge.adapters.tables import OperationRow
+from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
+from footnote_edge.jobs.records import ACTIVE, ForgettingConnection, Records
+from footnote_edge.jobs.workflows import (
+    BACKGROUND,
+    DOCUMENTS,
+    Work,
+    activate,
+    enqueue_document,
+    forget_messages,
+    remember_messages,
+)
+from footnote_edge.settings import Settings
+
+APPLICATION_VERSION = "1"
+"""Raised only when a workflow's steps change, so that jobs begun before an upgrade are finished after it."""
+
+EXECUTOR_THREADS = 32
+
+_log = get_logger(__name__)
+
+
+class Jobs:
+    """Takes jobs on and runs them; one instance per process."""
+
+    def __init__(self, settings: Settings, folder: Path, work: Work, records: Records) -> None:
+        self._work = work
+        self._records = records
+        self._settings = settings
+        self._folder = folder
+
+    async def launch(self) -> None:
+        """Open the ledger and take up what was left unfinished."""
+        url = self._settings.dbos_url(self._folder)
+        await asyncio.to_thread(_prepare, self._folder, url)
+        _hush_dbos()
+        config = DBOSConfig(
+            name="footnote-edge",
+            system_database_url=url,
+            executor_id=self._settings.executor(),
+            application_version=APPLICATION_VERSION,
+            serializer=DBOSPortableJSONSerializer(),
+            enable_otlp=False,
+            max_executor_threads=EXECUTOR_THREADS,
+            log_level="WARNING",
+            db_engine_kwargs=_engine_options(url),
+        )
+        activate(self._work)
+        DBOS(config=config)
+        # On the loop's own thread: dbos runs async workflows on the loop that launched it, where our channels live.
+        DBOS.launch()
+        limit = self._settings.document_concurrency
+        # A partition per tenant, drawn in random order: one tenant's thousand files do not hold up another's one.
+        await DBOS.register_queue_async(
+            DOCUMENTS,
+            worker_concurrency=limit,
+            partition_worker_concurrency=limit,
+            polling_interval_sec=self._settings.queue_polling_seconds,
+            on_conflict="always_update",
+        )
+        await DBOS.register_queue_async(
+            BACKGROUND,
+            worker_concurrency=self._settings.background_concurrency,
+            polling_interval_sec=max(0.25, self._settings.queue_polling_seconds),
+            on_conflict="always_update",
+        )
+        await DBOS.register_queue_async(
+            OPERATIONS,
+            worker_concurrency=MOST_AT_WORK,
+            partition_worker_concurrency=self._settings.operation_concurrency,
+            polling_interval_sec=max(0.25, self._settings.queue_polling_seconds),
+            on_conflict="always_update",
+        )
+        await self._records.start()
+
+    async def close(self) -> None:
+        """Stop working; what is unfinished goes on at the next launch."""
+        await self._records.close()
+        await self._work.end()
+        # dbos joins its threads: not on the loop, and not on the loop's executor, which it shuts down.
+        with ThreadPoolExecutor(1) as thread:
+            await asyncio.get_running_loop().run_in_executor(thread, DBOS.destroy)
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(EXECUTOR_THREADS))
+        activate(None)
+
+    async def forget_document(self, document_id: str) -> None:
+        """Take what the ledger keeps of a deleted document out of it."""
+        await self._records.forget([document_id])
+
+    async def process(self, document: Document) -> None:
+        """Take on a revision of a document; a second call for the same one changes nothing."""
+        job = f"{document.id}:{document.revision}"
+        await enqueue_document(
+            document.tenant_id, document.owner_id, document.id, document.revision, job, current_traceparent()
+        )
+
+    async def process_if_idle(self, document: Document) -> bool:
+        """Take on a document that waits without a live job; return whether there was none."""
+        job = f"{document.id}:{document.revision}"
+        status = await DBOS.get_workflow_status_async(job)
+        if status is None:
+            await self.process(document)
+            return True
+        if status.status in ACTIVE:
+            return False
+        # Its job ended without leaving a mark on the document (a restored database, say): once more under a new name.
+        job = f"{job}:again-{document.attempts}"
+        await enqueue_document(document.tenant_id, document.owner_id, document.id, document.revision, job)
+        return True
+
+    async def operate(self, operation: OperationRow) -> None:
+        """Take on an operation; once it is, it goes on to its end even if this process dies."""
+        await enqueue_operation(operation)
+
+    async def operates(self, operation_id: str) -> bool | None:
+        """Tell whether an operation's job waits or is at work; None when it was never taken on."""
+        status = await DBOS.get_workflow_status_async(workflow_id(operation_id))
+        return None if status is None else status.status in ACTIVE
+
+    async def oldest(self) -> datetime | None:
+        """Return when the oldest unfinished job of a document was taken on; None when there is none."""
+        found = await DBOS.list_workflows_async(
+            status=list(ACTIVE), queue_name=DOCUMENTS, limit=1, load_input=False, load_output=False
+        )
+        moment = found[0].created_at if found else None
+        return None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
+
+    def remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
+        """Title a conversation and embed its new messages, later; noting that does not hold up the answer.
+
+        Were we to die before it is noted, the conversation's next answer makes up for it.
+        """
+        self._beside(self._remember(scope, conversation_id, message_id))
+
+    async def _remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
+        try:
+            with SetWorkflowID(f"remember:{message_id}"):
+                await DBOS.enqueue_workflow_async(
+                    BACKGROUND, remember_messages, scope.tenant_id, scope.user_id, conversation_id
+                )
+        except Exception as error:  # the answer is there; memory has to wait for the next one
+            _log.error("remember_not_noted", conversation_id=conversation_id, error=type(error).__name__)
+
+    def leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
+        """Take messages that left their conversation out of memory search, later; who is told of it does not wait.
+
+        Were we to die before it is noted, they would be left out where memory is read, and go with the conversation.
+        """
+        if message_ids:
+            self._beside(self._leave(scope, conversation_id, message_ids))
+
+    async def _leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
+        try:
+            await self._forget(scope, conversation_id, message_ids)
+        except Exception as error:
+            _log.error("forgetting_not_noted", conversation_id=conversation_id, error=type(error).__name__)
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._work.tasks.add(task)
+        task.add_done_callback(self._work.tasks.discard)
+
+    async def forget(self, scope: Scope, conversation_id: str) -> None:
+        """Remove a deleted conversation from memory search, later."""
+        await self._forget(scope, conversation_id, ())
+
+    async def _forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
+        # A name of its own each time: an id may come back, by a request that is repeated after its outcome was deleted.
+        with SetWorkflowID(f"forget:{conversation_id}:{uuid4().hex}"):
+            await DBOS.enqueue_workflow_async(
+                BACKGROUND, forget_messages, scope.tenant_id, scope.user_id, conversation_id, list(message_ids)
+            )
+
+
+def _prepare(folder: Path, url: str) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if url.startswith("sqlite:///"):
+        # Set once for the file's life: readers, which poll, and writers do not hold each other up.
+        with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+
+
+def _engine_options(url: str) -> dict[str, Any]:
+    # Errors would quote what was to be written; what is deleted is to be gone.
+    options: dict[str, Any] = {"hide_parameters": True}
+    if url.startswith("sqlite"):
+        options["connect_args"] = {"factory": ForgettingConnection}
+    return options
+
+
+def _hush_dbos() -> None:
+    # dbos writes to the console in a format of its own unless its logger has a handler; ours formats for all.
+    logger = logging.getLogger("dbos")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = True

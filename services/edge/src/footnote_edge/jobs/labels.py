@@ -1,0 +1,47 @@
+"""What chunks take over from their document and can change without being embedded again: tags, metadata, expiry."""
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_kit.logs import get_logger
+
+from footnote_edge.adapters.stages import Stages
+
+ROUNDS = 5
+"""How often chunks are written again because the document was changed once more meanwhile."""
+
+
+_log = get_logger(__name__)
+
+
+async def align(stages: Stages, scope: Scope, document: Document, timeout: float) -> Document:
+    """Give a document's chunks what its record says, until the two agree; return the record.
+
+    Two changes at the same moment may reach the chunks in the other order: whoever comes last looks once more. The
+    record is marked from the change on until this ends; a mark that a crash has left is found by the reconciler.
+    """
+    for _ in range(ROUNDS):
+        request = indexing.UpdateDocumentChunksRequest(scope=scope, document=document)
+        await stages.indexing.UpdateDocumentChunks(request, timeout=timeout)
+        again = ingestion.GetDocumentRequest(scope=scope, document_id=document.id)
+        fresh: Document = (await stages.ingestion.GetDocument(again, timeout=timeout)).document
+        if same_labels(fresh, document):
+            await _confirm(stages, scope, fresh, timeout)
+            return fresh
+        document = fresh
+    raise Unavailable("The document is being changed again and again; repeat this", retry_after=1.0)
+
+
+async def _confirm(stages: Stages, scope: Scope, document: Document, timeout: float) -> None:
+    request = ingestion.ConfirmLabelsRequest(scope=scope, document_id=document.id, etag=document.etag)
+    try:
+        await stages.ingestion.ConfirmLabels(request, timeout=timeout)
+    except FootnoteError as error:  # the chunks are right; the mark costs one more look at them
+        _log.info("labels_not_confirmed", document_id=document.id, reason=error.reason)
+
+
+def same_labels(one: Document, other: Document) -> bool:
+    """Tell whether two states of a document say the same of what chunks take over from it."""
+    return (one.tags, one.metadata, one.expire_time) == (other.tags, other.metadata, other.expire_time)

@@ -1,0 +1,314 @@
+"""What is noted of operations: how each stands, and which documents it is about. Every move is made once, by one."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Any
+
+from footnote.edge.v1.operations_pb2 import (
+    OPERATION_KIND_DELETE_COLLECTION,
+    OPERATION_STATE_CANCELLED,
+    OPERATION_STATE_QUEUED,
+    OPERATION_STATE_RUNNING,
+    OperationKind,
+    OperationState,
+)
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import sees_all
+from footnote_kit.errors import NotFound
+from footnote_kit.paging import Page
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from footnote_edge.adapters.database import Database, utc
+from footnote_edge.adapters.tables import OperationDocumentRow, OperationRow
+from footnote_edge.jobs.progress import ProgressBus
+
+MOST_NAMED = 1000
+"""Documents that an operation names."""
+
+_BATCH = 500
+
+ENDED = OperationRow.end_time.is_not(None)
+
+
+class Outcome(IntEnum):
+    """What became of a document in an operation."""
+
+    PENDING = 0
+    DONE = 1
+    FAILED = 2
+    SKIPPED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A document of an operation; `revision` is the one it had or, once `begun`, the one that was begun."""
+
+    document_id: str
+    collection_id: str
+    revision: int
+    begun: bool = False
+    outcome: Outcome = Outcome.PENDING
+
+
+class OperationBook:
+    """The tables of operations; who watches one in this process is told when it moves."""
+
+    def __init__(self, database: Database, bus: ProgressBus, keep_hours: float) -> None:
+        self._sessions = database.sessions
+        self._bus = bus
+        self._keep = timedelta(hours=keep_hours)
+
+    async def add(self, row: OperationRow, items: Sequence[Item] = ()) -> bool:
+        """Note a new operation with its documents, as far as they are known.
+
+        False when its id is there already, or it deletes a collection that is being deleted.
+        """
+        try:
+            async with self._sessions.begin() as session:
+                session.add(row)
+                await session.flush()
+                session.add_all(_row(row.id, item) for item in items)
+        except IntegrityError:
+            return False
+        return True
+
+    async def read(self, operation_id: str) -> OperationRow | None:
+        """Return an operation, whoever asks; None for an unknown one."""
+        async with self._sessions() as session:
+            return await session.get(OperationRow, operation_id)
+
+    async def get(self, scope: Scope, operation_id: str) -> OperationRow:
+        """Return an operation that the caller may see; raises NotFound."""
+        async with self._sessions() as session:
+            query = select(OperationRow).where(*_visible(scope), OperationRow.id == operation_id)
+            row = (await session.scalars(query)).one_or_none()
+        if row is None:
+            raise NotFound(f"Operation '{operation_id}' not found", reason="OPERATION_NOT_FOUND")
+        return row
+
+    async def page(
+        self, scope: Scope, page: Page, kinds: Collection[int], states: Collection[int], collection_id: str
+    ) -> tuple[list[OperationRow], str, int]:
+        """Return a page of the operations that the caller may see, newest first; the next token; their number."""
+        wanted = [*_visible(scope)]
+        if kinds:
+            wanted.append(OperationRow.kind.in_(kinds))
+        if states:
+            wanted.append(OperationRow.state.in_(states))
+        if collection_id:
+            wanted.append(OperationRow.collection_id == collection_id)
+        query = select(OperationRow).where(*wanted)
+        if page.position is not None:
+            time, last = datetime.fromisoformat(str(page.position[0])), str(page.position[1])
+            same = and_(OperationRow.create_time == time, OperationRow.id > last)
+            query = query.where(or_(OperationRow.create_time < time, same))
+        query = query.order_by(OperationRow.create_time.desc(), OperationRow.id).limit(page.size + 1)
+        async with self._sessions() as session:
+            rows = list(await session.scalars(query))
+            total = await session.scalar(select(func.count()).select_from(OperationRow).where(*wanted))
+        shown = rows[: page.size]
+        more = len(rows) > page.size
+        token = page.token((utc(shown[-1].create_time).isoformat(), shown[-1].id)) if more else ""
+        return shown, token, total or 0
+
+    async def unfinished(self) -> list[OperationRow]:
+        """Return every operation of all tenants that has not ended."""
+        async with self._sessions() as session:
+            return list(await session.scalars(select(OperationRow).where(~ENDED)))
+
+    async def deleting(self, tenant_id: str) -> set[str]:
+        """Return the ids of the collections of a tenant that are being deleted."""
+        query = select(OperationRow.collection_id).where(
+            OperationRow.tenant_id == tenant_id, OperationRow.kind == OPERATION_KIND_DELETE_COLLECTION, ~ENDED
+        )
+        async with self._sessions() as session:
+            return set(await session.scalars(query))
+
+    async def deletion_of(self, collection_id: str) -> OperationRow | None:
+        """Return the deletion of a collection that has not ended."""
+        query = select(OperationRow).where(
+            OperationRow.collection_id == collection_id, OperationRow.kind == OPERATION_KIND_DELETE_COLLECTION, ~ENDED
+        )
+        async with self._sessions() as session:
+            return (await session.scalars(query)).one_or_none()
+
+    async def begin(self, operation_id: str) -> bool:
+        """Take an operation to RUNNING; return whether it is, also when it was before. Not one that is cancelled."""
+        return await self._move(
+            operation_id,
+            and_(OperationRow.state == OPERATION_STATE_QUEUED, OperationRow.cancelling.is_(False)),
+            state=OPERATION_STATE_RUNNING,
+        ) or await self._is(operation_id, OperationRow.state == OPERATION_STATE_RUNNING)
+
+    async def cancel(self, operation_id: str, states: Collection[OperationState.ValueType]) -> bool:
+        """Ask an operation in one of these states to end; return whether it is asked."""
+        return await self._move(operation_id, OperationRow.state.in_(states), cancelling=True)
+
+    async def keep_on(self, operation_id: str) -> None:
+        """Take the wish to cancel back."""
+        await self._move(operation_id, OperationRow.state == OPERATION_STATE_QUEUED, cancelling=False)
+
+    async def is_cancelled(self, operation_id: str) -> bool:
+        """Tell whether an operation is asked to end, or has ended, or is gone."""
+        row = await self.read(operation_id)
+        return row is None or row.cancelling or row.end_time is not None
+
+    async def withdraw(self, operation_id: str) -> bool:
+        """End an operation that waits for its turn as CANCELLED; return whether it did wait."""
+        waits = OperationRow.state == OPERATION_STATE_QUEUED
+        return await self._move(operation_id, waits, state=OPERATION_STATE_CANCELLED, end_time=datetime.now(UTC))
+
+    async def end(self, operation_id: str, state: OperationState.ValueType, error: bytes = b"") -> None:
+        """Note how an operation ended; what has ended stays as it did."""
+        await self._move(operation_id, ~ENDED, state=state, error=error, end_time=datetime.now(UTC))
+
+    async def note(self, operation_id: str, **counts: int) -> None:
+        """Note how far an operation has come."""
+        await self._move(operation_id, ~ENDED, **counts)
+
+    async def list_documents(self, operation_id: str, items: Sequence[Item]) -> None:
+        """Add documents to an operation; those that it has stay as they are."""
+        async with self._sessions.begin() as session:
+            ids = [item.document_id for item in items]
+            mine = OperationDocumentRow.operation_id == operation_id
+            query = select(OperationDocumentRow.document_id).where(mine, OperationDocumentRow.document_id.in_(ids))
+            known = set(await session.scalars(query))
+            rows = [_values(operation_id, item) for item in items if item.document_id not in known]
+            if rows:
+                await session.execute(insert(OperationDocumentRow), rows)
+
+    async def items(
+        self, operation_id: str, after: str, limit: int, *, begun: bool | None = None, backwards: bool = False
+    ) -> list[Item]:
+        """Return documents of an operation whose end is open, by id, after (or before) one; "" from the first."""
+        key = OperationDocumentRow.document_id
+        query = select(OperationDocumentRow).where(
+            OperationDocumentRow.operation_id == operation_id, OperationDocumentRow.outcome == Outcome.PENDING
+        )
+        if begun is not None:
+            query = query.where(OperationDocumentRow.begun.is_(begun))
+        if after:
+            query = query.where(key < after if backwards else key > after)
+        query = query.order_by(key.desc() if backwards else key).limit(limit)
+        async with self._sessions() as session:
+            return [_item(row) for row in await session.scalars(query)]
+
+    async def begun(self, operation_id: str, document_id: str, revision: int) -> None:
+        """Note the revision of a document that was begun."""
+        await self._change(operation_id, [document_id], begun=True, revision=revision)
+
+    async def settle(self, operation_id: str, outcomes: Mapping[str, Outcome]) -> None:
+        """Note what became of documents, and count all of the operation's."""
+        for outcome in set(outcomes.values()):
+            ids = [document_id for document_id, found in outcomes.items() if found == outcome]
+            await self._change(operation_id, ids, outcome=int(outcome))
+        await self.count(operation_id)
+
+    async def skip_open(self, operation_id: str) -> None:
+        """Leave out all documents that were not begun."""
+        mine = (
+            OperationDocumentRow.operation_id == operation_id,
+            OperationDocumentRow.begun.is_(False),
+            OperationDocumentRow.outcome == Outcome.PENDING,
+        )
+        async with self._sessions.begin() as session:
+            await session.execute(update(OperationDocumentRow).where(*mine).values(outcome=int(Outcome.SKIPPED)))
+        await self.count(operation_id)
+
+    async def count(self, operation_id: str) -> None:
+        """Count the documents of an operation by what became of them."""
+        query = (
+            select(OperationDocumentRow.outcome, func.count())
+            .where(OperationDocumentRow.operation_id == operation_id)
+            .group_by(OperationDocumentRow.outcome)
+        )
+        async with self._sessions() as session:
+            found = {int(row[0]): int(row[1]) for row in await session.execute(query)}
+        await self.note(
+            operation_id,
+            total=sum(found.values()),
+            done=found.get(Outcome.DONE, 0),
+            failed=found.get(Outcome.FAILED, 0),
+            skipped=found.get(Outcome.SKIPPED, 0),
+        )
+
+    async def named(self, operation_id: str) -> list[str]:
+        """Return the ids of the first documents of an operation."""
+        key = OperationDocumentRow.document_id
+        query = select(key).where(OperationDocumentRow.operation_id == operation_id).order_by(key).limit(MOST_NAMED)
+        async with self._sessions() as session:
+            return list(await session.scalars(query))
+
+    async def collections(self, operation_id: str) -> list[str]:
+        """Return the ids of the collections of an operation's documents."""
+        query = select(OperationDocumentRow.collection_id.distinct())
+        async with self._sessions() as session:
+            return sorted(await session.scalars(query.where(OperationDocumentRow.operation_id == operation_id)))
+
+    async def sweep(self) -> int:
+        """Forget operations that ended longer ago than they are kept; return how many there were."""
+        old = OperationRow.end_time <= datetime.now(UTC) - self._keep
+        async with self._sessions.begin() as session:
+            done = await session.execute(delete(OperationRow).where(old))
+        return int(done.rowcount)  # type: ignore[attr-defined]
+
+    async def _is(self, operation_id: str, condition: ColumnElement[bool]) -> bool:
+        async with self._sessions() as session:
+            query = select(OperationRow.id).where(OperationRow.id == operation_id, condition)
+            return (await session.scalar(query)) is not None
+
+    async def _move(self, operation_id: str, condition: ColumnElement[bool], **values: Any) -> bool:
+        change = update(OperationRow).where(OperationRow.id == operation_id, condition).values(**values)
+        async with self._sessions.begin() as session:
+            moved = bool((await session.execute(change)).rowcount)  # type: ignore[attr-defined]
+        if moved:
+            self._bus.moved(operation_id)
+        return moved
+
+    async def _change(self, operation_id: str, ids: Iterable[str], **values: Any) -> None:
+        row = OperationDocumentRow
+        named = list(ids)
+        for start in range(0, len(named), _BATCH):
+            part = row.document_id.in_(named[start : start + _BATCH])
+            async with self._sessions.begin() as session:
+                await session.execute(update(row).where(row.operation_id == operation_id, part).values(**values))
+
+
+def operation_row(scope: Scope, operation_id: str, kind: OperationKind.ValueType, collection_id: str) -> OperationRow:
+    """Return a new operation of a caller, which waits for its turn."""
+    return OperationRow(
+        id=operation_id,
+        tenant_id=scope.tenant_id,
+        user_id=scope.user_id,
+        kind=kind,
+        state=OPERATION_STATE_QUEUED,
+        collection_id=collection_id,
+        create_time=datetime.now(UTC),
+    )
+
+
+def _visible(scope: Scope) -> Sequence[ColumnElement[bool]]:
+    of_tenant = OperationRow.tenant_id == scope.tenant_id
+    return [of_tenant] if sees_all(scope) else [of_tenant, OperationRow.user_id == scope.user_id]
+
+
+def _values(operation_id: str, item: Item) -> dict[str, Any]:
+    return {
+        "operation_id": operation_id,
+        "document_id": item.document_id,
+        "collection_id": item.collection_id,
+        "revision": item.revision,
+        "begun": item.begun,
+        "outcome": int(item.outcome),
+    }
+
+
+def _row(operation_id: str, item: Item) -> OperationDocumentRow:
+    return OperationDocumentRow(**_values(operation_id, item))
+
+
+def _item(row: OperationDocumentRow) -> Item:
+    return Item(row.document_id, row.collection_id, row.revision, row.begun, Outcome(row.outcome))

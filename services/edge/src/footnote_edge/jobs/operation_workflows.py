@@ -1,0 +1,105 @@
+"""The durable workflows of operations; see `workflows` for what they have in common with the others."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
+from footnote.edge.v1.operations_pb2 import OPERATION_KIND_DELETE_COLLECTION, OPERATION_STATE_FAILED
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit import names
+from footnote_kit.context import detached
+from footnote_kit.errors import FootnoteError, Internal
+from footnote_kit.logs import get_logger
+from footnote_kit.status import to_proto
+from footnote_kit.telemetry import span
+
+from footnote_edge.adapters.tables import OperationRow
+from footnote_edge.jobs.workflows import Work, active_work, enqueue_document, own_account, step
+
+OPERATIONS = "operations"
+MOST_AT_WORK = 256
+"""Operations that one replica has at work for all tenants; most of them wait for documents."""
+
+_log = get_logger(__name__)
+
+
+def workflow_id(operation_id: str) -> str:
+    """Return the name of an operation's workflow."""
+    return f"operation:{operation_id}"
+
+
+async def enqueue_operation(row: OperationRow) -> None:
+    """Take an operation on; a second time changes nothing.
+
+    Each tenant's have a queue of their own, and deletions do not wait for reindexing, which may take hours.
+    """
+    deletes = row.kind == OPERATION_KIND_DELETE_COLLECTION
+    with SetWorkflowID(workflow_id(row.id)), SetEnqueueOptions(queue_partition_key=f"{row.kind}:{row.tenant_id}"):
+        await DBOS.enqueue_workflow_async(
+            OPERATIONS, delete if deletes else reindex, row.tenant_id, row.user_id, row.id, row.collection_id
+        )
+
+
+@DBOS.workflow(name="operation_delete_collection", max_recovery_attempts=None)
+async def delete(tenant: str, user: str, operation_id: str, collection_id: str) -> None:
+    """Delete a collection's files, then the collection with its chunks, then what was uploaded in between."""
+    work, scope = active_work(), own_account(tenant, user)
+    with work.running(), detached("edge", scope), span("delete collection", {names.COLLECTION_ID: collection_id}):
+        await _ending(work, scope, operation_id, partial(_delete, work, scope, operation_id, collection_id))
+
+
+async def _delete(work: Work, scope: Scope, operation_id: str, collection_id: str) -> None:
+    deletion, which = work.deletion, (scope, operation_id, collection_id)
+    if not await step("begin", lambda: deletion.begin(*which)):
+        return
+    await step("files", lambda: deletion.files(*which))
+    await step("chunks", lambda: deletion.chunks(*which))
+    await step("latecomers", lambda: deletion.files(*which))
+    await step("finish", lambda: deletion.finish(operation_id))
+    _log.info("collection_deleted", collection_id=collection_id)
+
+
+@DBOS.workflow(name="operation_reindex_documents", max_recovery_attempts=None)
+async def reindex(tenant: str, user: str, operation_id: str, collection_id: str) -> None:
+    """Begin new revisions of documents, take on their jobs, and wait for their ends."""
+    work, scope = active_work(), own_account(tenant, user)
+    with work.running(), detached("edge", scope), span("reindex documents", {names.COLLECTION_ID: collection_id}):
+        await _ending(work, scope, operation_id, partial(_reindex, work, scope, operation_id))
+
+
+async def _reindex(work: Work, scope: Scope, operation_id: str) -> None:
+    reindexing = work.reindexing
+    if not await step("begin", lambda: work.book.begin(operation_id)):
+        return  # cancelled while it waited
+    await step("take up", lambda: reindexing.take_up(scope, operation_id))
+    after, more = "", True
+    while more:
+        begun, after = await step("renew", partial(reindexing.begin, scope, operation_id, after))
+        for document_id, owner, revision in begun:
+            await enqueue_document(scope.tenant_id, owner, document_id, revision, f"{document_id}:{revision}")
+        more = bool(after)
+    await step("follow", lambda: reindexing.follow(scope, operation_id))
+    if await step("look", lambda: work.book.is_cancelled(operation_id)):
+        await step("withdraw", lambda: reindexing.withdraw(scope, operation_id))
+    outcome = await step("finish", lambda: reindexing.finish(operation_id))
+    _log.info("documents_reindexed", operation_id=operation_id, outcome=outcome)
+
+
+async def _ending(work: Work, scope: Scope, operation_id: str, operation: Callable[[], Awaitable[None]]) -> None:
+    """Run an operation and note what it fails with. Being cut off is no failure: it goes on at the next launch."""
+    try:
+        await operation()
+    except Exception as error:
+        _log.error("operation_failed", operation_id=operation_id, exc_info=error)
+        told = error if isinstance(error, FootnoteError) else Internal("The operation failed; the log says more.")
+        await step("fail", partial(_fail, work, scope, operation_id, told))
+
+
+async def _fail(work: Work, scope: Scope, operation_id: str, error: FootnoteError) -> None:
+    row = await work.book.read(operation_id)
+    if row is not None and row.kind == OPERATION_KIND_DELETE_COLLECTION:
+        try:
+            await work.deletion.hide(scope, row.collection_id, restore=True)
+        except FootnoteError as refusal:  # gone, or its name is: what is left can only be found by its id
+            _log.warning("collection_not_restored", collection_id=row.collection_id, reason=refusal.reason)
+    await work.book.end(operation_id, OPERATION_STATE_FAILED, to_proto(error).SerializeToString())

@@ -1,0 +1,297 @@
+"""One document's way from stored bytes to searchable chunks: begin, index, finish; each safe to repeat.
+
+Nothing here knows how jobs are kept; `jobs.py` makes the three steps durable.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_ERROR,
+    DOCUMENT_STATE_INDEXED,
+    DOCUMENT_STATE_PROCESSING,
+    DOCUMENT_STATE_UNSPECIFIED,
+    FAILURE_REASON_NO_TEXT,
+    FAILURE_REASON_STORE_FAILED,
+    PROGRESS_PHASE_INDEXING,
+    PROGRESS_PHASE_PARSING,
+    Document,
+    Failure,
+    ParsedMetadata,
+    Progress,
+    WaitingReason,
+)
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import untraced
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.door.metering import Meter, Spent
+from footnote_edge.door.shares import Shares
+from footnote_edge.jobs.failures import failure_of
+from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cancelled
+from footnote_edge.jobs.labels import align, same_labels
+from footnote_edge.jobs.progress import Pages, ProgressBus
+from footnote_edge.jobs.waiting import is_passing, until_available, waiting_for
+from footnote_edge.settings import Settings
+
+INTERNAL_ATTEMPTS = 3
+"""How often a fault of ours is tried before the document fails with it: some faults are of the moment."""
+TURN_SECONDS = 0.2
+"""What a part of a document counts as, in its tenant's share of this process."""
+
+_log = get_logger(__name__)
+
+
+class Processor:
+    """Takes documents through parsing and indexing; every method may be repeated after a crash at any point."""
+
+    def __init__(
+        self,
+        stages: Stages,
+        bus: ProgressBus,
+        interruptions: Interruptions,
+        meter: Meter,
+        shares: Shares,
+        settings: Settings,
+    ) -> None:
+        self._stages = stages
+        self._shares = shares
+        self._bus = bus
+        self._interruptions = interruptions
+        self._meter = meter
+        self._ceiling = settings.retry_ceiling_seconds
+        self._call_timeout = settings.call_timeout_seconds
+        self._job_timeout = settings.job_timeout_seconds
+
+    async def begin(self, scope: Scope, document_id: str, revision: int) -> Document | None:
+        """Move the document to PROCESSING and return it; None when there is nothing to do: gone, newer, or done."""
+        await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
+        try:
+            document = await self._get(scope, document_id)
+            if document.revision != revision or document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR):
+                return None
+            try:
+                return await self._update(scope, document_id, revision, state=DOCUMENT_STATE_PROCESSING)
+            except FailedPrecondition:
+                # A crash came between this move and its record; the move itself is done.
+                document = await self._get(scope, document_id)
+                same = document.revision == revision and document.state == DOCUMENT_STATE_PROCESSING
+                return document if same else None
+        except (NotFound, Aborted):
+            return None
+
+    async def index(self, scope: Scope, document: Document) -> ingestion.UpdateDocumentStateRequest | None:
+        """Parse and index one revision and return the move that ends it; None when it was deleted meanwhile.
+
+        Ends early when it was cancelled or a newer revision took over; the move is refused then.
+        """
+        request = ingestion.UpdateDocumentStateRequest(
+            scope=scope, document_id=document.id, revision=document.revision, state=DOCUMENT_STATE_ERROR
+        )
+        attempts = 0
+        while True:
+            try:
+                patient = until_available(
+                    lambda: self._pipe(scope, document),
+                    self._ceiling,
+                    on_wait=lambda error: self._note_waiting(scope, document, error),
+                    also_timeouts=False,
+                )
+                metadata, result = await self._interruptions.run(
+                    document.id, patient, lambda: self._wanted(scope, document)
+                )
+                break
+            except Internal as error:
+                attempts += 1
+                if attempts >= INTERNAL_ATTEMPTS:
+                    request.failure.CopyFrom(failure_of(error))
+                    return request
+            except FootnoteError as error:
+                if not await self._exists(scope, document):
+                    return None
+                request.failure.CopyFrom(cancelled() if says_cancelled(error) else failure_of(error))
+                return request
+        request.parsed.CopyFrom(metadata)
+        request.chunking_strategy = result.chunking_strategy
+        request.chunking_choice = result.chunking_choice
+        request.chunks_expected = result.chunks_expected
+        request.chunks_stored = result.chunks_stored
+        if not result.chunks_expected:
+            request.failure.CopyFrom(_no_text())
+        elif result.chunks_expected != result.chunks_stored:
+            request.failure.CopyFrom(_incomplete(result))
+        else:
+            request.state = DOCUMENT_STATE_INDEXED
+        return request
+
+    async def finish(self, scope: Scope, document: Document, move: ingestion.UpdateDocumentStateRequest | None) -> str:
+        """Record how it ended and return "INDEXED", "ERROR", "SUPERSEDED" or "DELETED"; chunks of a deleted one go."""
+        try:
+            if move is None:
+                raise NotFound("deleted meanwhile", reason="DOCUMENT_NOT_FOUND")
+            moved = await until_available(
+                lambda: self._stages.ingestion.UpdateDocumentState(move, timeout=self._call_timeout), self._ceiling
+            )
+            outcome = "INDEXED" if move.state == DOCUMENT_STATE_INDEXED else "ERROR"
+            if outcome == "INDEXED" and not same_labels(moved.document, document):
+                # Its tags were changed while it was indexed: the chunks have the old ones.
+                await until_available(
+                    lambda: align(self._stages, scope, moved.document, self._call_timeout), self._ceiling
+                )
+        except (Aborted, FailedPrecondition):
+            # A newer revision took over, or this end was recorded just before a crash.
+            outcome = "SUPERSEDED"
+        except NotFound:
+            await self.purge_chunks(scope, document)
+            outcome = "DELETED"
+        self._bus.finish(document.id, document.collection_id)
+        return outcome
+
+    async def purge_chunks(self, scope: Scope, document: Document) -> None:
+        """Remove all chunks of a document that no longer exists."""
+        request = indexing.DeleteDocumentChunksRequest(
+            scope=scope, collection_id=document.collection_id, document_id=document.id
+        )
+        with suppress(NotFound):  # the collection went with them
+            await until_available(
+                lambda: self._stages.indexing.DeleteDocumentChunks(request, timeout=self._call_timeout), self._ceiling
+            )
+
+    async def _pipe(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
+        # Blocks flow from one stage to the other under HTTP/2 flow control; only one batch is here at a time.
+        progress = Progress(phase=PROGRESS_PHASE_PARSING, bytes_total=document.size_bytes)
+        self._bus.publish(document.id, document.collection_id, progress)
+        pages = Pages(progress)
+        parse = self._stages.ingestion.ParseDocument(
+            ingestion.ParseDocumentRequest(scope=scope, document_id=document.id), timeout=self._job_timeout
+        )
+        broken: list[FootnoteError] = []
+        metadata = ParsedMetadata()
+
+        async def messages() -> AsyncIterator[indexing.IndexDocumentRequest]:
+            header = indexing.IndexDocumentHeader(document=document)
+            yield indexing.IndexDocumentRequest(scope=scope, header=header)
+            try:
+                async for part in parse:
+                    if part.HasField("pages"):
+                        pages.read(part.pages.read, part.pages.total)
+                        self._bus.publish(document.id, document.collection_id, progress)
+                    if part.blocks:
+                        await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
+                        progress.blocks_parsed += len(part.blocks)
+                        self._bus.publish(document.id, document.collection_id, progress)
+                        yield indexing.IndexDocumentRequest(blocks=indexing.BlockBatch(blocks=part.blocks))
+                    if part.HasField("metadata"):
+                        metadata.CopyFrom(part.metadata)
+            except FootnoteError as error:
+                # Ending the stream without metadata tells indexing that the document is broken off.
+                error.metadata.setdefault("stage", "ingestion")
+                broken.append(error)
+                return
+            yield indexing.IndexDocumentRequest(metadata=metadata)
+
+        result: indexing.IndexResult | None = None
+        call = self._stages.indexing.IndexDocument(messages(), timeout=self._job_timeout)
+        try:
+            async for event in call:
+                if event.HasField("progress"):
+                    _merge(progress, event.progress)
+                    self._bus.publish(document.id, document.collection_id, progress)
+                elif event.HasField("result"):
+                    result = event.result
+                    self._meter.charge(scope.tenant_id, Spent.of(result.usage), document.owner_id)
+        except FootnoteError as error:
+            # What broke first is the cause; indexing only saw its input end.
+            raise broken[0] if broken else error from None
+        finally:
+            call.cancel()
+            parse.cancel()
+        if broken:
+            raise broken[0]
+        if result is None:
+            raise Internal("indexing ended without a result")
+        return metadata, result
+
+    async def _note_waiting(self, scope: Scope, document: Document, error: FootnoteError) -> None:
+        waiting = waiting_for(error)
+        _log.warning(
+            "document_waits", document_id=document.id, reason=error.reason, waiting=WaitingReason.Name(waiting)
+        )
+        request = ingestion.UpdateDocumentStateRequest(
+            scope=scope,
+            document_id=document.id,
+            revision=document.revision,
+            state=DOCUMENT_STATE_UNSPECIFIED,
+            waiting_reason=waiting,
+        )
+        try:
+            await self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout)
+        except FootnoteError as refusal:
+            if not is_passing(refusal):
+                raise
+        self._bus.publish(document.id, document.collection_id, Progress(phase=PROGRESS_PHASE_PARSING))
+
+    async def _exists(self, scope: Scope, document: Document) -> bool:
+        try:
+            await self._get(scope, document.id)
+        except NotFound:
+            return False
+        return True
+
+    async def _wanted(self, scope: Scope, document: Document) -> bool:
+        """Tell whether this revision is still to be indexed; raises what keeps from knowing it."""
+        request = ingestion.GetDocumentRequest(scope=scope, document_id=document.id)
+        get = self._stages.ingestion.GetDocument
+        try:
+            now: Document = (await get(request, timeout=self._call_timeout, metadata=untraced())).document
+        except NotFound:
+            return False
+        return bool(now.revision == document.revision and now.state == DOCUMENT_STATE_PROCESSING)
+
+    async def _get(self, scope: Scope, document_id: str) -> Document:
+        request = ingestion.GetDocumentRequest(scope=scope, document_id=document_id)
+        response = await until_available(
+            lambda: self._stages.ingestion.GetDocument(request, timeout=self._call_timeout), self._ceiling
+        )
+        document: Document = response.document
+        return document
+
+    async def _update(self, scope: Scope, document_id: str, revision: int, *, state: int) -> Document:
+        request = ingestion.UpdateDocumentStateRequest(
+            scope=scope,
+            document_id=document_id,
+            revision=revision,
+            state=state,  # type: ignore[arg-type]
+        )
+        response = await until_available(
+            lambda: self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout), self._ceiling
+        )
+        document: Document = response.document
+        return document
+
+
+def _merge(progress: Progress, update: Progress) -> None:
+    # Indexing knows chunks, parsing knows blocks and bytes; either leaves out what it does not know.
+    progress.ClearField("remaining")
+    progress.MergeFrom(update)
+    progress.phase = PROGRESS_PHASE_INDEXING
+
+
+def _no_text() -> Failure:
+    return Failure(
+        reason=FAILURE_REASON_NO_TEXT,
+        message="The file holds no text that could be indexed.",
+        hint="Run OCR over scanned pages and replace the file.",
+    )
+
+
+def _incomplete(result: indexing.IndexResult) -> Failure:
+    return Failure(
+        reason=FAILURE_REASON_STORE_FAILED,
+        message=f"Only {result.chunks_stored} of {result.chunks_expected} chunks were stored.",
+        hint="Reindex the document; if it fails again, look at the vector store.",
+    )

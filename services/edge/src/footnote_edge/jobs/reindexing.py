@@ -1,0 +1,225 @@
+"""Documents indexed again as an operation: listed, begun, followed to their end. Every step may be repeated."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+
+from dbos import DBOS
+from footnote.edge.v1.operations_pb2 import OPERATION_STATE_CANCELLED, OPERATION_STATE_SUCCEEDED
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_ERROR,
+    DOCUMENT_STATE_INDEXED,
+    DOCUMENT_STATE_PROCESSING,
+    DOCUMENT_STATE_UPLOADED,
+    FAILURE_REASON_CANCELLED,
+    Document,
+    Failure,
+)
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import Aborted, FailedPrecondition, NotFound
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.adapters.tables import OperationRow
+from footnote_edge.jobs.changes import Feed
+from footnote_edge.jobs.chores import Chores
+from footnote_edge.jobs.giving_up import Searched, give_up
+from footnote_edge.jobs.operation_book import Item, OperationBook, Outcome
+from footnote_edge.jobs.waiting import until_available
+from footnote_edge.settings import Settings
+
+LIST_PAGE = 500
+RENEW_BATCH = 50
+"""Documents begun between two notes in the ledger."""
+WITHDRAW_BATCH = 20
+"""Waiting jobs looked up at once: few, so that none begins before its document is withdrawn."""
+
+SKEW = timedelta(hours=1)
+"""How far the clocks of two services may be apart."""
+
+Begun = list[tuple[str, str, int]]
+"""Documents begun: id, owner and revision."""
+
+_AT_WORK = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
+_CANCELLED = Failure(
+    reason=FAILURE_REASON_CANCELLED,
+    message="Indexing it again was cancelled while it waited for its turn.",
+    hint="Reindex the document; until then it is searchable as it was indexed last.",
+)
+
+
+def item_of(document: Document) -> Item:
+    """Return a document as an operation takes it up: one that is at work already is left out."""
+    outcome = Outcome.SKIPPED if document.state in _AT_WORK else Outcome.PENDING
+    return Item(document.id, document.collection_id, document.revision, outcome=outcome)
+
+
+class Reindexing:
+    """The steps of indexing documents again."""
+
+    def __init__(self, stages: Stages, chores: Chores, book: OperationBook, settings: Settings) -> None:
+        self._stages = stages
+        self._ingestion = stages.ingestion
+        self._feed = Feed(stages, settings.call_timeout_seconds)
+        self._chores = chores
+        self._book = book
+        self._timeout = settings.call_timeout_seconds
+        self._ceiling = settings.retry_ceiling_seconds
+        self._poll = settings.watch_poll_seconds
+
+    async def take_up(self, scope: Scope, operation_id: str) -> None:
+        """Note all documents that a whole collection's operation is about; those named by the caller are noted."""
+        row = await self._row(operation_id)
+        if row.whole and not row.total:
+            await self._list(scope, row)
+        await self._book.count(operation_id)
+
+    async def _list(self, scope: Scope, row: OperationRow) -> None:
+        states = [DOCUMENT_STATE_ERROR] if row.failed_only else []
+        request = ingestion.ListDocumentsRequest(
+            scope=scope, collection_ids=[row.collection_id], states=states, page_size=LIST_PAGE
+        )
+        while True:
+            call = partial(self._ingestion.ListDocuments, request, timeout=self._timeout)
+            page = await until_available(call, self._ceiling)
+            await self._book.list_documents(row.id, [item_of(document) for document in page.documents])
+            request.page_token = page.next_page_token
+            if not page.next_page_token:
+                return
+
+    async def begin(self, scope: Scope, operation_id: str, after: str) -> tuple[Begun, str]:
+        """Begin new revisions of the next documents; return what has to be processed, and the last id, "" at the end.
+
+        Repeated, it returns again what it had begun. A cancelled operation begins nothing more.
+        """
+        items = await self._book.items(operation_id, after, RENEW_BATCH)
+        begun: Begun = []
+        for item in items:
+            if await self._book.is_cancelled(operation_id):
+                return begun, ""
+            document = await until_available(partial(self._begin_one, scope, item), self._ceiling)
+            if document is None:
+                await self._book.settle(operation_id, {item.document_id: Outcome.SKIPPED})
+                continue
+            await self._book.begun(operation_id, document.id, document.revision)
+            begun.append((document.id, document.owner_id, document.revision))
+        return begun, items[-1].document_id if len(items) == RENEW_BATCH else ""
+
+    async def _begin_one(self, scope: Scope, item: Item) -> Document | None:
+        """Return the document with its new revision; None when it is gone, or was at work on the one it had."""
+        request = ingestion.GetDocumentRequest(scope=scope, document_id=item.document_id)
+        try:
+            document: Document = (await self._ingestion.GetDocument(request, timeout=self._timeout)).document
+        except NotFound:
+            return None
+        if item.begun:
+            return document if document.revision == item.revision else None
+        if document.revision == item.revision:
+            renewed = await self._chores.renew(scope, document)
+            if renewed is not None or document.state in _AT_WORK:
+                return renewed
+            return await self._begin_one(scope, item)  # somebody else began it in between, or deleted it
+        # A newer one than was listed: begun by us before a crash, or by somebody else, which is as good.
+        return document
+
+    async def follow(self, scope: Scope, operation_id: str) -> None:
+        """Wait until every document that was begun has ended, or the operation is cancelled."""
+        row = await self._row(operation_id)
+        pending = await self._pending(operation_id)
+        since = dict.fromkeys(pending, int((row.create_time - SKEW).timestamp() * 1_000_000))
+        while pending and not await self._book.is_cancelled(operation_id):
+            for collection_id, items in list(pending.items()):
+                look = partial(self._look, scope, collection_id, items, since[collection_id])
+                outcomes, since[collection_id] = await until_available(look, self._ceiling)
+                if outcomes:
+                    await self._book.settle(operation_id, outcomes)
+                for document_id in outcomes:
+                    del items[document_id]
+                if not items:
+                    del pending[collection_id]
+            if pending:
+                await asyncio.sleep(self._poll / 2)
+
+    async def _pending(self, operation_id: str) -> dict[str, dict[str, Item]]:
+        """Return the documents whose end is open, by collection and id."""
+        pending: dict[str, dict[str, Item]] = {}
+        last = ""
+        while page := await self._book.items(operation_id, last, LIST_PAGE):
+            for item in page:
+                pending.setdefault(item.collection_id, {})[item.document_id] = item
+            last = page[-1].document_id
+        return pending
+
+    async def _look(
+        self, scope: Scope, collection_id: str, pending: Mapping[str, Item], since: int
+    ) -> tuple[dict[str, Outcome], int]:
+        """Return which documents of a collection have ended since a moment, and from when to ask on."""
+        try:
+            return await self._read(scope, collection_id, pending, since)
+        except FailedPrecondition:
+            # So long ago that deletions are no longer known: what is not there is gone.
+            return await self._read(scope, collection_id, pending, None)
+
+    async def _read(
+        self, scope: Scope, collection_id: str, pending: Mapping[str, Item], since: int | None
+    ) -> tuple[dict[str, Outcome], int]:
+        gone = set(pending) if since is None else set()
+        found: dict[str, Outcome] = {}
+        until = 0
+        async for part in self._feed.parts(scope, collection_id, since, self._timeout):
+            gone.update(document_id for document_id in part.deleted if document_id in pending)
+            for document in part.documents:
+                gone.discard(document.id)
+                outcome = _outcome(pending[document.id], document) if document.id in pending else None
+                if outcome is not None:
+                    found[document.id] = outcome
+            until = part.until
+        return found | dict.fromkeys(gone, Outcome.SKIPPED), until
+
+    async def withdraw(self, scope: Scope, operation_id: str) -> None:
+        """Leave out what was not begun, and end the documents whose jobs still wait for their turn."""
+        await self._book.skip_open(operation_id)
+        last = ""
+        # The last first: those at the head of the queue begin next.
+        while items := await self._book.items(operation_id, last, WITHDRAW_BATCH, begun=True, backwards=True):
+            jobs = {f"{item.document_id}:{item.revision}": item for item in items}
+            waiting = await DBOS.list_workflows_async(
+                workflow_ids=list(jobs), status="ENQUEUED", load_input=False, load_output=False
+            )
+            gone = [jobs[one.workflow_id] for one in waiting]
+            done = [item for item in gone if await until_available(partial(self._end, scope, item), self._ceiling)]
+            await self._book.settle(operation_id, {item.document_id: Outcome.SKIPPED for item in done})
+            last = items[-1].document_id
+
+    async def _end(self, scope: Scope, item: Item) -> bool:
+        # Its job finds the document ended and does nothing; one that began in between is told at its next step.
+        document = Document(id=item.document_id, collection_id=item.collection_id, revision=item.revision)
+        try:
+            await give_up(self._stages, scope, document, _CANCELLED, self._timeout)
+        except (Searched, Aborted, FailedPrecondition, NotFound):
+            return False  # replaced, ended or deleted meanwhile
+        return True
+
+    async def finish(self, operation_id: str) -> str:
+        """Note the end; return its name."""
+        await self._book.count(operation_id)
+        cancelled = await self._book.is_cancelled(operation_id)
+        await self._book.end(operation_id, OPERATION_STATE_CANCELLED if cancelled else OPERATION_STATE_SUCCEEDED)
+        return "CANCELLED" if cancelled else "SUCCEEDED"
+
+    async def _row(self, operation_id: str) -> OperationRow:
+        row = await self._book.read(operation_id)
+        if row is None:
+            raise NotFound("The operation is gone.", reason="OPERATION_NOT_FOUND")
+        return row
+
+
+def _outcome(item: Item, document: Document) -> Outcome | None:
+    if document.indexed_revision >= item.revision:
+        return Outcome.DONE
+    if document.revision > item.revision:
+        return Outcome.SKIPPED  # replaced before it came to its end
+    if document.state == DOCUMENT_STATE_ERROR:
+        return Outcome.FAILED
+    return Outcome.DONE if document.state == DOCUMENT_STATE_INDEXED else None

@@ -1,0 +1,166 @@
+"""The durable workflows themselves: module functions, as dbos wants them, which find the service's parts in `_active`.
+
+Each is a chain of steps that are safe to repeat; what a step returned is kept, and not done again after a crash.
+"""
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
+from footnote.ingestion.v1.ingestion_service_pb2 import UpdateDocumentStateRequest
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote_kit import names
+from footnote_kit.context import detached
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import remote_context, span
+
+from footnote_edge.jobs.chores import Chores
+from footnote_edge.jobs.deletion import Deletion
+from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.processing import Processor
+from footnote_edge.jobs.reindexing import Reindexing
+
+R = TypeVar("R")
+
+DOCUMENTS, BACKGROUND = "documents", "background"
+
+_log = get_logger(__name__)
+
+
+class Work:
+    """What workflows do their steps with, and the tasks that they run in."""
+
+    def __init__(
+        self, processor: Processor, chores: Chores, book: OperationBook, reindexing: Reindexing, deletion: Deletion
+    ) -> None:
+        self.processor = processor
+        self.chores = chores
+        self.book = book
+        self.reindexing = reindexing
+        self.deletion = deletion
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self._closing = False
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count the current task among those to end at close."""
+        task = asyncio.current_task()
+        if self._closing or task is None:
+            raise asyncio.CancelledError
+        self.tasks.add(task)
+        try:
+            yield
+        finally:
+            self.tasks.discard(task)
+
+    async def end(self) -> None:
+        """Cancel what runs, and let nothing begin."""
+        self._closing = True
+        for task in list(self.tasks):
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+_active: Work | None = None
+
+
+def activate(work: Work | None) -> None:
+    """Let workflows find `work`, or nothing any more; RuntimeError when another's is in place."""
+    global _active
+    if work is not None and _active is not None:
+        raise RuntimeError("another edge service keeps jobs in this process")
+    _active = work
+
+
+def active_work() -> Work:
+    """Return what workflows of this process work with."""
+    if _active is None:
+        raise asyncio.CancelledError  # a job claimed in the moment of closing: it is recovered at the next launch
+    return _active
+
+
+def own_account(tenant: str, user: str) -> Scope:
+    """Return the scope of a job: what was accepted from a user is finished, whatever that user may do by then."""
+    return Scope(tenant_id=tenant, user_id=user, roles=[ROLE_SYSTEM])
+
+
+@DBOS.workflow(name="process_document", max_recovery_attempts=None)
+async def process_document(tenant: str, owner: str, document_id: str, revision: int, traceparent: str) -> str:
+    """Parse and index one revision of a document; its span is linked to the upload's trace."""
+    work, scope = active_work(), own_account(tenant, owner)
+    origin = remote_context(traceparent) if traceparent else None
+    attributes: dict[str, str | int] = {
+        names.TENANT_ID: tenant,
+        names.DOCUMENT_ID: document_id,
+        names.REVISION: revision,
+    }
+    with (
+        work.running(),
+        detached("edge", scope),
+        span("process document", attributes, links=(origin,) if origin else ()),
+    ):
+        begun = await step("begin", lambda: _begin(work, scope, document_id, revision))
+        if not begun:
+            return "SKIPPED"
+        document = Document.FromString(base64.b64decode(begun))
+        ended = await step("index", lambda: _index(work, scope, document))
+        move = UpdateDocumentStateRequest.FromString(base64.b64decode(ended)) if ended else None
+        outcome = await step("finish", lambda: work.processor.finish(scope, document, move))
+        _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
+        return outcome
+
+
+@DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
+async def remember_messages(tenant: str, user: str, conversation_id: str) -> None:
+    """Give a conversation its title and make its messages searchable."""
+    work, scope = active_work(), own_account(tenant, user)
+    with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
+        # What a step returns is kept: not what was said.
+        await step("title", lambda: _title(work, scope, conversation_id))
+        await step("embed", lambda: work.chores.embed(scope, conversation_id))
+
+
+@DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
+async def forget_messages(tenant: str, user: str, conversation_id: str, message_ids: list[str]) -> None:
+    """Take a deleted conversation, or only some messages of one, out of memory search."""
+    work, scope = active_work(), own_account(tenant, user)
+    with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
+        await step("forget", lambda: work.chores.forget(scope, conversation_id, message_ids))
+
+
+async def enqueue_document(
+    tenant: str, owner: str, document_id: str, revision: int, job: str, traceparent: str = ""
+) -> None:
+    """Note the job of one revision of a document; noted twice under one name it is one job."""
+    with SetWorkflowID(job), SetEnqueueOptions(queue_partition_key=tenant):
+        await DBOS.enqueue_workflow_async(
+            DOCUMENTS, process_document, tenant, owner, document_id, revision, traceparent
+        )
+
+
+async def step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
+    """Do a step of a workflow and keep what it returns, or return what was kept."""
+
+    async def run() -> R:
+        return await operation()
+
+    result: R = await DBOS.run_step_async({"name": name}, run)
+    return result
+
+
+async def _title(work: Work, scope: Scope, conversation_id: str) -> bool:
+    return bool(await work.chores.title(scope, conversation_id))
+
+
+async def _begin(work: Work, scope: Scope, document_id: str, revision: int) -> str:
+    document = await work.processor.begin(scope, document_id, revision)
+    return base64.b64encode(document.SerializeToString()).decode() if document else ""
+
+
+async def _index(work: Work, scope: Scope, document: Document) -> str:
+    move = await work.processor.index(scope, document)
+    return base64.b64encode(move.SerializeToString()).decode() if move else ""

@@ -1,0 +1,1 @@
+"""How a deployment is: its health, providers, traces, usage and keys."""

@@ -1,0 +1,96 @@
+"""How all parts of a deployment are, asked side by side, and at most once a second however many want to know."""
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_STORE
+from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote_kit.context import detached
+from footnote_kit.errors import FootnoteError
+
+from footnote_edge.adapters.stages import STAGE_NAMES, Stages
+
+STORE = "vector store"
+TIMEOUT = 3.0
+FRESH_SECONDS = 1.0
+"""For so long an answer is good for everybody: anybody may ask, and none of it may cost the stages more."""
+
+# Health is asked for by probes that have no identity; the store tells it nothing of any tenant.
+_NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part's health; `latency` in seconds, `detail` what else is to be known."""
+
+    name: str
+    error: str
+    latency: float
+    detail: str = ""
+
+
+class Health:
+    """Asks every stage's health service, and indexing for the vector store."""
+
+    def __init__(
+        self, stages: Stages, check: Callable[[str], Awaitable[str | None]], own: Callable[[], Awaitable[str | None]]
+    ) -> None:
+        self._indexing = stages.indexing
+        self._ingestion = stages.ingestion
+        self._isolation = ""
+        self._check = check
+        self._own = own
+        self._began = -math.inf
+        self._looking: asyncio.Task[list[Part]] | None = None
+
+    async def parts(self) -> list[Part]:
+        """Return the health of the five stages, of the edge itself and of the vector store, a second old at most."""
+        now = time.monotonic()
+        if self._looking is None or (self._looking.done() and now - self._began >= FRESH_SECONDS):
+            self._began = now
+            with detached("edge"):  # it is nobody's: not whose call happened to be the first
+                self._looking = asyncio.create_task(self._look(), name="edge-health")
+        return await asyncio.shield(self._looking)
+
+    async def _look(self) -> list[Part]:
+        asked: list[tuple[str, Awaitable[str | None]]] = [(name, self._check(name)) for name in STAGE_NAMES]
+        asked += [("edge", self._own()), (STORE, self._store())]
+        timed = asyncio.gather(*(_timed(name, answer) for name, answer in asked))
+        isolation, parts = await asyncio.gather(self._isolated(), timed)
+        return [replace(part, detail=isolation) if part.name == "ingestion" else part for part in parts]
+
+    async def _isolated(self) -> str:
+        """Return how ingestion's parser processes are shut in, as it said at its start; "" while it has not said."""
+        if not self._isolation:
+            request = ingestion.GetIsolationRequest(scope=_NOBODY)
+            with suppress(FootnoteError):
+                self._isolation = (await self._ingestion.GetIsolation(request, timeout=TIMEOUT)).summary
+        return self._isolation
+
+    async def _store(self) -> str | None:
+        request = indexing.ListProvidersRequest(scope=_NOBODY)
+        listed = await self._indexing.ListProviders(request, timeout=TIMEOUT)
+        for provider in listed.providers:
+            if provider.kind == PROVIDER_KIND_STORE:
+                check = indexing.CheckProviderRequest(scope=_NOBODY, kind=PROVIDER_KIND_STORE, id=provider.id)
+                health = (await self._indexing.CheckProvider(check, timeout=TIMEOUT)).health
+                return None if health.healthy else (health.error or "not healthy")
+        return "no vector store is registered"
+
+
+async def _timed(name: str, answer: Awaitable[str | None]) -> Part:
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            error = await answer
+    except FootnoteError as failure:
+        error = failure.message
+    except TimeoutError:
+        error = f"no answer within {TIMEOUT:.0f} s"
+    return Part(name, error or "", time.perf_counter() - began)

@@ -1,0 +1,71 @@
+"""Keys as the administrators of a tenant make, list and revoke them, where callers are known by keys."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, Role, Scope
+from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
+from footnote_kit.paging import Page
+
+from footnote_edge.door.keys import ApiKey, ApiKeys
+from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.settings import Settings
+
+
+class KeyAdmin:
+    """Keys of the caller's own tenant; those of others do not exist for it."""
+
+    def __init__(self, keys: ApiKeys, request_ids: RequestIds, settings: Settings) -> None:
+        self._keys = keys
+        self._request_ids = request_ids
+        self._by_keys = "keys" in settings.auth
+
+    async def create(
+        self, scope: Scope, request: Any, lifetime: timedelta | None, groups: Sequence[str]
+    ) -> tuple[ApiKey, str]:
+        """Make a key and return it with its text, "" where the same request id made it before.
+
+        Raises PermissionDenied for a role above the caller's own.
+        """
+        self._check_on()
+        if not ROLE_READER <= request.role <= ROLE_ADMIN:
+            raise InvalidArgument.field("role", "must be ROLE_READER, ROLE_WRITER or ROLE_ADMIN")
+        if request.role > max(scope.roles):
+            role = Role.Name(request.role).removeprefix("ROLE_").lower()
+            raise PermissionDenied(f"You are no {role} and cannot make one.")
+        claim = await self._request_ids.claim(scope, request)
+        return await self._keys.create(
+            request.label,
+            scope.tenant_id,
+            request.user_id or scope.user_id,
+            request.role,
+            lifetime,
+            groups,
+            key_id=claim.id_of("key")[:16] if claim else "",
+        )
+
+    async def page(self, scope: Scope, request: Any) -> tuple[list[ApiKey], str, int]:
+        """Return the page asked for, newest first; the next page's token; how many there are."""
+        page = Page.of(scope, request, places=2)
+        self._check_on()
+        return await self._keys.page(scope.tenant_id, page, request.user_id, ended=request.include_ended)
+
+    async def revoke(self, scope: Scope, key_id: str, *, allow_missing: bool, force: bool) -> ApiKey | None:
+        """End a key; None where there is none and that is no error. Raises NotFound, FailedPrecondition."""
+        self._check_on()
+        if not key_id:
+            raise InvalidArgument.field("key_id", "must be given")
+        try:
+            return await self._keys.revoke(key_id, scope.tenant_id, force=force)
+        except NotFound:
+            if not allow_missing:
+                raise
+            return None
+
+    def _check_on(self) -> None:
+        if not self._by_keys:
+            raise FailedPrecondition(
+                "Callers are not known by keys here; the operator switches them on with FOOTNOTE_EDGE_AUTH=keys",
+                reason="KEYS_OFF",
+            )

@@ -1,0 +1,81 @@
+"""What callers keep and have used today, and what may be told to whom."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import sees_all
+from footnote_kit.paging import Page
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.door.metering import Meter, Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Documents kept, the bytes of their files, what was spent today; collections where they are counted."""
+
+    documents: int = 0
+    bytes: int = 0
+    spent: Spent = field(default_factory=Spent)
+    collections: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The caller's use, and of its tenant as a whole for those who see all of it."""
+
+    own: Counts
+    tenant: Counts | None
+
+
+class UsageDesk:
+    """Puts together what the stages keep and what the meter counts."""
+
+    def __init__(self, stages: Stages, meter: Meter, timeout: float) -> None:
+        self._stages = stages
+        self._meter = meter
+        self._timeout = timeout
+
+    async def of(self, scope: Scope) -> Use:
+        """Return what the caller keeps and has used."""
+        kept = await self._kept(scope)
+        own = _counts(kept.own, await self._meter.today_of(scope.tenant_id, scope.user_id))
+        if not sees_all(scope):
+            return Use(own, None)
+        request = indexing.ListCollectionsRequest(scope=scope, page_size=1)
+        listed = await self._stages.indexing.ListCollections(request, timeout=self._timeout)
+        return Use(own, _counts(kept.tenant, await self._meter.today(scope.tenant_id), listed.total_size))
+
+    async def page(self, scope: Scope, page: Page) -> tuple[list[tuple[str, Counts]], str]:
+        """Return a page of the tenant's users by id, each with its use, and the next page's token.
+
+        Raises PermissionDenied for who is no administrator.
+        """
+        after = str(page.position[0]) if page.position else ""
+        most = page.size + 1
+        kept = {one.owner_id: one for one in (await self._kept(scope, most, after)).owners}
+        spent = await self._meter.users_today(scope.tenant_id, after, most)
+        # Each side gives its first ones, so the first of both together are whole.
+        names = sorted({*kept, *spent})
+        shown = names[: page.size]
+        nothing = ingestion.Kept()
+        found = [(name, _counts(kept.get(name, nothing), spent.get(name, Spent()))) for name in shown]
+        return found, page.token((shown[-1],)) if len(names) > len(shown) else ""
+
+    async def _kept(self, scope: Scope, owners: int = 0, after: str = "") -> ingestion.CountKeptResponse:
+        request = ingestion.CountKeptRequest(scope=scope, owners=owners, after_owner=after)
+        counted: ingestion.CountKeptResponse = await self._stages.ingestion.CountKept(request, timeout=self._timeout)
+        return counted
+
+
+def day_end(now: datetime | None = None) -> datetime:
+    """Return when the day that use counts for ends, in UTC."""
+    now = now or datetime.now(UTC)
+    return datetime.combine(now.date() + timedelta(days=1), time(), UTC)
+
+
+def _counts(kept: ingestion.Kept, spent: Spent, collections: int | None = None) -> Counts:
+    return Counts(kept.documents, kept.bytes, spent, collections)

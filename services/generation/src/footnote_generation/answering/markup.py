@@ -1,0 +1,400 @@
+"""What in a Markdown text a reader's browser would act on: raw HTML, images, links to forbidden kinds of address.
+
+`Guard` makes it harmless by setting spaces where such a thing would begin ("< script>", "! [alt](…)", "[x] (file:…)"):
+no dialect of Markdown and no HTML parser takes it for markup then, no word is lost, and doing it again changes
+nothing. `Stripper` takes out what is plainly markup beforehand, so that readers seldom see such remains. Code is left
+as it is. Both work on a stream, decide by what follows up to a fixed end, and hold back only what is undecided.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import regex  # type: ignore[import-untyped]  # it ships no types
+
+from footnote_generation.answering import addresses
+from footnote_generation.answering.blocks import PREFIX_LIMIT, Blocks, Line
+
+HTML, IMAGE, LINK = "HTML was removed", "an image was removed", "a link to a forbidden kind of address was undone"
+MARKUP = "what could be read as HTML or an image was set apart by spaces"
+
+_SPECIAL = re.compile(r"[\n\\`<!\]]")
+_RUN_LIMIT = 200
+_BACKTICKS = re.compile(rf"`{{1,{_RUN_LIMIT}}}")
+_RISKY = re.compile(r"<[A-Za-z/!?]|!\[|\]\(")
+_ANGLE = re.compile(r"<([^\s<>]{0,512})")
+_NUMBERED = regex.compile(r"\[\d{1,4}+\]:")
+_DEFINITION = re.compile(r"\A[ \t]*(?:[^\s]+[ \t]*(?:[\"'(].*)?)?\Z")
+_PLAIN_TARGET = re.compile(r"\([^\s()<>\[\]\"'`\\]{0,512}\)")
+_PLAIN_LABEL = re.compile(r"\[[^\[\]`\\\n]{0,200}\]")
+_CODE_LIMIT = 1000
+_TAG_LIMIT, _COMMENT_LIMIT, _IMAGE_LIMIT, _LABEL_LIMIT = 400, 2000, 850, 300
+
+_ELEMENTS = re.compile(
+    r"a|abbr|acronym|address|applet|area|article|aside|audio|b|base|bdi|bdo|big|blink|blockquote|body|br|"
+    r"button|canvas|caption|center|cite|code|col|colgroup|data|datalist|dd|del|details|dfn|dialog|dir|div|dl|"
+    r"dt|em|embed|fieldset|figcaption|figure|font|footer|form|frame|frameset|h1|h2|h3|h4|h5|h6|head|header|"
+    r"hgroup|hr|html|i|iframe|img|input|ins|isindex|kbd|keygen|label|legend|li|link|main|map|mark|marquee|"
+    r"math|menu|menuitem|meta|meter|nav|nobr|noembed|noframes|noscript|object|ol|optgroup|option|output|p|"
+    r"param|picture|plaintext|portal|pre|progress|q|rp|rt|ruby|s|samp|script|section|select|slot|small|source|"
+    r"span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|time|title|"
+    r"tr|track|tt|u|ul|use|var|video|wbr|xmp|animate|animatetransform|foreignobject|image|set|path|g|circle|"
+    r"rect"
+)
+_SPACED = re.compile(r"br|hr|p|div|li|tr|td|th|ul|ol|dl|dd|dt|table|h1|h2|h3|h4|h5|h6|option")
+_FLAGS = "disabled|checked|hidden|controls|autoplay|loop|muted|open|async|defer|allowfullscreen|autofocus|required"
+_TAG = regex.compile(
+    r"<(?:/(?P<close>[A-Za-z][A-Za-z0-9-]*+)\s*+|(?P<open>[A-Za-z][A-Za-z0-9-]*+)(?:[\s/]++(?:[^\s\"'<>/=]++\s*+=\s*+"
+    rf"(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'=<>`]++)|(?i:{_FLAGS})(?=[\s/>])))*+[\s/]*+)>"
+)
+_IMAGE = regex.compile(r"!\[([^\[\]\n`<\\]{0,200}+)\]\((?:[^()\n]|\([^()\n]{0,300}+\)){0,600}+\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What stands from start to end, offsets into all that was fed, becomes `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(slots=True)
+class _Scanner:
+    """Goes through a text outside of its code and stops at what may be markup.
+
+    Subclasses say what is to be done there: `_angle`, `_bang`, `_bracket` return an edit, how far to go on, or None
+    when the text does not reach far enough to tell.
+    """
+
+    warnings: list[str]
+    _buffer: str = ""
+    _start: int = 0
+    _position: int = 0
+    _blocks: Blocks = field(default_factory=Blocks)
+    _line: Line | None = None
+    _unsure: bool = False
+    """Whether backticks may pair up otherwise than they seem to, until the paragraph ends: then nothing is code."""
+    _label_due: bool = False
+    _linked: bool = False
+    """Whether a link may have begun whose address or label holds backticks."""
+
+    def _scan(self, text: str, final: bool) -> Iterator[Edit]:
+        """Take more text; yield the edits in it in order. What lies before `_position` is settled afterwards."""
+        self._buffer = self._buffer[self._position :] + text
+        self._start += self._position
+        self._position = 0
+        while self._position < len(self._buffer):
+            if self._line is None and not self._begin_line(final):
+                return
+            if self._line is None:
+                continue
+            if self._line.code:
+                end = self._buffer.find("\n", self._position)
+                self._position = len(self._buffer) if end < 0 else end + 1
+                self._line = self._line if end < 0 else None
+                continue
+            edits = self._next(final)
+            if edits is None:
+                return
+            yield from edits
+
+    def _begin_line(self, final: bool) -> bool:
+        """Read the beginning of a line; False when it is not there yet."""
+        end = self._buffer.find("\n", self._position)
+        line = self._buffer[self._position : len(self._buffer) if end < 0 else end]
+        head = line[: PREFIX_LIMIT + 1]
+        if len(line) > PREFIX_LIMIT and not self._blocks.decidable(head):
+            self._blocks.lost = True
+        elif end < 0 and not final and not self._blocks.decidable(head):
+            return False
+        self._line = self._blocks.read(line)
+        if self._line.fresh:
+            self._unsure = self._linked = False
+        if not self._line.code:
+            self._position += self._line.start
+            self._label_due = True
+        return True
+
+    def _next(self, final: bool) -> list[Edit] | None:
+        """Handle what comes next in a line of text; None when more text is needed."""
+        if self._label_due:
+            edits = self._label(final)
+            if edits is None:
+                return None
+            self._label_due = False
+            if edits:
+                return edits
+        found = _SPECIAL.search(self._buffer, self._position)
+        if found is None:
+            self._position = len(self._buffer)
+            return []
+        self._position = found.start()
+        char = found.group()
+        if char == "\n":
+            self._position += 1
+            self._line = None
+            return []
+        if char == "\\":
+            return self._backslash(final)
+        if char == "`":
+            return self._code(final)
+        if char == "<":
+            return self._angle(final)
+        return self._bang(final) if char == "!" else self._bracket(final)
+
+    def _missing(self, count: int, final: bool) -> bool:
+        """Whether characters after the next one are needed that are not there yet."""
+        return not final and self._position + count >= len(self._buffer)
+
+    def _backslash(self, final: bool) -> list[Edit] | None:
+        if self._missing(1, final):
+            return None
+        # Only these two are believed to be escaped: not all dialects let a backslash disarm a tag.
+        self._position += 2 if self._buffer[self._position + 1 : self._position + 2] in {"\\", "`"} else 1
+        return []
+
+    def _code(self, final: bool) -> list[Edit] | None:
+        """Step over code between backticks, if it ends on its line; where that is not sure, go on as in text."""
+        begin = self._position
+        text = self._buffer
+        run = _BACKTICKS.match(text, begin)
+        after = run.end() if run else begin + 1
+        if after == len(text) and not final and after - begin < _RUN_LIMIT:
+            return None
+        self._unsure = self._unsure or self._linked or after - begin == _RUN_LIMIT
+        if self._unsure:
+            self._position = after
+            return []
+        newline = text.find("\n", after, after + _CODE_LIMIT)
+        stop = newline if newline >= 0 else min(len(text), after + _CODE_LIMIT)
+        ended = newline >= 0 or final or stop == after + _CODE_LIMIT
+        for closing in _BACKTICKS.finditer(text, after, stop):
+            if closing.end() == stop and not ended:
+                return None
+            if closing.end() - closing.start() == after - begin:
+                return self._inside(after, closing.start(), closing.end())
+        if not ended:
+            return None
+        self._unsure = True
+        self._position = after
+        return []
+
+    def _inside(self, start: int, end: int, after: int) -> list[Edit]:
+        code = self._buffer[start:end]
+        if "|" in code and _RISKY.search(code):
+            # In a row of a table the bar would end the cell, and the code with it.
+            self._unsure = True
+            self._position = start
+            return []
+        self._position = after
+        return self._labels_in_code(start, end)
+
+    def _labels_in_code(self, start: int, end: int) -> list[Edit]:
+        """Code in the label of a link's definition is none: "[`]: javascript:… '`'"."""
+        return []
+
+    def _label(self, final: bool) -> list[Edit] | None:
+        """Look at a number in brackets at the beginning of a line; [] when nothing is to be done."""
+        return []
+
+    def _angle(self, final: bool) -> list[Edit] | None:
+        raise AssertionError("subclasses say")
+
+    _bang = _bracket = _angle
+
+
+@dataclass(slots=True)
+class Guard(_Scanner):
+    """Sets the spaces that keep text from being markup. Only insertions, so that places in the text move but stay."""
+
+    def feed(self, text: str, final: bool = False) -> tuple[list[Edit], int]:
+        """Take more text; return the spaces to set, and the offset up to which the text is settled."""
+        edits = list(self._scan(text, final))
+        return edits, self._start + self._position
+
+    def _insert(self, at: int, warning: str) -> list[Edit]:
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+        return [Edit(self._start + at, self._start + at, " ")]
+
+    def _angle(self, final: bool) -> list[Edit] | None:
+        at = self._position
+        if self._missing(1, final):
+            return None
+        following = self._buffer[at + 1 : at + 2]
+        if not (following in {"/", "!", "?"} or (following.isascii() and following.isalpha())):
+            self._position += 1
+            return []
+        found = _ANGLE.match(self._buffer, at)
+        inner = found[1] if found else ""
+        end = at + 1 + len(inner)
+        if end == len(self._buffer) and len(inner) < addresses.LONGEST and not final:
+            return None
+        if self._buffer[end : end + 1] == ">" and addresses.is_autolink(inner):
+            self._position = end + 1
+            return []
+        self._position += 1
+        return self._insert(at + 1, MARKUP)
+
+    def _bang(self, final: bool) -> list[Edit] | None:
+        if self._missing(1, final):
+            return None
+        self._position += 1
+        return self._insert(self._position, MARKUP) if self._buffer[self._position : self._position + 1] == "[" else []
+
+    def _bracket(self, final: bool) -> list[Edit] | None:
+        if self._missing(1, final):
+            return None
+        at = self._position + 1
+        following = self._buffer[at : at + 1]
+        if following in {"(", ":"}:
+            forbidden = addresses.read(self._buffer, at + 1, final, definition=following == ":")
+            if forbidden is None:
+                return None
+            if forbidden:
+                self._position = at
+                return self._insert(at, LINK)
+        if following in {"(", "["}:
+            plain = (_PLAIN_TARGET if following == "(" else _PLAIN_LABEL).match(self._buffer, at)
+            if plain is None and following == "[" and not final and self._label_open(at):
+                return None
+            if plain is None:
+                # What stands in a link's address or label is read before code: a backtick in it begins none.
+                self._linked = True
+        self._position = at
+        return []
+
+    def _label_open(self, at: int) -> bool:
+        """Whether a label that begins here may still end."""
+        begun = self._buffer[at : at + _LABEL_LIMIT]
+        return len(begun) < _LABEL_LIMIT and "]" not in begun and "\n" not in begun
+
+    def _label(self, final: bool) -> list[Edit] | None:
+        # "[1]: https://…" alone on a line would vanish, and make links of all the answer's footnotes.
+        found = _NUMBERED.match(self._buffer, self._position, partial=not final)
+        if found is None:
+            return []
+        if found.partial:
+            return None
+        at = found.end() - 1
+        end = self._buffer.find("\n", at + 1, at + 1 + _LABEL_LIMIT)
+        if end < 0:
+            if len(self._buffer) < at + 1 + _LABEL_LIMIT and not final:
+                return None
+            end = len(self._buffer)
+        if end - at > _LABEL_LIMIT or not _DEFINITION.match(self._buffer[at + 1 : end]):
+            return []
+        self._position = at
+        return self._insert(at, LINK)
+
+    def _labels_in_code(self, start: int, end: int) -> list[Edit]:
+        edits: list[Edit] = []
+        at = self._buffer.find("]:", start, end)
+        while at >= 0:
+            if addresses.read(self._buffer, at + 2, True, definition=True):
+                edits += self._insert(at + 1, LINK)
+            at = self._buffer.find("]:", at + 2, end)
+        return edits
+
+
+@dataclass(slots=True)
+class Stripper(_Scanner):
+    """Takes whole tags, comments and images out, leaving the words in them."""
+
+    _previous: str = "\n"
+    """The character before what is held, as it came in."""
+    _left: str = ""
+    _left_at: int = -1
+    """The last character of what is left where something was taken out last, and where that ended."""
+
+    def feed(self, text: str, final: bool = False) -> str:
+        """Take more text; return what is settled of it."""
+        kept: list[str] = []
+        position = self._start + self._position
+        for edit in self._scan(text, final):
+            kept += (self._settled(position, edit.start), edit.text)
+            position = edit.end
+        kept.append(self._settled(position, self._start + self._position))
+        if self._position:
+            self._previous = self._buffer[self._position - 1]
+        return "".join(kept)
+
+    def finish(self) -> str:
+        """Return the rest."""
+        return self.feed("", final=True)
+
+    def _settled(self, start: int, end: int) -> str:
+        return self._buffer[start - self._start : end - self._start]
+
+    def _replace(self, end: int, text: str, warning: str) -> list[Edit]:
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+        edit = Edit(self._start + self._position, self._start + end, text)
+        self._left, self._left_at = text[-1:] or self._before(), edit.end
+        self._position = end
+        return [edit]
+
+    def _before(self) -> str:
+        """Return the character that what comes next will stand behind."""
+        if self._start + self._position == self._left_at:
+            return self._left
+        return self._buffer[self._position - 1] if self._position else self._previous
+
+    def _angle(self, final: bool) -> list[Edit] | None:
+        at, text = self._position, self._buffer
+        if "<!--".startswith(text[at : at + 4]) and not final and len(text) - at < 4:
+            return None
+        if text.startswith("<!--", at):
+            return self._comment(final)
+        window = text[at : at + _TAG_LIMIT]
+        short = not final and len(window) < _TAG_LIMIT
+        tag = _TAG.match(window, partial=short)
+        if tag is not None and tag.partial:
+            return None
+        name = (tag["open"] or tag["close"]).lower() if tag is not None else ""
+        if tag is None or not _ELEMENTS.fullmatch(name):
+            self._position += 1
+            return []
+        gap = " " if _SPACED.fullmatch(name) and not self._before().isspace() else ""
+        return self._replace(at + tag.end(), gap, HTML)
+
+    def _comment(self, final: bool) -> list[Edit] | None:
+        at = self._position
+        end = self._buffer.find("-->", at + 4, at + _COMMENT_LIMIT)
+        if end >= 0:
+            return self._replace(end + 3, "", HTML)
+        if not final and len(self._buffer) - at < _COMMENT_LIMIT:
+            return None
+        self._position += 1
+        return []
+
+    def _bang(self, final: bool) -> list[Edit] | None:
+        at = self._position
+        window = self._buffer[at : at + _IMAGE_LIMIT]
+        image = _IMAGE.match(window, partial=not final and len(window) < _IMAGE_LIMIT)
+        if image is None:
+            self._position += 1
+            return []
+        if image.partial:
+            return None
+        return self._replace(at + image.end(), image[1], IMAGE)
+
+    def _bracket(self, final: bool) -> list[Edit] | None:
+        self._position += 1
+        return []
+
+
+def spaced(text: str, places: Sequence[int]) -> str:
+    """Return a text with a space set at each of these offsets, which are in order."""
+    bounds = [0, *places, len(text)]
+    return " ".join(text[left:right] for left, right in pairwise(bounds))
+
+
+def guarded(text: str, warnings: list[str]) -> str:
+    """Return a whole text with nothing left in it that could be read as markup of the dangerous kinds."""
+    edits, _ = Guard(warnings).feed(text, final=True)
+    return spaced(text, [edit.start for edit in edits])

@@ -1,0 +1,219 @@
+"""Rules an answer is put through before anybody sees it: small, each for one thing, in a fixed order."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from footnote_kit.redact import redact
+
+from footnote_generation.answering.markup import Stripper, guarded
+
+Rule = Callable[[str], tuple[str, str]]
+"""Takes a stretch of text, returns it cleaned and what was done, "" when nothing."""
+
+_SECRETS = (
+    re.compile(r"\b(?:sk|pk|rk)-(?:proj-|ant-|live-|test-)?[A-Za-z0-9_-]{16,}"),
+    re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    re.compile(r"\bgh[pousr]_[A-Za-z0-9]{30,}\b"),
+    re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
+    re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
+    # Looked for from where a run of its characters begins, so that no run is read once for each of its "eyJ".
+    re.compile(r"(?<![\w-])(?=[\w-]*\beyJ[\w-]{10})[\w-]++\.eyJ[\w-]{10,}+\.[\w-]{8,}+", re.ASCII),
+    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
+)
+_ROUNDS = 4
+_WORD = re.compile(r"\w+")
+_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\ufeff\u200b\u2060")
+_DELIMITER = re.compile(r"(?<!<)<{2,}+[ \t]{0,8}(?:END[ \t]{1,8})?(?:SOURCES|MEMORY)\b[^<>\n]{0,200}>{0,3}")
+_DELIMITER_BEGUN = re.compile(r"(?<!<)<{2,}+[^<>\n]{0,240}\Z")
+_KEY_BEGIN = "-----BEGIN"
+_KEY_END = re.compile(r"-----END[A-Z ]*KEY-----")
+_PART_BEGIN = re.compile(r"\n<<<((?:SOURCES|MEMORY) \d+)>>>\n")
+_PART_END = re.compile(r"\n<<<END ((?:SOURCES|MEMORY) \d+)>>>")
+
+
+def control_characters(text: str) -> tuple[str, str]:
+    """Remove control characters, bidirectional overrides and zero-width spaces."""
+    kept = "".join(
+        char
+        for char in text
+        if char in "\n\t"
+        or not (unicodedata.category(char) in {"Cc", "Cs"} or char in _BIDI or 0xE0000 <= ord(char) <= 0xE007F)
+    )
+    return kept, "" if kept == text else "control characters were removed"
+
+
+def secrets(text: str) -> tuple[str, str]:
+    """Replace this deployment's own secrets and what has the form of a key or token."""
+    cleaned = redact(text)
+    for pattern in _SECRETS:
+        cleaned = pattern.sub("[redacted]", cleaned)
+    return cleaned, "" if cleaned == text else "something in the form of a secret was removed"
+
+
+def delimiters(text: str) -> tuple[str, str]:
+    """Remove the delimiter lines of the prompt, those too that come together when others are removed."""
+    cleaned, found = _DELIMITER.subn("", text)
+    for _ in range(_ROUNDS):
+        if not found:
+            break
+        cleaned, found = _DELIMITER.subn("", cleaned)
+    cleaned = _DELIMITER.sub("[…]", cleaned)
+    return cleaned, "" if cleaned == text else "a delimiter of the prompt was removed"
+
+
+class PromptLeak:
+    """Withholds runs of so many words copied from the instructions in the system prompt."""
+
+    def __init__(self, instructions: str, shortest: int = 12) -> None:
+        self._shortest = shortest
+        self._words = [match.lower() for match in _WORD.findall(instructions)]
+        self._places: dict[str, list[int]] = {}
+        for place, word in enumerate(self._words):
+            self._places.setdefault(word, []).append(place)
+
+    def __call__(self, text: str) -> tuple[str, str]:
+        """Apply the rule."""
+        matches = list(_WORD.finditer(text))
+        plain = [match.group().lower() for match in matches]
+        pieces: list[str] = []
+        position = i = 0
+        while i < len(plain):
+            length = self._run(plain, i)
+            if length < self._shortest:
+                i += 1
+                continue
+            pieces.append(text[position : matches[i].start()] + "[…]")
+            position = matches[i + length - 1].end()
+            i += length
+        if not pieces:
+            return text, ""
+        return "".join(pieces) + text[position:], "instructions to the model were withheld"
+
+    def hold_from(self, text: str) -> int:
+        """Return where a run begins that reaches the text's end and might still grow; else the text's length."""
+        matches = list(_WORD.finditer(text))
+        plain = [match.group().lower() for match in matches]
+        # The last word may still grow, so it is not compared unless something stands after it.
+        known = len(plain) - (1 if matches and matches[-1].end() == len(text) else 0)
+        del plain[known:]
+        for i in range(known):
+            if self._run(plain, i) == known - i:
+                return matches[i].start()
+        return len(text)
+
+    def _run(self, plain: Sequence[str], start: int) -> int:
+        """Return the length of the longest run of the instructions from a word on."""
+        best = 0
+        for place in self._places.get(plain[start], ()):
+            length = 1
+            while (
+                start + length < len(plain)
+                and place + length < len(self._words)
+                and plain[start + length] == self._words[place + length]
+            ):
+                length += 1
+            best = max(best, length)
+        return best
+
+
+def instructions_in(system: str, quotable: Sequence[str]) -> str:
+    """Return a system prompt without its sources and without the sentences that an answer may quote from it."""
+    text = _without_parts(system)
+    for sentence in quotable:
+        text = text.replace(sentence, "\n")
+    return text
+
+
+def _without_parts(system: str) -> str:
+    """Return a prompt without what stands between the delimiters of its sources and of its memory."""
+    ends: dict[str, deque[re.Match[str]]] = defaultdict(deque)
+    for end in _PART_END.finditer(system):
+        ends[end[1]].append(end)
+    pieces, position = [], 0
+    for begin in _PART_BEGIN.finditer(system):
+        if begin.start() < position:
+            continue
+        of_this = ends[begin[1]]
+        while of_this and of_this[0].start() < begin.end() - 1:  # the line break after one may begin the other
+            of_this.popleft()
+        if of_this:
+            pieces.append(system[position : begin.start()] + "\n")
+            position = of_this.popleft().end()
+    return "".join(pieces) + system[position:]
+
+
+def _key_begun(text: str) -> int:
+    """Return where a private key begins that is not over, -1 where there is none."""
+    last = 0
+    for end in _KEY_END.finditer(text):
+        last = end.start()
+    return text.find(_KEY_BEGIN, last)
+
+
+@dataclass(slots=True)
+class Policy:
+    """Puts a stream through all rules, holding back what one of them might still have to change: half a tag or key.
+
+    What is held back is bounded, so a stray "<" delays little. That no markup is left is `markup.Guard`'s business,
+    which sees the text last, when nothing can come together any more.
+    """
+
+    warnings: list[str]
+    leak: PromptLeak | None = None
+    _stripper: Stripper = field(init=False)
+    _held: str = ""
+
+    _LIMIT = 400
+    _KEY_LIMIT = 8192
+
+    def __post_init__(self) -> None:
+        self._stripper = Stripper(self.warnings)
+
+    def feed(self, text: str) -> str:
+        """Return the words that may be shown."""
+        self._held += self._stripper.feed(self._apply(text, control_characters))
+        cut = self._safe_end()
+        ready, self._held = self._held[:cut], self._held[cut:]
+        return self._apply(ready, delimiters, secrets, *((self.leak,) if self.leak else ()))
+
+    def finish(self) -> str:
+        """Return the rest."""
+        ready, self._held = self._held + self._stripper.finish(), ""
+        return self._apply(ready, delimiters, secrets, *((self.leak,) if self.leak else ()))
+
+    def _apply(self, text: str, *rules: Rule) -> str:
+        for rule in rules:
+            text, done = rule(text)
+            if done and done not in self.warnings:
+                self.warnings.append(done)
+        return text
+
+    def _safe_end(self) -> int:
+        """Where the settled part ends: before the last word, a delimiter or a key block that is not over."""
+        text = self._held
+        key = _key_begun(text)
+        if key >= 0 and len(text) - key <= self._KEY_LIMIT:
+            return key
+        end = max(text.rfind(" "), text.rfind("\n"), text.rfind("\t")) + 1
+        if delimiter := _DELIMITER_BEGUN.search(text, max(0, len(text) - self._LIMIT)):
+            end = min(end, delimiter.start())
+        # A cut inside something that a rule takes out as a whole would leave its halves.
+        for pattern in (_DELIMITER, _SECRETS[-1]):
+            for match in pattern.finditer(text):
+                if match.start() < end < match.end():
+                    end = match.start()
+        if self.leak is not None:
+            end = min(end, self.leak.hold_from(text))
+        return end if len(text) - end <= self._LIMIT else len(text)
+
+
+def clean(text: str) -> tuple[str, list[str]]:
+    """Return a whole text after all rules, and what they did; doing it again changes nothing."""
+    warnings: list[str] = []
+    policy = Policy(warnings)
+    return guarded(policy.feed(text) + policy.finish(), warnings), warnings

@@ -1,0 +1,192 @@
+"""The answer as it is shown: pieces become text with `[n]` markers whose places are known; unknown numbers vanish.
+
+What is composed goes through `markup.Guard` last, since a marker that is removed or written anew may bring together
+what was harmless apart. It only sets spaces, so that every place can be moved to where it stands in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from footnote.types.v1.answer_pb2 import Source
+
+from footnote_generation.answering.markers import Marker, Piece
+from footnote_generation.answering.markup import Edit, Guard, spaced
+from footnote_generation.language.places import Place, find_places, matching
+from footnote_generation.verification.claims import PlacedMarker
+
+
+@dataclass(slots=True)
+class Writer:
+    """Builds the text piece by piece; `invalid` counts citations of sources that were not given.
+
+    `text` and `markers` are what is settled and shown; a marker is in both or in none.
+    """
+
+    sources: Sequence[Source]
+    text: str = ""
+    markers: list[PlacedMarker] = field(default_factory=list)
+    invalid: int = 0
+    warnings: list[str] = field(default_factory=list)
+    _guard: Guard = field(init=False)
+    _pending: list[PlacedMarker] = field(default_factory=list)
+    """Markers not settled yet, at their places in what was composed."""
+    _edits: list[Edit] = field(default_factory=list)
+    _tail: str = ""
+    """What was composed and is not settled yet."""
+    _composed: int = 0
+    _moved: int = 0
+    _end: str = ""
+    _space: str = ""
+    _removed: bool = False
+    _capitalise: bool = False
+
+    def __post_init__(self) -> None:
+        self._guard = Guard(self.warnings)
+
+    def add(self, piece: Piece) -> str:
+        """Append a piece and return what to show now."""
+        if isinstance(piece, Marker):
+            return self._settle(self._marker(piece))
+        return self._settle(self._words(piece.text))
+
+    def finish(self) -> str:
+        """Settle and return the rest."""
+        return self._settle("", final=True)
+
+    def _settle(self, composed: str, final: bool = False) -> str:
+        """Take what was composed through the guard; return what is settled by it and goes to the text."""
+        if composed:
+            self._composed += len(composed)
+            self._end = composed[-1]
+        self._tail += composed
+        edits, settled = self._guard.feed(composed, final)
+        self._edits += edits
+        begin = self._composed - len(self._tail)
+        for marker in self._pending:
+            if marker.start < settled < marker.end:
+                settled = marker.start
+        ready, self._tail = self._tail[: settled - begin], self._tail[settled - begin :]
+        due = [edit for edit in self._edits if edit.start <= settled]
+        # A space that is due at the very end goes before what follows.
+        due = [edit for edit in due if edit.start < settled or final]
+        self._edits = self._edits[len(due) :]
+        shown = spaced(ready, [edit.start - begin for edit in due])
+        places = [edit.start for edit in due]
+        done = [marker for marker in self._pending if marker.end <= settled]
+        self._pending = self._pending[len(done) :]
+        self.markers += [moved(marker, places, self._moved) for marker in done]
+        self._moved += len(due)
+        self.text += shown
+        return shown
+
+    def _words(self, text: str) -> str:
+        if self._removed:
+            # After a clause that was taken out, its comma goes too and the sentence starts anew.
+            if self._capitalise:
+                text = text.lstrip(" ,:")
+                text = text[:1].upper() + text[1:]
+                if not text:
+                    return ""
+            elif not self._end or self._end == "\n" or text[0].isspace() or text[0] in ".,;:!?)":
+                self._space = "" if text[0] in ".,;:!?)" or text[0].isspace() else self._space
+                if not self._end or self._end == "\n":
+                    text = text.lstrip(" ")
+            elif not self._space and self._end.isalnum() and text[0].isalnum():
+                self._space = " "  # nothing comes together where a marker was taken out
+            self._removed = self._capitalise = False
+        full = self._space + text
+        kept = full.rstrip()
+        self._space = full[len(kept) :]
+        return kept if self._end else kept.lstrip()
+
+    def _marker(self, marker: Marker) -> str:
+        known = {source.number for source in self.sources}
+        if marker.place is not None:
+            return self._place(marker, marker.place)
+        valid = [number for number in marker.numbers if number in known]
+        for number in marker.numbers:
+            if number not in known:
+                self.invalid += 1
+                self.warnings.append(f"A citation of source {number}, which was not given, was removed.")
+        if not valid:
+            self._removed = True
+            return ""
+        shown = self._space
+        self._space = ""
+        start = self._composed + len(shown)
+        for number in valid:
+            token = f"[{number}]"
+            self._pending.append(PlacedMarker(start, start + len(token), number))
+            shown += token
+            start += len(token)
+        return shown
+
+    def _place(self, marker: Marker, place: Place) -> str:
+        fitting = matching(place, self.sources)
+        if not fitting:
+            self.invalid += 1
+            self.warnings.append(
+                f"A citation of {place.filename or 'a place'}, which is not among the sources given, was removed."
+            )
+            self._removed = True
+            self._capitalise = not marker.raw.startswith(("[", "(", "【"))
+            return ""
+        shown = self._space + marker.raw
+        start = self._composed + len(self._space)
+        self._space = ""
+        self._pending.append(PlacedMarker(start, self._composed + len(shown), fitting[0].number, words=True))
+        return shown
+
+    def sweep(self, start: int, end: int) -> None:
+        """Find places named inside a finished stretch ("page 3 of rapport.pdf says") that no marker covers yet."""
+        stretch = self.text[start:end]
+        for place in find_places(stretch, [source.filename for source in self.sources]):
+            left, right = start + place.start, start + place.end
+            if not place.filename or any(m.start < right and left < m.end for m in self.markers):
+                continue
+            fitting = matching(place, self.sources)
+            if fitting and (place.page or place.cell or place.sheet or place.slide or place.line):
+                self.markers.append(PlacedMarker(left, right, fitting[0].number, words=True))
+        self.markers.sort(key=lambda item: item.start)
+
+    def cut(self, stretches: Sequence[tuple[int, int]]) -> None:
+        """Take stretches out, given in order, with the white space before each; markers inside them go, others move."""
+        kept: list[str] = []
+        markers: list[PlacedMarker] = []
+        position = removed = 0
+        for start, end in [*stretches, (len(self.text), len(self.text))]:
+            while start > position and self.text[start - 1] in " \t":
+                start -= 1
+            kept.append(self.text[position:start])
+            markers.extend(
+                PlacedMarker(m.start - removed, m.end - removed, m.number, m.words)
+                for m in self.markers
+                if position <= m.start < start
+            )
+            removed += end - start
+            position = end
+        text = "".join(kept)
+        lead = len(text) - len(text.lstrip())
+        self.text = text.strip()
+        self.markers = [PlacedMarker(m.start - lead, m.end - lead, m.number, m.words) for m in markers]
+        self._guard_again()
+
+    def _guard_again(self) -> None:
+        """Guard the whole text anew: what was cut may have kept apart what follows from what came before."""
+        places = [edit.start for edit in Guard(self.warnings).feed(self.text, final=True)[0]]
+        self.text = spaced(self.text, places)
+        self.markers = [moved(marker, places) for marker in self.markers]
+
+    def replace(self, text: str) -> None:
+        """Put another text, without citations, in the place of all."""
+        self.text = text
+        self.markers = []
+
+
+def moved(marker: PlacedMarker, places: Sequence[int], before: int = 0) -> PlacedMarker:
+    """Return a marker where it stands once spaces were set at these offsets, and `before` others in front of them."""
+    start = before + sum(place <= marker.start for place in places)
+    end = before + sum(place < marker.end for place in places)
+    return PlacedMarker(marker.start + start, marker.end + end, marker.number, marker.words)

@@ -1,0 +1,118 @@
+"""The sentences of an answer, and which citations each has."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from footnote_text import sentences
+
+from footnote_generation.language import phrases
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedMarker:
+    """A citation marker in the finished text; `words` says that it is part of the sentence, not a bracket after it."""
+
+    start: int
+    end: int
+    number: int
+    words: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of the answer without the markers before and after it, and the markers that are its own.
+
+    `text` is what it reads without its markers, places named in words included.
+    """
+
+    start: int
+    end: int
+    text: str
+    markers: tuple[PlacedMarker, ...]
+
+
+_LINE = re.compile(r"[^\n]+")
+_LIST_MARK = re.compile(r"(?<!\s)\s*+(?:[-*•–]|\d{1,2}[.)]|#{1,6})\s++")
+_DECORATION = re.compile(r"[*_#`>|]+")
+
+
+def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[Sentence]:
+    """Cut an answer into sentences. A marker belongs to the sentence it stands in or follows on the same line.
+
+    `begin` is where a line begins: those before it are left out.
+    """
+    lines = [match.span() for match in _LINE.finditer(text, begin)]
+    by_line = _touching([marker for marker in markers if marker.end > begin], lines)
+    result: list[Sentence] = []
+    for number, (first, last) in enumerate(lines):
+        here = by_line[number]
+        plain, origin = _without(text, first, last, [marker for marker in here if not marker.words])
+        spans = sentences.split(plain)
+        head = _LIST_MARK.match(plain)
+        bounds: list[tuple[int, int]] = []
+        for start, end in spans:
+            if head and start < head.end():
+                start = min(head.end(), end)
+            if start < end and any(char.isalnum() for char in plain[start:end]):
+                bounds.append((origin[start], origin[end - 1] + 1))
+        own: list[list[PlacedMarker]] = [[] for _ in bounds]
+        for marker in here:
+            if first <= marker.start < last and bounds:
+                own[_owner(marker, bounds)].append(marker)
+        inside = _touching(here, bounds)
+        for index, ((start, end), mine) in enumerate(zip(bounds, own, strict=True)):
+            inner = _DECORATION.sub(" ", _without(text, start, end, inside[index])[0])
+            result.append(Sentence(start, end, " ".join(inner.split()).lstrip(" :,;"), tuple(mine)))
+    return result
+
+
+def _owner(marker: PlacedMarker, bounds: Sequence[tuple[int, int]]) -> int:
+    """Return which sentence of a line a marker goes with: the last one that began before it, else the first."""
+    if marker.words:
+        holding = bisect_right(bounds, marker.start, key=itemgetter(0)) - 1
+        if holding >= 0 and marker.start < bounds[holding][1]:
+            return holding
+    return max(0, bisect_left(bounds, marker.end, key=itemgetter(0)) - 1)
+
+
+def _touching(
+    markers: Sequence[PlacedMarker], stretches: Sequence[tuple[int, int]]
+) -> defaultdict[int, list[PlacedMarker]]:
+    """Return by the index of each stretch the markers that reach into it; stretches are in order and do not overlap."""
+    found: defaultdict[int, list[PlacedMarker]] = defaultdict(list)
+    for marker in markers:
+        index = bisect_right(stretches, marker.start, key=itemgetter(1))
+        while index < len(stretches) and stretches[index][0] < marker.end:
+            found[index].append(marker)
+            index += 1
+    return found
+
+
+def _without(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) -> tuple[str, list[int]]:
+    """Return the text from start to end without markers, and where each of its characters comes from."""
+    kept: list[int] = []
+    position = start
+    for marker in markers:
+        if marker.end <= start or marker.start >= end:
+            continue
+        kept.extend(range(position, max(position, marker.start)))
+        position = max(position, marker.end)
+    kept.extend(range(position, end))
+    return "".join(text[index] for index in kept), kept
+
+
+def states_something(sentence: Sentence, not_found: Sequence[str]) -> bool:
+    """Whether a sentence is a claim that needs a source; a question, a greeting, a lead-in or "not found" is none."""
+    plain = _DECORATION.sub("", sentence.text).strip()
+    if not sentence.markers and (plain.endswith("?") or plain.endswith(":")):
+        return False
+    words = re.findall(r"[^\W_]+", plain)
+    if len(words) < 2 and not any(char.isdigit() for char in plain) and not sentence.markers:
+        return False
+    return not phrases.is_pleasantry(plain) and not phrases.is_not_found(plain, not_found)

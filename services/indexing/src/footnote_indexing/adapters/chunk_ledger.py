@@ -1,0 +1,65 @@
+"""What the ledger says of chunks that are searched: where they are, of which revision, how many."""
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from footnote.types.v1.scope_pb2 import Scope
+
+from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.ledger import CURRENT, RevisionKey
+from footnote_indexing.adapters.sharing import visible
+from footnote_indexing.adapters.tables import collections, revisions
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A revision that is searched, and its number of chunks."""
+
+    key: RevisionKey
+    chunks: int
+
+
+class ChunkLedger:
+    """Answers for what is searched now: neither what is being written, nor what was replaced, nor what has expired."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of_document(self, collection_id: str, generation: int, document_id: str) -> Searched | None:
+        """Return the searched revision of a document in a collection that the caller was found to be allowed."""
+        columns = (revisions.c.revision, revisions.c.chunks_stored)
+        query = sa.select(*columns).where(
+            revisions.c.collection_id == collection_id,
+            revisions.c.generation == generation,
+            revisions.c.document_id == document_id,
+            *_searched(),
+        )
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).first()
+        if row is None:
+            return None
+        return Searched(RevisionKey(collection_id, generation, document_id, row.revision), row.chunks_stored)
+
+    async def collections_with(self, scope: Scope, document_id: str, revision: int) -> list[str]:
+        """Return the ids of the collections visible to the caller in which this revision is searched."""
+        current = sa.and_(
+            collections.c.id == revisions.c.collection_id, collections.c.generation == revisions.c.generation
+        )
+        query = (
+            sa.select(revisions.c.collection_id)
+            .join(collections, current)
+            .where(
+                visible(scope),
+                revisions.c.document_id == document_id,
+                revisions.c.revision == revision,
+                *_searched(),
+            )
+            .order_by(revisions.c.collection_id)
+        )
+        async with self._database.read() as connection:
+            return [row.collection_id for row in await connection.execute(query)]
+
+
+def _searched() -> tuple[sa.ColumnElement[bool], ...]:
+    alive = sa.or_(revisions.c.expire_at.is_(None), revisions.c.expire_at > now_ms())
+    return revisions.c.state == CURRENT, alive

@@ -1,0 +1,134 @@
+"""Generations of a collection: the same documents under one embedding model, in one physical space.
+
+There is one that is searched, CURRENT. After a change of model the next is BUILDING; when it holds every document it
+becomes CURRENT and the other RETIRED, kept for a while so that the change can be taken back, then purged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from footnote.types.v1 import collection_pb2
+from footnote_store.rows import space_name
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.ledger import collection_key
+from footnote_indexing.adapters.tables import generations
+
+CURRENT, BUILDING, RETIRED, DELETED = "CURRENT", "BUILDING", "RETIRED", "DELETED"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One generation: where its vectors are and which model made them."""
+
+    collection_id: str
+    number: int
+    tenant_id: str
+    state: str
+    variant: int
+    embedding: collection_pb2.EmbeddingSettings
+
+    @property
+    def space(self) -> str:
+        """The physical collection that holds its vectors."""
+        return space_name(self.embedding.dimensions, self.variant)
+
+    @property
+    def collection_key(self) -> str:
+        """Value of the store's column of the same name."""
+        return collection_key(self.collection_id, self.number)
+
+
+def read(row: sa.Row[tuple[object, ...]]) -> Generation:
+    """Return a row of the table as a value."""
+    embedding = collection_pb2.EmbeddingSettings.FromString(row.embedding)
+    return Generation(row.collection_id, row.number, row.tenant_id, row.state, row.variant, embedding)
+
+
+class Generations:
+    """The table of generations."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(self, connection: AsyncConnection, generation: Generation) -> None:
+        """Add one inside a transaction."""
+        await connection.execute(
+            sa.insert(generations).values(
+                collection_id=generation.collection_id, number=generation.number, tenant_id=generation.tenant_id,
+                state=generation.state, variant=generation.variant,
+                embedding=generation.embedding.SerializeToString(deterministic=True),
+            )
+        )  # fmt: skip
+
+    async def all_of(self, collection_id: str) -> list[Generation]:
+        """Return every generation of a collection, oldest first."""
+        query = (
+            sa.select(generations).where(generations.c.collection_id == collection_id).order_by(generations.c.number)
+        )
+        async with self._database.read() as connection:
+            return [read(row) for row in await connection.execute(query)]
+
+    async def mark(
+        self, connection: AsyncConnection, collection_id: str, state: str, only: str = "", purge_at: int | None = None
+    ) -> Sequence[Generation]:
+        """Set the state of a collection's generations, of those in state `only` if given; return them as they were."""
+        chosen = [generations.c.collection_id == collection_id]
+        if only:
+            chosen.append(generations.c.state == only)
+        rows = [read(row) for row in await connection.execute(sa.select(generations).where(*chosen))]
+        when = now_ms() if purge_at is None else purge_at
+        await connection.execute(sa.update(generations).where(*chosen).values(state=state, purge_at=when))
+        return rows
+
+    async def searched(self) -> list[Generation]:
+        """Return the generations that searches see, of all collections."""
+        async with self._database.read() as connection:
+            query = sa.select(generations).where(generations.c.state == CURRENT)
+            return [read(row) for row in await connection.execute(query)]
+
+    async def due(self) -> list[Generation]:
+        """Return the generations whose time to be purged has come."""
+        query = sa.select(generations).where(generations.c.purge_at <= now_ms())
+        async with self._database.read() as connection:
+            return [read(row) for row in await connection.execute(query)]
+
+    async def find(self, collection_id: str, number: int) -> Generation | None:
+        """Return one generation, None if there is no such one."""
+        query = sa.select(generations).where(
+            generations.c.collection_id == collection_id, generations.c.number == number
+        )
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).first()
+            return read(row) if row is not None else None
+
+    async def postpone(self, generation: Generation, milliseconds: int) -> None:
+        """Purge one again after a while: a writer may still be at work on it."""
+        await self._set(generation, purge_at=now_ms() + milliseconds)
+
+    async def revive(self, connection: AsyncConnection, generation: Generation, state: str) -> None:
+        """Give one that was to be purged another state, inside a transaction."""
+        await connection.execute(_one(generation).values(state=state, purge_at=None))
+
+    async def _set(self, generation: Generation, **values: object) -> None:
+        async with self._database.write() as connection:
+            await connection.execute(_one(generation).values(**values))
+
+    async def forget(self, generation: Generation) -> None:
+        """Drop one that is purged."""
+        async with self._database.write() as connection:
+            await connection.execute(
+                sa.delete(generations).where(
+                    generations.c.collection_id == generation.collection_id,
+                    generations.c.number == generation.number,
+                    generations.c.purge_at.is_not(None),
+                )
+            )
+
+
+def _one(generation: Generation) -> sa.Update:
+    return sa.update(generations).where(
+        generations.c.collection_id == generation.collection_id, generations.c.number == generation.number
+    )

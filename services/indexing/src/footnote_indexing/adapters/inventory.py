@@ -1,0 +1,97 @@
+"""What the ledger says the store must hold, and where the store was found to hold something else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from footnote.types.v1.scope_pb2 import Scope
+
+from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.ledger import CURRENT, RevisionKey
+from footnote_indexing.adapters.sharing import visible
+from footnote_indexing.adapters.tables import collections, generations, revisions
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The rows of a revision: as many as were written, and as many as there were when they were last counted."""
+
+    key: RevisionKey
+    written: int
+    counted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A searched document with rows missing or doubled."""
+
+    tenant_id: str
+    holding: Holding
+
+
+class Inventory:
+    """Counts of rows beside the revisions that they belong to."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def searched(self, collection_id: str, generation: int) -> list[Holding]:
+        """Return what is searched of a generation."""
+        query = sa.select(revisions).where(
+            revisions.c.collection_id == collection_id,
+            revisions.c.generation == generation,
+            revisions.c.state == CURRENT,
+        )
+        async with self._database.read() as connection:
+            return [_holding(row) for row in await connection.execute(query)]
+
+    async def known(self, collection_id: str, generation: int) -> set[str]:
+        """Return the keys of all revisions of a generation, whatever their state."""
+        query = sa.select(revisions.c.document_id, revisions.c.revision).where(
+            revisions.c.collection_id == collection_id, revisions.c.generation == generation
+        )
+        async with self._database.read() as connection:
+            return {f"{document}:{number}" for document, number in await connection.execute(query)}
+
+    async def record(self, key: RevisionKey, counted: int) -> bool:
+        """Note how many rows a revision was found to have; return whether it is still the one that is searched."""
+        async with self._database.write() as connection:
+            done = await connection.execute(
+                sa.update(revisions)
+                .where(
+                    revisions.c.collection_id == key.collection_id,
+                    revisions.c.generation == key.generation,
+                    revisions.c.document_id == key.document_id,
+                    revisions.c.revision == key.revision,
+                    revisions.c.state == CURRENT,
+                )
+                .values(chunks_stored=counted, updated_at=now_ms())
+            )
+            return bool(done.rowcount == 1)
+
+    async def damaged(self, scope: Scope | None, limit: int) -> Sequence[Damage]:
+        """Return searched documents with rows missing or doubled, found longest ago first; of None, every tenant's."""
+        of_generation = sa.and_(
+            generations.c.collection_id == revisions.c.collection_id, generations.c.number == revisions.c.generation
+        )
+        query = (
+            sa.select(revisions, generations.c.tenant_id)
+            .join(generations, of_generation)
+            .where(
+                revisions.c.state == CURRENT,
+                generations.c.state == CURRENT,
+                revisions.c.chunks_stored != revisions.c.chunks_expected,
+                sa.or_(revisions.c.expire_at.is_(None), revisions.c.expire_at > now_ms()),
+            )
+            .order_by(revisions.c.updated_at, revisions.c.document_id)
+            .limit(limit)
+        )
+        if scope is not None:
+            query = query.where(revisions.c.collection_id.in_(sa.select(collections.c.id).where(visible(scope))))
+        async with self._database.read() as connection:
+            return [Damage(row.tenant_id, _holding(row)) for row in await connection.execute(query)]
+
+
+def _holding(row: sa.Row[tuple[object, ...]]) -> Holding:
+    key = RevisionKey(row.collection_id, row.generation, row.document_id, row.revision)
+    return Holding(key, int(row.chunks_expected), int(row.chunks_stored))

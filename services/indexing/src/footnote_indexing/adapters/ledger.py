@@ -1,0 +1,388 @@
+"""Which revisions of which documents are being written, searched, or going: the truth that the store is kept to."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from footnote_kit.errors import Aborted, FailedPrecondition
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from footnote_indexing.adapters.database import now_ms
+from footnote_indexing.adapters.ledger_reading import CURRENT as CURRENT
+from footnote_indexing.adapters.ledger_reading import LedgerReading
+from footnote_indexing.adapters.moving import check_unmoved
+from footnote_indexing.adapters.tables import revisions
+from footnote_indexing.chunking.model import Chosen
+
+WRITING, RETIRED = "WRITING", "RETIRED"
+WRITER_TIMEOUT_MS = 600_000
+"""How long a writer that was overtaken may still be at work; its leavings are purged only then."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionKey:
+    """A revision of a document in a generation of a collection."""
+
+    collection_id: str
+    generation: int
+    document_id: str
+    revision: int
+
+    @property
+    def collection_key(self) -> str:
+        """Value of the store's column of the same name."""
+        return collection_key(self.collection_id, self.generation)
+
+    @property
+    def revision_key(self) -> str:
+        """Value of the store's column of the same name."""
+        return f"{self.document_id}:{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the ledger knows of a revision."""
+
+    key: RevisionKey
+    state: str
+    fingerprint: str
+    chosen: Chosen
+    chunks_expected: int
+    chunks_stored: int
+    contextual_header: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The answer to opening a revision: what there was of it, and which one is searched meanwhile."""
+
+    before: Entry | None
+    current: Entry | None
+
+
+def collection_key(collection_id: str, generation: int) -> str:
+    """Return the store's name of a generation of a collection."""
+    return f"{collection_id}:{generation}"
+
+
+def _is(key: RevisionKey) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        revisions.c.collection_id == key.collection_id,
+        revisions.c.generation == key.generation,
+        revisions.c.document_id == key.document_id,
+        revisions.c.revision == key.revision,
+    )
+
+
+def _siblings(key: RevisionKey) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        revisions.c.collection_id == key.collection_id,
+        revisions.c.generation == key.generation,
+        revisions.c.document_id == key.document_id,
+    )
+
+
+def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
+    return Entry(
+        RevisionKey(row.collection_id, row.generation, row.document_id, row.revision),
+        row.state,
+        row.fingerprint,
+        (row.strategy, row.choice),
+        row.chunks_expected,
+        row.chunks_stored,
+        bool(row.contextual_header),
+    )
+
+
+def _overtaken(key: RevisionKey, *, cancelled: bool = False) -> Aborted:
+    if cancelled:
+        message = f"The indexing of document '{key.document_id}' was cancelled"
+        return Aborted(message, metadata={"cancelled": "true"})
+    return Aborted(f"Document '{key.document_id}' was deleted or replaced while it was indexed")
+
+
+def _gave_up(key: RevisionKey) -> sa.ColumnElement[bool]:
+    """Return the condition that a revision was cancelled, in whatever generation."""
+    return sa.and_(
+        revisions.c.collection_id == key.collection_id,
+        revisions.c.document_id == key.document_id,
+        revisions.c.revision == key.revision,
+        revisions.c.cancelled,
+    )
+
+
+class Ledger(LedgerReading):
+    """Moves revisions through WRITING -> CURRENT -> RETIRED."""
+
+    async def open(self, key: RevisionKey, fingerprint: str, contextual_header: bool) -> Opened:
+        """Announce that a revision is being written: from now on it is hidden. One that is CURRENT stays so.
+
+        Raises FailedPrecondition when a newer revision is already searched, or the document is in another collection,
+        and Aborted when the revision was cancelled.
+        """
+        async with self._database.write() as connection:
+            if await _is_cancelled(connection, key):
+                raise _overtaken(key, cancelled=True)
+            elsewhere = sa.select(revisions.c.collection_id).where(
+                revisions.c.document_id == key.document_id,
+                revisions.c.collection_id != key.collection_id,
+                revisions.c.state != RETIRED,
+            )
+            if (await connection.execute(elsewhere.limit(1))).first() is not None:
+                # Ids of chunks begin with the document's: the same one in two collections would overwrite the other's.
+                raise FailedPrecondition(f"Document '{key.document_id}' belongs to another collection")
+            rows = (await connection.execute(sa.select(revisions).where(_siblings(key)))).all()
+            before = next((_entry(row) for row in rows if row.revision == key.revision), None)
+            current = next((_entry(row) for row in rows if row.state == CURRENT), None)
+            if current is not None and current.key.revision > key.revision:
+                raise FailedPrecondition(
+                    f"Revision {key.revision} of document '{key.document_id}' is older than {current.key.revision}, "
+                    "which is searched already"
+                )
+            if before is not None and before.state == CURRENT:
+                # Complete, whatever the settings have become since: they count from the next revision on.
+                return Opened(before, current)
+            values = {
+                "state": WRITING, "fingerprint": fingerprint, "contextual_header": contextual_header, "purge_at": None,
+                "updated_at": now_ms(),
+            }  # fmt: skip
+            if before is None:
+                names = ("collection_id", "generation", "document_id", "revision")
+                values |= {name: getattr(key, name) for name in names}
+                await connection.execute(sa.insert(revisions).values(values))
+            else:
+                await connection.execute(sa.update(revisions).where(_is(key)).values(values))
+            return Opened(before, current)
+
+    async def check_wanted(self, key: RevisionKey) -> None:
+        """Raise Aborted if a revision was deleted or replaced."""
+        if not await self.wanted(key):
+            async with self._database.read() as connection:
+                raise _overtaken(key, cancelled=await _is_cancelled(connection, key))
+
+    async def wanted(self, key: RevisionKey) -> bool:
+        """Tell whether a revision is being written or searched."""
+        async with self._database.read() as connection:
+            state = await connection.execute(sa.select(revisions.c.state).where(_is(key)))
+            return state.scalar_one_or_none() in (WRITING, CURRENT)
+
+    async def is_empty(self, collection_id: str) -> bool:
+        """Tell whether nothing of a collection is searched or being written."""
+        held = sa.select(revisions.c.revision).where(
+            revisions.c.collection_id == collection_id, revisions.c.state != RETIRED
+        )
+        async with self._database.read() as connection:
+            return (await connection.execute(held.limit(1))).first() is None
+
+    async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
+        """Announce the next revision of each of several documents at once; return their keys in order."""
+        keys = []
+        async with self._database.write() as connection:
+            for document_id in document_ids:
+                first = RevisionKey(collection_id, generation, document_id, 0)
+                newest = sa.select(sa.func.max(revisions.c.revision)).where(_siblings(first))
+                number = int((await connection.execute(newest)).scalar_one() or 0) + 1
+                key = RevisionKey(collection_id, generation, document_id, number)
+                keys.append(key)
+                await connection.execute(
+                    sa.insert(revisions).values(
+                        collection_id=collection_id, generation=generation, document_id=document_id, revision=number,
+                        state=WRITING, fingerprint="", contextual_header=False, updated_at=now_ms(),
+                    )
+                )  # fmt: skip
+        return keys
+
+    async def publish(
+        self,
+        key: RevisionKey,
+        *,
+        chosen: Chosen,
+        language: str,
+        chunks: int,
+        characters: int,
+        expire_at: int | None,
+        grace_ms: int,
+        written: Collection[int] = (),
+    ) -> None:
+        """Make a revision the one that is searched, and retire the one before, at one moment.
+
+        Raises Aborted when the document or its collection was deleted, or overtaken, while it was written, and
+        Unavailable when the collection began to move to another model meanwhile, so that the document would be missing
+        there; `written` are the generations that it goes into besides the key's.
+        """
+        async with self._database.write() as connection:
+            await check_unmoved(connection, key.collection_id, key.generation, {key.generation, *written})
+            await self.publish_on(
+                connection, key, chosen=chosen, language=language, chunks=chunks, characters=characters,
+                expire_at=expire_at, grace_ms=grace_ms,
+            )  # fmt: skip
+
+    async def publish_on(
+        self,
+        connection: AsyncConnection,
+        key: RevisionKey,
+        *,
+        chosen: Chosen,
+        language: str,
+        chunks: int,
+        characters: int,
+        expire_at: int | None,
+        grace_ms: int,
+    ) -> None:
+        """Do what `publish` does inside a transaction that is open already."""
+        now = now_ms()
+        done = await connection.execute(
+            sa.update(revisions)
+            .where(_is(key), revisions.c.state == WRITING)
+            .values(
+                state=CURRENT, strategy=chosen[0], choice=chosen[1], language=language[:16],
+                chunks_expected=chunks, chunks_stored=chunks, characters=characters, expire_at=expire_at,
+                updated_at=now,
+            )
+        )  # fmt: skip
+        cancelled = await _is_cancelled(connection, key)
+        if done.rowcount != 1 or cancelled:
+            twin = (await connection.execute(sa.select(revisions).where(_is(key)))).first()
+            if twin is not None and twin.state == CURRENT and twin.chunks_stored == chunks:
+                return  # a second attempt beside this one wrote the same and was faster
+            raise _overtaken(key, cancelled=cancelled)
+        others = [_siblings(key), revisions.c.revision != key.revision]
+        await connection.execute(
+            sa.update(revisions)
+            .where(*others, revisions.c.state == CURRENT)
+            .values(state=RETIRED, purge_at=now + grace_ms, updated_at=now)
+        )
+        await connection.execute(
+            sa.update(revisions)
+            .where(*others, revisions.c.state == WRITING)
+            .values(state=RETIRED, purge_at=now + WRITER_TIMEOUT_MS, updated_at=now)
+        )
+
+    async def expect(self, key: RevisionKey, chunks: int) -> None:
+        """Record how many chunks a revision was cut into, before it is complete."""
+        async with self._database.write() as connection:
+            await connection.execute(sa.update(revisions).where(_is(key)).values(chunks_expected=chunks))
+
+    async def retire_document(self, collection_id: str, document_id: str, revision: int) -> list[Entry]:
+        """Hide a document's revisions, all of them for revision 0, for good; return them as they were, for purging.
+
+        The entries stay until the sweeper has purged once more: a writer may still be at work on one.
+        """
+        chosen = [revisions.c.collection_id == collection_id, revisions.c.document_id == document_id]
+        if revision:
+            chosen.append(revisions.c.revision == revision)
+        async with self._database.write() as connection:
+            rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
+            for row in rows:
+                entry = _entry(row)
+                purge_at = now_ms() + (WRITER_TIMEOUT_MS if entry.state == WRITING else 1000)
+                await connection.execute(
+                    sa.update(revisions)
+                    .where(_is(entry.key))
+                    .values(state=RETIRED, purge_at=purge_at, updated_at=now_ms())
+                )
+            return [_entry(row) for row in rows]
+
+    async def cancel(self, key: RevisionKey) -> list[Entry]:
+        """Give up a revision, begun or not, in every generation; return its entries, for purging.
+
+        Raises FailedPrecondition when it is searched already: it and `publish` are the two of which one wins. The entry
+        keeps others from beginning it until the sweeper forgets it; by then its document says that it was cancelled.
+        """
+        chosen = [
+            revisions.c.collection_id == key.collection_id,
+            revisions.c.document_id == key.document_id,
+            revisions.c.revision == key.revision,
+        ]
+        given_up = {
+            "state": RETIRED, "cancelled": True, "purge_at": now_ms() + WRITER_TIMEOUT_MS, "updated_at": now_ms(),
+        }  # fmt: skip
+        async with self._database.write() as connection:
+            rows = (await connection.execute(sa.select(revisions).where(*chosen).with_for_update())).all()
+            if any(row.state == CURRENT for row in rows):
+                raise FailedPrecondition(
+                    f"Revision {key.revision} of document '{key.document_id}' is searched already",
+                    metadata={"state": "INDEXED", "requested": "ERROR"},
+                )
+            await connection.execute(sa.update(revisions).where(*chosen).values(given_up))
+            if key.generation not in {row.generation for row in rows}:
+                names = ("collection_id", "generation", "document_id", "revision")
+                values = {name: getattr(key, name) for name in names} | {"fingerprint": "", "contextual_header": False}
+                await connection.execute(sa.insert(revisions).values(values | given_up))
+            return [_entry(row) for row in rows]
+
+    async def expires(self, collection_id: str, document_id: str, expire_at: int | None) -> list[Entry]:
+        """Record when what is searched of a document expires (Unix milliseconds), in all generations; return it."""
+        chosen = [
+            revisions.c.collection_id == collection_id,
+            revisions.c.document_id == document_id,
+            revisions.c.state == CURRENT,
+        ]
+        async with self._database.write() as connection:
+            await connection.execute(sa.update(revisions).where(*chosen).values(expire_at=expire_at))
+            rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
+            return [_entry(row) for row in rows]
+
+    async def drop(self, connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
+        """Forget all of a collection, or of one generation, whose rows are purged together, inside a transaction.
+
+        What is being written is retired instead: its writer must notice.
+        """
+        chosen = [revisions.c.collection_id == collection_id]
+        if generation:
+            chosen.append(revisions.c.generation == generation)
+        await connection.execute(sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT))
+        await connection.execute(
+            sa.update(revisions)
+            .where(*chosen, revisions.c.state == WRITING)
+            .values(state=RETIRED, purge_at=now_ms() + WRITER_TIMEOUT_MS, updated_at=now_ms())
+        )
+
+    async def abandon(self, key: RevisionKey) -> None:
+        """Give up a revision that is being written; its rows stay hidden and are purged soon."""
+        async with self._database.write() as connection:
+            await connection.execute(
+                sa.update(revisions)
+                .where(_is(key), revisions.c.state == WRITING)
+                .values(state=RETIRED, purge_at=now_ms(), updated_at=now_ms())
+            )
+
+    async def due(self, limit: int) -> list[Entry]:
+        """Return retired revisions whose time to be purged has come."""
+        query = sa.select(revisions).where(revisions.c.purge_at <= now_ms()).order_by(revisions.c.purge_at).limit(limit)
+        async with self._database.read() as connection:
+            return [_entry(row) for row in await connection.execute(query)]
+
+    async def drop_generation(self, collection_id: str, generation: int) -> bool:
+        """Forget a purged generation's entries; return whether any is left because its writer may be at work."""
+        async with self._database.write() as connection:
+            await self.drop(connection, collection_id, generation)
+            query = sa.select(revisions.c.revision).where(
+                revisions.c.collection_id == collection_id, revisions.c.generation == generation
+            )
+            return (await connection.execute(query.limit(1))).first() is not None
+
+    async def forget(self, key: RevisionKey) -> None:
+        """Drop the entry of a revision whose rows are purged."""
+        async with self._database.write() as connection:
+            await connection.execute(sa.delete(revisions).where(_is(key), revisions.c.state == RETIRED))
+
+    async def retire_stale(self, expired_before: int, abandoned_before: int) -> int:
+        """Retire what expired before one time and what was begun, and never completed, before another."""
+        async with self._database.write() as connection:
+            expired = await connection.execute(
+                sa.update(revisions)
+                .where(revisions.c.state == CURRENT, revisions.c.expire_at <= expired_before)
+                .values(state=RETIRED, purge_at=now_ms())
+            )
+            abandoned = await connection.execute(
+                sa.update(revisions)
+                .where(revisions.c.state == WRITING, revisions.c.updated_at <= abandoned_before)
+                .values(state=RETIRED, purge_at=now_ms())
+            )
+            return expired.rowcount + abandoned.rowcount
+
+
+async def _is_cancelled(connection: AsyncConnection, key: RevisionKey) -> bool:
+    query = sa.select(revisions.c.revision).where(_gave_up(key)).limit(1)
+    return (await connection.execute(query)).first() is not None

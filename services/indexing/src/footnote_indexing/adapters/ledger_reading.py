@@ -1,0 +1,87 @@
+"""What searches must know of the ledger's revisions, for many collections by one question."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.tables import revisions
+
+CURRENT = "CURRENT"
+"""The state of a revision that is searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What searches of a generation see."""
+
+    documents: int
+    chunks: int
+    characters: int
+
+
+class LedgerReading:
+    """Tells what of (collection, generation) pairs is searched, and what must not be."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def hidden(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
+        """Return the revision keys that searches must not see, by collection id, for (collection, generation) pairs."""
+        result: dict[str, list[str]] = {collection_id: [] for collection_id, _ in pairs}
+        if not pairs:
+            return result
+        query = sa.select(revisions.c.collection_id, revisions.c.document_id, revisions.c.revision).where(
+            sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs), revisions.c.state != CURRENT
+        )
+        async with self._database.read() as connection:
+            for collection_id, document_id, revision in await connection.execute(query):
+                result[collection_id].append(f"{document_id}:{revision}")
+        return result
+
+    async def languages(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
+        """Return the languages of what is searched, most frequent first, by collection id."""
+        result: dict[str, list[str]] = {collection_id: [] for collection_id, _ in pairs}
+        if not pairs:
+            return result
+        count = sa.func.count()
+        query = (
+            sa.select(revisions.c.collection_id, revisions.c.language)
+            .where(
+                sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
+                revisions.c.state == CURRENT,
+                revisions.c.language != "",
+            )
+            .group_by(revisions.c.collection_id, revisions.c.language)
+            .order_by(count.desc(), revisions.c.language)
+        )
+        async with self._database.read() as connection:
+            for collection_id, language in await connection.execute(query):
+                result[collection_id].append(language)
+        return result
+
+    async def totals(self, pairs: Sequence[tuple[str, int]], *, expired: bool = False) -> dict[str, Totals]:
+        """Return what searches see just now, by collection id; with `expired`, what has expired but is there too."""
+        result = {collection_id: Totals(0, 0, 0) for collection_id, _ in pairs}
+        if not pairs:
+            return result
+        unexpired = revisions.c.expire_at > now_ms()
+        query = (
+            sa.select(
+                revisions.c.collection_id,
+                sa.func.count(),
+                sa.func.coalesce(sa.func.sum(revisions.c.chunks_stored), 0),
+                sa.func.coalesce(sa.func.sum(revisions.c.characters), 0),
+            )
+            .where(
+                sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
+                revisions.c.state == CURRENT,
+                sa.or_(sa.true() if expired else sa.false(), revisions.c.expire_at.is_(None), unexpired),
+            )
+            .group_by(revisions.c.collection_id)
+        )
+        async with self._database.read() as connection:
+            for collection_id, documents, chunks, characters in await connection.execute(query):
+                result[collection_id] = Totals(int(documents), int(chunks), int(characters))
+        return result

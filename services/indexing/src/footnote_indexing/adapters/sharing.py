@@ -1,0 +1,125 @@
+"""Who sees which collection, as the database is asked: the rule of `footnote_kit.access` as conditions; grants."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from footnote.types.v1.collection_pb2 import (
+    ACCESS_READ,
+    VISIBILITY_PRIVATE,
+    Access,
+    Collection,
+    Grant,
+)
+from footnote.types.v1.scope_pb2 import ROLE_UNSPECIFIED, Scope
+from footnote_kit.access import OPEN_TO_ALL, is_for, is_system, role_of, sees_all
+from footnote_kit.errors import InvalidArgument
+from footnote_kit.identifiers import GROUP, GROUP_RULE, NAME, RULE
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from footnote_indexing.adapters.tables import collections, grants
+
+MOST_GRANTS = 100
+_USER, _GROUP = "user", "group"
+
+
+def visible(scope: Scope) -> sa.ColumnElement[bool]:
+    """Return the condition that a collection is this caller's to read; `footnote_kit.access.may_read` says the same."""
+    if not scope.tenant_id or not scope.user_id or role_of(scope) == ROLE_UNSPECIFIED:
+        return sa.false()
+    of_tenant = collections.c.tenant_id == scope.tenant_id
+    if is_system(scope):
+        return of_tenant
+    of_tenant = sa.and_(of_tenant, collections.c.hidden.is_(sa.false()))
+    if sees_all(scope):
+        return of_tenant
+    shared_with_me = collections.c.id.in_(sa.select(grants.c.collection_id).where(_to(scope)))
+    mine = collections.c.owner_id == scope.user_id
+    private = sa.and_(collections.c.visibility == VISIBILITY_PRIVATE, sa.or_(mine, shared_with_me))
+    return sa.and_(of_tenant, sa.or_(collections.c.visibility.in_(OPEN_TO_ALL), private))
+
+
+def granted(scope: Scope) -> sa.ScalarSelect[int]:
+    """Return the query for what a collection is shared with this caller for, NULL when it is not."""
+    mine = sa.and_(grants.c.collection_id == collections.c.id, _to(scope))
+    return sa.select(sa.func.max(grants.c.access)).where(mine).scalar_subquery()
+
+
+def _to(scope: Scope) -> sa.ColumnElement[bool]:
+    user = sa.and_(grants.c.kind == _USER, grants.c.grantee == scope.user_id)
+    if not scope.groups:
+        return user
+    return sa.or_(user, sa.and_(grants.c.kind == _GROUP, grants.c.grantee.in_(list(scope.groups))))
+
+
+def holder(collection: Collection) -> str:
+    """Return among whose names a collection's name must be unique: its owner's, or "" for those of all the tenant.
+
+    Were it unique in the tenant, "already exists" would tell of collections that the caller cannot see.
+    """
+    return collection.owner_id if collection.visibility == VISIBILITY_PRIVATE else ""
+
+
+def nearness(scope: Scope, collection: Collection, name_or_id: str) -> int:
+    """Return whose collection is meant by a name before others of that name: the lowest number's."""
+    if collection.id == name_or_id:
+        return 0
+    if collection.visibility in OPEN_TO_ALL:
+        return 2
+    if collection.owner_id == scope.user_id:
+        return 1
+    return 3 if any(is_for(scope, grant) for grant in collection.grants) else 4
+
+
+def ambiguous(name: str, found: Sequence[Collection]) -> InvalidArgument:
+    """Return the error for a name that several collections have which others share with the caller."""
+    ids = ", ".join(sorted(one.id for one in found)[:10])
+    return InvalidArgument.field(
+        "collection", f"'{name}' is the name of several collections of other users; give the id of one: {ids}"
+    )
+
+
+def check_grants(collection: Collection) -> None:
+    """Fill in the access where none is said; InvalidArgument for grants that cannot be kept."""
+    if not collection.grants:
+        return
+    if collection.visibility != VISIBILITY_PRIVATE:
+        raise InvalidArgument.field(
+            "collection.grants", "are for private collections: every user of the tenant sees this one. Clear them"
+        )
+    if len(collection.grants) > MOST_GRANTS:
+        raise InvalidArgument.field("collection.grants", f"must be at most {MOST_GRANTS}")
+    seen: set[tuple[str, str]] = set()
+    for index, grant in enumerate(collection.grants):
+        field = f"collection.grants[{index}]"
+        _check_grant(field, grant)
+        if _key(grant) in seen:
+            raise InvalidArgument.field(field, "names somebody a second time")
+        seen.add(_key(grant))
+
+
+def _check_grant(field: str, grant: Grant) -> None:
+    kind = grant.WhichOneof("grantee")
+    if kind is None:
+        raise InvalidArgument.field(field, "must name a user_id or a group")
+    if kind == "user_id" and not NAME.fullmatch(grant.user_id):
+        raise InvalidArgument.field(f"{field}.user_id", RULE)
+    if kind == "group" and not GROUP.fullmatch(grant.group):
+        raise InvalidArgument.field(f"{field}.group", GROUP_RULE)
+    if grant.access not in Access.values():
+        raise InvalidArgument.field(f"{field}.access", f"has no value {grant.access}")
+    grant.access = grant.access or ACCESS_READ
+
+
+def _key(grant: Grant) -> tuple[str, str]:
+    return (_USER, grant.user_id) if grant.WhichOneof("grantee") == "user_id" else (_GROUP, grant.group)
+
+
+async def write_grants(connection: AsyncConnection, collection_id: str, wanted: Sequence[Grant]) -> None:
+    """Put grants in the place of those that the table has of a collection."""
+    await connection.execute(sa.delete(grants).where(grants.c.collection_id == collection_id))
+    rows = [
+        {"collection_id": collection_id, "kind": _key(grant)[0], "grantee": _key(grant)[1], "access": grant.access}
+        for grant in wanted
+    ]
+    if rows:
+        await connection.execute(sa.insert(grants), rows)

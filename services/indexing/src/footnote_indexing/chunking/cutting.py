@@ -1,0 +1,238 @@
+"""Cuts documents beside the event loop: short ones on a thread, long ones in processes of their own.
+
+A thread that cuts holds the interpreter, and with it everybody's searches; a process does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import pickle
+import sys
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote_kit.children import child_environment
+from footnote_kit.errors import Internal
+from footnote_kit.logs import get_logger
+from footnote_kit.status import make
+
+from footnote_indexing.chunking.cutting_process import LENGTH
+from footnote_indexing.chunking.drafts import Draft, Drafter
+from footnote_indexing.chunking.model import UNDECIDED, Chosen, SentenceVectors
+
+LONG = 20_000
+"""Characters from which a document is cut in a process."""
+IDLE_SECONDS = 60.0
+"""How long a process that has nothing to do is kept."""
+_END_SECONDS = 2.0
+_READ_BYTES = 2**20
+_log = get_logger(__name__)
+
+Request = tuple[Any, ...]
+
+
+class Cutters:
+    """The processes, begun when they are needed; with none of them all is done on threads."""
+
+    def __init__(self, most: int) -> None:
+        self._processes = [_Process() for _ in range(most)]
+        self._numbers = itertools.count()
+
+    @contextlib.asynccontextmanager
+    async def cutting(
+        self,
+        document: document_pb2.Document,
+        settings: collection_pb2.CollectionSettings,
+        sentence_vectors: SentenceVectors,
+    ) -> AsyncIterator[Cutter]:
+        """Cut one revision of a document."""
+        semantic = settings.chunking.strategy == collection_pb2.CHUNKING_STRATEGY_SEMANTIC
+        process = min(self._processes, key=lambda one: one.documents) if self._processes and not semantic else None
+        cutter = Cutter(Drafter(document, settings, sentence_vectors), process, next(self._numbers))
+        cutter.begins_with = (document.SerializeToString(), settings.SerializeToString())
+        try:
+            yield cutter
+        finally:
+            await cutter.close()
+
+    async def close(self) -> None:
+        """End the processes."""
+        for process in self._processes:
+            await process.end()
+
+
+class Cutter:
+    """One document being cut; one call at a time."""
+
+    begins_with: tuple[bytes, bytes] = (b"", b"")
+
+    def __init__(self, drafter: Drafter, process: _Process | None, number: int) -> None:
+        self._drafter = drafter
+        self._process = process
+        self._number = number
+        self._held: list[Sequence[document_pb2.Block]] = []
+        self._characters = 0
+        self._away = False
+        self._state: tuple[Chosen, str, int, int] = (UNDECIDED, "", 0, 0)
+
+    @property
+    def state(self) -> tuple[Chosen, str, int, int]:
+        """Strategy with what decided it, language, number of chunks and of characters, as far as it has come."""
+        if self._away:
+            return self._state
+        return self._drafter.chosen, self._drafter.language, self._drafter.ordinal, self._drafter.characters
+
+    async def feed(self, blocks: Sequence[document_pb2.Block]) -> list[Draft]:
+        """Take the next blocks; return chunks that are complete. Raises InvalidArgument for blocks out of place."""
+        if self._process is None:
+            return await asyncio.to_thread(self._drafter.feed, blocks)
+        self._held.append(blocks)
+        self._characters += sum(len(block.text) for block in blocks)
+        if not self._away and self._characters < LONG:
+            return []
+        await self._go()
+        return await self._pass_on()
+
+    async def finish(self, parsed: document_pb2.ParsedMetadata) -> list[Draft]:
+        """Return the last chunks."""
+        if self._away:
+            return await self._cut("finish", parsed.SerializeToString())
+        held, self._held = self._held, []
+
+        def all_of_it() -> list[Draft]:
+            drafts = [draft for blocks in held for draft in self._drafter.feed(blocks)]
+            return drafts + self._drafter.finish(parsed)
+
+        return await asyncio.to_thread(all_of_it)
+
+    async def close(self) -> None:
+        """Forget the document."""
+        if self._away and self._process is not None:
+            self._process.documents -= 1
+            await asyncio.shield(self._process.leave(self._number))
+
+    async def _go(self) -> None:
+        """Begin in the process; what is held was not looked at here."""
+        if self._away or self._process is None:
+            return
+        self._away = True
+        self._process.documents += 1
+        await self._process.ask((self._number, "open", *self.begins_with))
+
+    async def _pass_on(self) -> list[Draft]:
+        drafts: list[Draft] = []
+        while self._held:
+            blocks = self._held.pop(0)
+            drafts += await self._cut("feed", [block.SerializeToString() for block in blocks])
+        return drafts
+
+    async def _cut(self, what: str, value: Any) -> list[Draft]:
+        assert self._process is not None
+        self._state, cut = await self._process.ask((self._number, what, value))
+        return await asyncio.to_thread(_drafts, cut)
+
+
+def _drafts(cut: list[tuple[bytes, str, str]]) -> list[Draft]:
+    return [Draft(chunk_pb2.Chunk.FromString(chunk), embedded, lexical) for chunk, embedded, lexical in cut]
+
+
+class _Process:
+    """One process, and the requests that wait for it in turn."""
+
+    def __init__(self) -> None:
+        self.documents = 0
+        self._lock = asyncio.Lock()
+        self._process: asyncio.subprocess.Process | None = None
+        self._idle: asyncio.TimerHandle | None = None
+
+    async def ask(self, request: Request) -> Any:
+        """Return the answer to a request; raises what cutting raised, Internal when the process has died."""
+        self._stay()
+        try:
+            # Shielded: the answer to one request must not be taken for that to the next.
+            answer = await asyncio.shield(asyncio.ensure_future(self._in_turn(request)))
+        finally:
+            self._rest()
+        kind, *values = answer
+        if kind == "refused":
+            code, message, reason, metadata, violations, retry_after = values
+            raise make(code, message, reason, metadata, violations, retry_after)
+        if kind == "failed":
+            raise Internal(f"Cutting the document failed: {values[0]}")
+        return values
+
+    async def leave(self, number: int) -> None:
+        """Have a document forgotten, if the process still knows it."""
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(Internal):
+                await self.ask((number, "close"))
+
+    async def end(self) -> None:
+        """End the process, in the middle of a document if need be."""
+        self._stay()
+        process, self._process = self._process, None
+        if process is None or process.returncode is not None:
+            return
+        assert process.stdin is not None
+        process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                await process.wait()
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    async def _in_turn(self, request: Request) -> tuple[Any, ...]:
+        async with self._lock:
+            return await self._exchange(request)
+
+    async def _exchange(self, request: Request) -> tuple[Any, ...]:
+        try:
+            process = await self._alive()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            data = await asyncio.to_thread(pickle.dumps, request, pickle.HIGHEST_PROTOCOL)
+            process.stdin.write(LENGTH.pack(len(data)))
+            process.stdin.write(data)
+            await process.stdin.drain()
+            (size,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
+            answer: tuple[Any, ...] = pickle.loads(await process.stdout.readexactly(size))
+            return answer
+        except (OSError, EOFError) as error:
+            await self.end()
+            _log.warning("cutting_process_died", error=type(error).__name__)
+            raise Internal("The process that cut the document has died") from None
+
+    async def _alive(self) -> asyncio.subprocess.Process:
+        if self._process is None or self._process.returncode is not None:
+            path = os.pathsep.join(one for one in sys.path if one)
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "footnote_indexing.chunking.cutting_process",
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+                # In our session: Linux weighs the niceness of processes within one only.
+                stderr=asyncio.subprocess.DEVNULL,  # what goes wrong is said in an answer, without the document
+                env=child_environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"),
+                limit=_READ_BYTES,
+            )  # fmt: skip
+        return self._process
+
+    def _stay(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+    def _rest(self) -> None:
+        self._stay()
+        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._tired)
+
+    def _tired(self) -> None:
+        if self.documents:
+            self._rest()
+        elif (process := self._process) is not None and process.stdin is not None:
+            process.stdin.close()  # it ends by itself; the next document begins another
+            self._process = None

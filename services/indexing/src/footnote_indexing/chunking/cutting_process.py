@@ -1,0 +1,82 @@
+"""The process in which long documents are cut: `python -m footnote_indexing.chunking.cutting_process`.
+
+Standard input brings requests, standard output takes answers in the same order; both are lengths and pickles of plain
+values and of messages' bytes. It knows no key, writes no log and no file, and ends when its input does.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import signal
+import struct
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any, BinaryIO, NoReturn
+
+from footnote.types.v1 import collection_pb2, document_pb2
+from footnote_kit.errors import FootnoteError
+
+from footnote_indexing.chunking.drafts import Drafter
+
+LENGTH = struct.Struct(">I")
+NICENESS = 10
+"""Searches and answers go first."""
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent, which closes our input
+    warnings.simplefilter("ignore")
+    os.nice(NICENESS)
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing a library prints may mix with the answers
+    gc.freeze()
+    drafters: dict[int, Drafter] = {}
+    while request := _read(requests):
+        data = pickle.dumps(_answer(drafters, *pickle.loads(request)), protocol=pickle.HIGHEST_PROTOCOL)
+        answers.write(LENGTH.pack(len(data)) + data)
+        answers.flush()
+
+
+def _read(requests: BinaryIO) -> bytes:
+    head = requests.read(LENGTH.size)
+    return requests.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
+
+
+def _answer(drafters: dict[int, Drafter], number: int, what: str, *values: Any) -> tuple[Any, ...]:
+    try:
+        if what == "open":
+            document, settings = values
+            drafters[number] = Drafter(
+                document_pb2.Document.FromString(document),
+                collection_pb2.CollectionSettings.FromString(settings),
+                _no_vectors,
+            )
+            return ("opened",)
+        if what == "close":
+            drafters.pop(number, None)
+            return ("closed",)
+        drafter = drafters[number]
+        if what == "feed":
+            drafts = drafter.feed([document_pb2.Block.FromString(block) for block in values[0]])
+        else:
+            drafts = drafter.finish(document_pb2.ParsedMetadata.FromString(values[0]))
+        state = (drafter.chosen, drafter.language, drafter.ordinal, drafter.characters)
+        cut = [(draft.chunk.SerializeToString(), draft.embedded_text, draft.lexical_text) for draft in drafts]
+    except FootnoteError as error:
+        violations = [tuple(one) for one in error.violations]
+        return "refused", error.code, error.message, error.reason, error.metadata, violations, error.retry_after
+    except Exception as error:  # its text may quote the document
+        return "failed", type(error).__name__
+    return "cut", state, cut
+
+
+def _no_vectors(texts: Sequence[str]) -> NoReturn:
+    raise RuntimeError("documents that are cut by meaning are cut where the vectors are")
+
+
+if __name__ == "__main__":
+    main()

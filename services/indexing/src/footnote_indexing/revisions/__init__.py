@@ -1,0 +1,1 @@
+"""Revisions of documents on their way to being searched, changed and read back."""

@@ -1,0 +1,124 @@
+"""Chunks that are searched: one by its id, and all of a document in reading order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import chunk_missing
+from footnote_kit.errors import Aborted, InvalidArgument, NotFound
+from footnote_kit.paging import PAGE_BYTES, Page, fitting
+from footnote_kit.text_work import beside
+from footnote_store.compiler import quote
+from footnote_store.rows import Hit, parse_chunk_id
+
+from footnote_indexing.adapters.chunk_ledger import ChunkLedger, Searched
+from footnote_indexing.collections.collections import Collections, Found
+from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+
+_AT_ONCE = 200
+_EFFORT = 30
+"""What decoding a chunk counts as, in characters of text read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPage:
+    """Chunks in reading order, the next page's token ("" on the last), how many on all pages, and their revision."""
+
+    chunks: Sequence[Chunk]
+    next_token: str
+    total: int
+    revision: int
+
+
+class ChunkReading:
+    """Reads chunks for whoever may read their collection."""
+
+    def __init__(self, collections: Collections, ledger: ChunkLedger, writer: StoreWriter) -> None:
+        self._collections = collections
+        self._ledger = ledger
+        self._writer = writer
+
+    async def get(self, scope: Scope, chunk_id: str) -> Chunk:
+        """Return one chunk; raises NotFound(CHUNK_NOT_FOUND)."""
+        if not chunk_id:
+            raise InvalidArgument.field("chunk_id", "is required")
+        parsed = parse_chunk_id(chunk_id)
+        if parsed is None:
+            raise chunk_missing(chunk_id)
+        document_id, revision, ordinal = parsed
+        for collection_id in await self._ledger.collections_with(scope, document_id, revision):
+            found = await self._collections.find(scope, collection_id)
+            searched = await self._ledger.of_document(collection_id, found.generation.number, document_id)
+            if searched is None or searched.key.revision != revision or ordinal >= searched.chunks:
+                continue
+            hits = await self._read(found, searched, f" and id == {quote(chunk_id)}", 1)
+            if hits:
+                return _named(hits, found)[0]
+        raise chunk_missing(chunk_id)
+
+    async def page(
+        self, scope: Scope, collection_id: str, document_id: str, revision: int | None, page: Page
+    ) -> ChunkPage:
+        """Return a page of a document's chunks.
+
+        Raises NotFound for a collection that is not the caller's to read, and for a `revision` that is not searched;
+        Aborted where another one has come to be searched since the page before.
+        """
+        if not document_id:
+            raise InvalidArgument.field("document_id", "is required")
+        if revision is not None and revision < 1:
+            raise InvalidArgument.field("revision", "must be at least 1")
+        found = await self._collections.find(scope, collection_id)
+        searched = await self._ledger.of_document(found.collection.id, found.generation.number, document_id)
+        there = 0 if searched is None else searched.key.revision
+        if revision is not None and revision != there:
+            raise _other_revision(document_id, revision, there)
+        if page.position is not None and page.position[0] != there:
+            raise Aborted(
+                "Another revision of the document is searched by now; list its chunks from the beginning",
+                metadata={"revision": str(there)},
+            )
+        if searched is None:
+            return ChunkPage((), "", 0, 0)
+        chunks, more = await self._following(found, searched, page)
+        token = page.token([there, chunks[-1].ordinal]) if more else ""
+        return ChunkPage(chunks, token, searched.chunks, there)
+
+    async def _following(self, found: Found, searched: Searched, page: Page) -> tuple[list[Chunk], bool]:
+        """Return the chunks after the page's position, as many as it takes, and whether there are more."""
+        after = int(page.position[1]) if page.position is not None else -1
+        chunks: list[Chunk] = []
+        size = 0
+        while True:
+            wanted = min(_AT_ONCE, page.size + 1 - len(chunks))
+            hits = await self._read(found, searched, f" and ordinal > {after}", wanted)
+            read = await beside(_EFFORT * len(hits), _named, hits, found)
+            chunks += read
+            size += sum(chunk.ByteSize() for chunk in read)
+            if len(hits) < wanted or len(chunks) > page.size or size > PAGE_BYTES:
+                count = min(page.size, fitting(chunks))
+                # A page ended by its bytes may be the last by chance: the next one is empty then.
+                return chunks[:count], count < len(chunks) or len(hits) == wanted
+            after = chunks[-1].ordinal
+
+    async def _read(self, found: Found, searched: Searched, which: str, limit: int) -> list[Hit]:
+        space = await self._writer.ensure(found.generation)
+        return await self._writer.store.read(space, revision_expr(searched.key) + which, limit)
+
+
+def _named(hits: Sequence[Hit], found: Found) -> list[Chunk]:
+    chunks = [hit.chunk for hit in hits]
+    for chunk in chunks:
+        chunk.collection_id = found.collection.id
+        chunk.collection = found.collection.name
+    return chunks
+
+
+def _other_revision(document_id: str, revision: int, there: int) -> NotFound:
+    instead = f"; searched is revision {there}" if there else "; none is searched"
+    return NotFound(
+        f"There are no chunks of revision {revision} of document '{document_id}'{instead}",
+        reason="CHUNK_NOT_FOUND",
+        metadata={"document_id": document_id, "revision": str(revision), "indexed_revision": str(there)},
+    )

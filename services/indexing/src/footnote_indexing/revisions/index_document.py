@@ -1,0 +1,211 @@
+"""One revision of a document from its blocks to being searched."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
+from footnote_kit import names
+from footnote_kit.errors import Aborted, InvalidArgument
+from footnote_kit.telemetry import span
+from footnote_providers.base import Vectors
+
+from footnote_indexing.adapters.database import now_ms
+from footnote_indexing.adapters.ledger import CURRENT, Entry
+from footnote_indexing.chunking.cutting import Cutter, Cutters
+from footnote_indexing.chunking.drafts import Draft, fingerprint
+from footnote_indexing.chunking.model import Chosen, SentenceVectors
+from footnote_indexing.collections.collections import Found
+from footnote_indexing.revisions.revision_writer import Outcome, RevisionWriter, Tally
+from footnote_indexing.settings import Settings
+from footnote_indexing.writing.vectorizers import Vectorizer
+
+_REPORT_EVERY = 0.2
+_WORKERS = 4
+"""Batches under way at once for one document; providers and store bound them over all documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was done with a revision."""
+
+    chunks_expected: int
+    chunks_stored: int
+    chosen: Chosen
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def usage(self) -> answer_pb2.Usage:
+        """Tokens sent to the provider, by our own count."""
+        return answer_pb2.Usage(embedding_tokens=self.tally.tokens, estimated=True)
+
+
+Part = Sequence[document_pb2.Block] | document_pb2.ParsedMetadata
+"""What arrives after the header: blocks, and at last what parsing found out."""
+
+
+def dated(document: document_pb2.Document, settings: collection_pb2.CollectionSettings) -> document_pb2.Document:
+    """Return the document with the time it expires: its own, else the collection's time to live after its upload."""
+    copy = document_pb2.Document()
+    copy.CopyFrom(document)
+    if not copy.HasField("create_time"):
+        copy.create_time.FromMilliseconds(now_ms())
+    if not copy.HasField("expire_time") and settings.HasField("ttl"):
+        ttl = settings.ttl.ToMilliseconds()
+        copy.expire_time.FromMilliseconds(copy.create_time.ToMilliseconds() + ttl)
+    return copy
+
+
+class DocumentIndexing:
+    """Runs one revision: reads and cuts, embeds and stores side by side, then publishes in every generation."""
+
+    def __init__(
+        self,
+        found: Found,
+        document: document_pb2.Document,
+        writers: Sequence[RevisionWriter],
+        vectorizer: Vectorizer,
+        settings: Settings,
+        cutters: Cutters,
+    ) -> None:
+        self._cutters = cutters
+        self._counting = found.counting
+        self._document = dated(document, found.counting)
+        self._writers = writers
+        self._settings = settings
+        self._batches: asyncio.Queue[list[Draft] | None] = asyncio.Queue(maxsize=2 * _WORKERS)
+        self._vectorizer = vectorizer
+        self._blocks = 0
+        self._total = 0
+        self._complete = False
+        self._started = monotonic()
+
+    async def run(self, parts: AsyncIterator[Part]) -> AsyncIterator[document_pb2.Progress | Result]:
+        """Yield progress and at last the result.
+
+        Raises Unavailable(PROVIDER_FAILED or STORE_UNAVAILABLE), Aborted when the document went away meanwhile, and
+        InvalidArgument when the stream of parts breaks off. Nothing becomes visible then.
+        """
+        mark = fingerprint(self._document, self._counting)
+        done = [await self._open(writer, mark) for writer in self._writers]
+        first = done[0]
+        if first is not None and all(entry is not None for entry in done):
+            async for _ in parts:  # the sender is still sending
+                pass
+            yield Result(first.chunks_expected, first.chunks_stored, first.chosen)
+            return
+        writers = [writer for writer, entry in zip(self._writers, done, strict=True) if entry is None]
+        with span("index document", {names.DOCUMENT_ID: self._document.id, names.REVISION: self._document.revision}):
+            work = asyncio.create_task(self._work(parts, writers))
+            try:
+                while not (await asyncio.wait([work], timeout=_REPORT_EVERY))[0]:
+                    yield self._progress(writers)
+                outcome = await work
+            finally:
+                work.cancel()
+            yield self._progress(writers)
+        tally = writers[0].tally
+        yield Result(outcome.chunks, tally.stored, outcome.chosen, tally)
+
+    async def _open(self, writer: RevisionWriter, mark: str) -> Entry | None:
+        """Open the revision; return its entry if it is complete already."""
+        opened = await writer.open(mark, self._counting.chunking.contextual_header)
+        before = opened.before
+        return before if before is not None and before.state == CURRENT else None
+
+    async def _work(self, parts: AsyncIterator[Part], writers: Sequence[RevisionWriter]) -> Outcome:
+        try:
+            return await self._write_and_publish(parts, writers)
+        except Aborted:
+            for writer in writers:
+                await writer.clean_up()
+            raise
+
+    async def _write_and_publish(self, parts: AsyncIterator[Part], writers: Sequence[RevisionWriter]) -> Outcome:
+        vectors = self._sentence_vectors(asyncio.get_running_loop())
+        async with self._cutters.cutting(self._document, self._counting, vectors) as cutter:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._read(parts, cutter))
+                    for _ in range(_WORKERS):
+                        group.create_task(self._write(writers))
+            except* Exception as errors:
+                raise _first(errors) from None
+            chosen, language, chunks, characters = cutter.state
+        outcome = Outcome(
+            chosen=chosen,
+            language=language,
+            chunks=chunks,
+            characters=characters,
+            expire_at=self._document.expire_time.ToMilliseconds() if self._document.HasField("expire_time") else None,
+        )
+        written = {writer.key.generation for writer in self._writers}
+        for writer in writers:
+            await writer.publish(outcome, written)
+        return outcome
+
+    async def _read(self, parts: AsyncIterator[Part], cutter: Cutter) -> None:
+        """Cut what arrives into batches of drafts."""
+        waiting: list[Draft] = []
+        parsed: document_pb2.ParsedMetadata | None = None
+        async for part in parts:
+            if parsed is not None:
+                raise InvalidArgument.field("payload", "must not go on after the metadata")
+            if isinstance(part, document_pb2.ParsedMetadata):
+                parsed = part
+                waiting += await cutter.finish(part)
+            else:
+                self._blocks += len(part)
+                waiting += await cutter.feed(part)
+            waiting = await self._hand_over(waiting, last=parsed is not None)
+        if parsed is None:
+            raise InvalidArgument("The document broke off: its blocks ended without the metadata that closes it")
+        self._complete = True
+        for _ in range(_WORKERS):
+            await self._batches.put(None)
+
+    async def _hand_over(self, waiting: list[Draft], last: bool) -> list[Draft]:
+        size = self._settings.store_batch
+        while len(waiting) >= size or (last and waiting):
+            self._total += len(waiting[:size])
+            await self._batches.put(waiting[:size])
+            waiting = waiting[size:]
+        return waiting
+
+    async def _write(self, writers: Sequence[RevisionWriter]) -> None:
+        while (batch := await self._batches.get()) is not None:
+            for writer in writers:
+                await writer.write(batch)
+
+    def _progress(self, writers: Sequence[RevisionWriter]) -> document_pb2.Progress:
+        embedded = min(writer.tally.vectors for writer in writers)
+        stored = min(writer.tally.stored for writer in writers)
+        progress = document_pb2.Progress(
+            phase=document_pb2.PROGRESS_PHASE_INDEXING,
+            blocks_parsed=self._blocks,
+            chunks_total=self._total if self._complete else 0,
+            chunks_embedded=embedded,
+            chunks_stored=stored,
+        )
+        if self._complete and stored:
+            left = (monotonic() - self._started) / stored * (self._total - stored)
+            progress.remaining.FromMicroseconds(int(left * 1_000_000))
+        return progress
+
+    def _sentence_vectors(self, loop: asyncio.AbstractEventLoop) -> SentenceVectors:
+        """Return how SEMANTIC chunking, on its thread, gets the vectors of sentences."""
+
+        async def ask(texts: Sequence[str]) -> Vectors:
+            keys = [self._vectorizer.key(text) for text in texts]
+            return (await self._vectorizer.embed(keys, texts, {})).vectors
+
+        return lambda texts: asyncio.run_coroutine_threadsafe(ask(texts), loop).result()
+
+
+def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:
+    """Return the exception that began it."""
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

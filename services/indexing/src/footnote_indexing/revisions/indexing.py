@@ -1,0 +1,259 @@
+"""The stage as a whole: documents into collections, and out of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+from footnote.types.v1 import collection_pb2, document_pb2, scope_pb2
+from footnote_kit.access import Access
+from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_kit.logs import get_logger
+from footnote_providers.own_vectors import brings_own, no_document
+from footnote_store.compiler import quote
+
+from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.generations import Generation, Generations
+from footnote_indexing.adapters.ledger import CURRENT, Ledger, RevisionKey
+from footnote_indexing.chunking.cutting import Cutters
+from footnote_indexing.chunking.drafts import embedded_text
+from footnote_indexing.collections.collections import Collections, Found
+from footnote_indexing.collections.switching import Switching
+from footnote_indexing.revisions.index_document import DocumentIndexing, Part, Result
+from footnote_indexing.revisions.revision_writer import RevisionWriter
+from footnote_indexing.settings import Settings
+from footnote_indexing.writing.permitted import Permitted, bounds_of
+from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+from footnote_indexing.writing.vectorizers import Vectorizers
+
+_log = get_logger("footnote.indexing")
+_PAGE = 1000
+_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """A collection as search needs it."""
+
+    collection: collection_pb2.Collection
+    generation: Generation
+    hidden: Sequence[str]
+    languages: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of one collection."""
+
+    found: Found
+    rows: int
+    visible_rows: int
+    documents: int
+    bytes: int
+
+
+class Indexing:
+    """Documents and collections, with everything that has to be told to the store."""
+
+    def __init__(
+        self,
+        collections: Collections,
+        generations: Generations,
+        ledger: Ledger,
+        vectorizers: Vectorizers,
+        writer: StoreWriter,
+        switching: Switching,
+        settings: Settings,
+        database: Database,
+        permitted: Permitted,
+        cutters: Cutters,
+    ) -> None:
+        self._cutters = cutters
+        self._permitted = permitted
+        self._database = database
+        self._resolved: dict[tuple[int | None, bytes, tuple[str, ...]], list[Searchable]] = {}
+        self._collections = collections
+        self._generations = generations
+        self._ledger = ledger
+        self._vectorizers = vectorizers
+        self._writer = writer
+        self._switching = switching
+        self._settings = settings
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def index(
+        self, scope: scope_pb2.Scope, document: document_pb2.Document, parts: AsyncIterator[Part]
+    ) -> AsyncIterator[document_pb2.Progress | Result]:
+        """Index one revision; yields progress and at last the result."""
+        _check(document)
+        found = await self._collections.find(scope, document.collection_id, Access.WRITE)
+        document.collection_id = found.collection.id
+        document.tenant_id = scope.tenant_id
+        document.owner_id = document.owner_id or scope.user_id
+        targets = await self._switching.targets(found)
+        writers = []
+        for generation in targets:
+            if brings_own(generation.embedding):
+                raise no_document(found.collection.name)
+            self._permitted.check_embedding(scope, generation.embedding, bounds_of(found.collection))
+            vectorizer = await self._vectorizers.get(generation.embedding)
+            key = RevisionKey(found.collection.id, generation.number, document.id, document.revision)
+            writers.append(RevisionWriter(self._ledger, self._writer, vectorizer, generation, key, self._settings))
+        first = await self._vectorizers.get(targets[0].embedding)
+        running = DocumentIndexing(found, document, writers, first, self._settings, self._cutters)
+        # The engine makes two rows of one id when it is written twice at the same moment; so a second attempt waits,
+        # and finds the work done.
+        async with self._turns.setdefault(document.id, asyncio.Lock()):
+            async for event in running.run(parts):
+                if isinstance(event, Result) and len(targets) > 1:
+                    await self._switching.settle(found.collection.id)
+                yield event
+
+    async def update(
+        self,
+        scope: scope_pb2.Scope,
+        name_or_id: str,
+        wanted: collection_pb2.Collection,
+        paths: Sequence[str],
+        needs: Access = Access.MANAGE,
+    ) -> collection_pb2.Collection:
+        """Change a collection. If it is empty, or still has vectors of the new model, its model changes at once."""
+        changed = await self._collections.update(scope, name_or_id, wanted, paths, needs)
+        await self._switching.targets(await self._collections.find(scope, changed.id))
+        await self._switching.settle(changed.id)
+        return changed
+
+    async def delete_document(self, scope: scope_pb2.Scope, collection_id: str, document_id: str, revision: int) -> int:
+        """Remove a document's chunks, of one revision or (0) of all; hidden at once, even if the store is down."""
+        if not document_id:
+            raise InvalidArgument.field("document_id", "is required")
+        found = await self._collections.find(scope, collection_id, Access.WRITE)
+        entries = await self._ledger.retire_document(found.collection.id, document_id, revision)
+        generations = {g.number: g for g in await self._generations.all_of(found.collection.id)}
+        # What searches saw until now, as the ledger knows it: the sweeper may purge the rows before we do.
+        removed = sum(
+            entry.chunks_stored
+            for entry in entries
+            if entry.state == CURRENT and entry.key.generation == found.generation.number
+        )
+        for key in (entry.key for entry in entries):
+            generation = generations.get(key.generation)
+            if generation is None:
+                continue
+            try:
+                await self._forget_vectors(generation, revision_expr(key))
+                await self._writer.purge(generation.space, key)
+            except Unavailable as error:
+                # Searches do not see it any more; the sweeper removes it when the store is back.
+                _log.warning("purge_postponed", document_id=document_id, error=error.message)
+        await self._switching.settle(found.collection.id)
+        return removed
+
+    async def cancel_document(
+        self, scope: scope_pb2.Scope, collection_id: str, document_id: str, revision: int
+    ) -> None:
+        """Give up a revision that is not searched; its chunks go at once, even if its writer has not noticed.
+
+        Raises FailedPrecondition when it is searched already.
+        """
+        if not document_id:
+            raise InvalidArgument.field("document_id", "is required")
+        if revision < 1:
+            raise InvalidArgument.field("revision", "must be at least 1")
+        found = await self._collections.find(scope, collection_id, Access.WRITE)
+        key = RevisionKey(found.collection.id, found.generation.number, document_id, revision)
+        entries = await self._ledger.cancel(key)
+        generations = {g.number: g for g in await self._generations.all_of(found.collection.id)}
+        for entry in entries:
+            generation = generations.get(entry.key.generation)
+            if generation is None:
+                continue
+            try:
+                await self._writer.ensure(generation)
+                await self._writer.purge(generation.space, entry.key)
+            except Unavailable as error:
+                # Nobody sees it; the sweeper removes it when the store is back.
+                _log.warning("purge_postponed", document_id=document_id, error=error.message)
+        await self._switching.settle(found.collection.id)
+
+    async def delete_collection(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, int]:
+        """Remove a collection and its chunks; return its id and how many chunks there were."""
+        collection_id, generations, removed = await self._collections.delete(scope, name_or_id)
+        for generation in generations:
+            try:
+                await self._forget_vectors(generation, f"collection_key == {quote(generation.collection_key)}")
+                await self.purge_generation(generation)
+            except Unavailable as error:
+                _log.warning("purge_postponed", collection_id=collection_id, error=error.message)
+        return collection_id, removed
+
+    async def _forget_vectors(self, generation: Generation, expr: str) -> None:
+        """Drop from the cache what was embedded for these rows: a deleted text leaves nothing behind."""
+        if brings_own(generation.embedding):
+            return
+        space = await self._writer.ensure(generation)
+        vectorizer = await self._vectorizers.get(generation.embedding)
+        offset = 0
+        while chunks := await self._writer.store.query(space, expr, _PAGE, offset):
+            texts = {embedded_text(chunk, with_header) for chunk in chunks for with_header in (True, False)}
+            await vectorizer.forget(list(texts))
+            if len(chunks) < _PAGE:
+                return
+            offset += _PAGE
+
+    async def purge_generation(self, generation: Generation) -> int:
+        """Remove all rows of a generation."""
+        await self._writer.ensure(generation)
+        expr = f"collection_key == {quote(generation.collection_key)}"
+        return await self._writer.store.delete(generation.space, expr)
+
+    async def resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Searchable]:
+        """Return what a search of these collections must know.
+
+        Every search asks; so the answer is kept until the next write, where this service is the only writer.
+        """
+        version = self._database.version
+        key = (version, scope.SerializeToString(deterministic=True), tuple(names))
+        if version is not None and key in self._resolved:
+            return self._resolved[key]
+        resolved = await self._resolve(scope, names)
+        if version is not None and version == self._database.version:
+            if len(self._resolved) >= _KEPT or next(iter(self._resolved), key)[0] != version:
+                self._resolved.clear()
+            self._resolved[key] = resolved
+        return resolved
+
+    async def _resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Searchable]:
+        found = await self._collections.find_many(scope, names)
+        pairs = [(item.collection.id, item.generation.number) for item in found]
+        hidden = await self._ledger.hidden(pairs)
+        languages = await self._ledger.languages(pairs)
+        counted = await self._collections.with_counts(scope, found)
+        for collection, item in zip(counted, found, strict=True):
+            # Queries must be embedded as the vectors were that are searched, whatever is being built beside them.
+            collection.settings.embedding.CopyFrom(item.generation.embedding)
+        return [
+            Searchable(collection, item.generation, hidden[collection.id], languages[collection.id])
+            for collection, item in zip(counted, found, strict=True)
+        ]
+
+    async def stats(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Stats]:
+        """Count what is stored of these collections."""
+        found = await self._collections.find_many(scope, names)
+        totals = await self._ledger.totals([(item.collection.id, item.generation.number) for item in found])
+        stats = []
+        for item in found:
+            total = totals[item.collection.id]
+            space = await self._writer.ensure(item.generation)
+            rows = await self._writer.store.count(space, f"collection_key == {quote(item.generation.collection_key)}")
+            vectors = rows * item.generation.embedding.dimensions * 4
+            stats.append(Stats(item, rows, total.chunks, total.documents, vectors + 2 * total.characters))
+        return stats
+
+
+def _check(document: document_pb2.Document) -> None:
+    for name in ("id", "collection_id"):
+        if not getattr(document, name):
+            raise InvalidArgument.field(f"header.document.{name}", "is required")
+    if document.revision < 1:
+        raise InvalidArgument.field("header.document.revision", "must be at least 1")

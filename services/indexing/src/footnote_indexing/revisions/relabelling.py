@@ -1,0 +1,101 @@
+"""Gives chunks the tags, metadata and expiry that their document has come to have; texts and vectors stay."""
+
+import asyncio
+from weakref import WeakValueDictionary
+
+from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT, Chunk
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access
+from footnote_kit.errors import InvalidArgument
+from footnote_store.rows import Row
+from footnote_store.store import VectorStore
+
+from footnote_indexing.adapters.generations import Generation, Generations
+from footnote_indexing.adapters.ledger import Entry, Ledger, RevisionKey
+from footnote_indexing.collections.collections import Collections
+from footnote_indexing.revisions.index_document import dated
+from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+
+_PAGE = 500
+
+
+class Relabelling:
+    """Rewrites the rows of what is searched of a document, in every generation that has it."""
+
+    def __init__(
+        self,
+        collections: Collections,
+        generations: Generations,
+        ledger: Ledger,
+        writer: StoreWriter,
+        store: VectorStore,
+    ) -> None:
+        self._collections = collections
+        self._generations = generations
+        self._ledger = ledger
+        self._writer = writer
+        self._store = store
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def relabel(self, scope: Scope, document: Document) -> int:
+        """Bring the chunks up to date; return how many were changed in the generation that is searched.
+
+        Raises NotFound for a collection that is not the caller's to write, Unavailable while the store is away.
+        """
+        if not document.id:
+            raise InvalidArgument.field("document.id", "is required")
+        found = await self._collections.find(scope, document.collection_id, Access.WRITE)
+        document = dated(document, found.collection.settings)
+        expire_at = document.expire_time.ToMilliseconds() if document.HasField("expire_time") else None
+        generations = {one.number: one for one in await self._generations.all_of(found.collection.id)}
+        changed = 0
+        # The engine makes two rows of one id when it is written twice at the same moment.
+        async with self._turns.setdefault(document.id, asyncio.Lock()):
+            for entry in await self._ledger.expires(found.collection.id, document.id, expire_at):
+                generation = generations.get(entry.key.generation)
+                if generation is None or await self._is_done(generation, entry, document):
+                    continue
+                rows = await self._rewrite(generation, entry.key, document)
+                changed += rows if entry.key.generation == found.generation.number else 0
+        return changed
+
+    async def _is_done(self, generation: Generation, entry: Entry, document: Document) -> bool:
+        """Tell whether the last row, which is the last to be written, says what it should."""
+        space = await self._writer.ensure(generation)
+        last = f"{revision_expr(entry.key)} and ordinal == {entry.chunks_stored - 1}"
+        for hit in await self._store.read(space, last, 1):
+            before = Chunk()
+            before.CopyFrom(hit.chunk)
+            return before == _labelled(hit.chunk, document)
+        return False
+
+    async def _rewrite(self, generation: Generation, key: RevisionKey, document: Document) -> int:
+        space = await self._writer.ensure(generation)
+        changed = 0
+        while True:
+            hits = await self._store.read(space, revision_expr(key), _PAGE, changed)
+            vectors = await self._store.vectors(
+                space, [hit.id for hit in hits if hit.chunk.level != CHUNK_LEVEL_PARENT]
+            )
+            rows = [
+                Row(_labelled(hit.chunk, document), key.collection_key, vectors.get(hit.id), hit.lexical_text)
+                for hit in hits
+            ]
+            if rows:
+                await self._writer.write(space, rows)
+            changed += len(rows)
+            if len(hits) < _PAGE:
+                return changed
+
+
+def _labelled(chunk: Chunk, document: Document) -> Chunk:
+    del chunk.tags[:]
+    chunk.tags.extend(document.tags)
+    chunk.ClearField("metadata")
+    if document.metadata.fields:
+        chunk.metadata.CopyFrom(document.metadata)
+    chunk.ClearField("expire_time")
+    if document.HasField("expire_time"):
+        chunk.expire_time.CopyFrom(document.expire_time)
+    return chunk

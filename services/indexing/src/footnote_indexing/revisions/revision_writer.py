@@ -1,0 +1,190 @@
+"""One revision of one document into one generation: embed, store, check, publish."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from time import monotonic
+
+from footnote.types.v1 import chunk_pb2
+from footnote_kit.errors import Unavailable
+from footnote_store.rows import Row
+
+from footnote_indexing.adapters.generations import Generation
+from footnote_indexing.adapters.ledger import CURRENT, Ledger, Opened, RevisionKey
+from footnote_indexing.chunking.drafts import Draft
+from footnote_indexing.chunking.model import Chosen
+from footnote_indexing.revisions.previous import PreviousRevision
+from footnote_indexing.settings import Settings
+from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+from footnote_indexing.writing.vectorizers import Vectorizer
+
+_PAGE = 1000
+_CHECK_EVERY = 5.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was done so far."""
+
+    embedded: int = 0
+    cache_hits: int = 0
+    unchanged: int = 0
+    tokens: int = 0
+    vectors: int = 0
+    stored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is recorded when a revision becomes current."""
+
+    chosen: Chosen
+    language: str
+    chunks: int
+    characters: int
+    expire_at: int | None
+
+
+class RevisionWriter:
+    """Writes the drafts of a revision as they come, in batches side by side."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        writer: StoreWriter,
+        vectorizer: Vectorizer,
+        generation: Generation,
+        key: RevisionKey,
+        settings: Settings,
+    ) -> None:
+        self._ledger = ledger
+        self._writer = writer
+        self._vectorizer = vectorizer
+        self._generation = generation
+        self.key = key
+        self._settings = settings
+        self._first_attempt = False
+        self._present: dict[str, bytes] = {}
+        self._previous: PreviousRevision | None = None
+        self._announced = 0.0
+        self._headstart = 0.0
+        self._checked = 0.0
+        self.tally = Tally()
+        self.store_failures: list[Unavailable] = []
+
+    async def open(self, fingerprint: str, contextual_header: bool) -> Opened:
+        """Announce the revision and look for what is left of an earlier attempt and of the revision before."""
+        opened = await self._ledger.open(self.key, fingerprint, contextual_header)
+        self._announced = self._checked = monotonic()
+        before = opened.before
+        self._first_attempt = before is None
+        if before is not None and before.state == CURRENT:
+            return opened
+        space = await self._writer.ensure(self._generation)
+        if space != self._generation.space:
+            raise Unavailable(
+                f"the vector store offers {space!r} for {self._generation.space!r}", reason="STORE_UNAVAILABLE"
+            )
+        if before is not None:
+            if before.fingerprint == fingerprint:
+                await self._find_present()
+            else:
+                await self._writer.purge(space, self.key)
+        if opened.current is not None:
+            # A search that began just before the announcement does not know that this revision is hidden.
+            self._headstart = self._settings.headstart
+            self._previous = PreviousRevision(self._writer.store, space, opened.current, self._vectorizer)
+            await self._previous.load()
+        return opened
+
+    async def write(self, drafts: Sequence[Draft]) -> None:
+        """Embed and store one batch. A store failure is kept for later: the other batches still get their chance."""
+        if self._present:
+            missing = [draft for draft in drafts if self._present.get(draft.chunk.id) != fingerprint_of(draft.chunk)]
+            self.tally.stored += len(drafts) - len(missing)
+            self.tally.vectors += len(drafts) - len(missing)
+            drafts = missing
+        if not drafts:
+            return
+        rows = await self._rows(drafts)
+        wait = self._announced + self._headstart - monotonic()
+        if wait > 0:
+            await asyncio.sleep(wait)
+        if monotonic() > self._checked + _CHECK_EVERY:
+            # Deleted or replaced meanwhile: what is written now might outlive the entry that hides it.
+            self._checked = monotonic()
+            await self._ledger.check_wanted(self.key)
+        try:
+            await self._writer.write(self._generation.space, rows, new=self._first_attempt)
+        except Unavailable as error:
+            self.store_failures.append(error)
+        else:
+            self.tally.stored += len(rows)
+
+    async def _rows(self, drafts: Sequence[Draft]) -> list[Row]:
+        embedded = [draft for draft in drafts if draft.chunk.level != chunk_pb2.CHUNK_LEVEL_PARENT]
+        texts = [draft.embedded_text for draft in embedded]
+        keys = [self._vectorizer.key(text) for text in texts]
+        known = await self._previous.vectors(keys) if self._previous is not None else {}
+        result = await self._vectorizer.embed(keys, texts, known)
+        self.tally.embedded += len(result.sent)
+        self.tally.unchanged += sum(1 for key in keys if key in known)
+        self.tally.cache_hits += len(keys) - len(result.sent) - sum(1 for key in keys if key in known)
+        self.tally.tokens += sum(embedded[row].chunk.token_count for row in result.sent)
+        self.tally.vectors += len(drafts)
+        by_id = {draft.chunk.id: vector for draft, vector in zip(embedded, result.vectors, strict=True)}
+        key = self._generation.collection_key
+        return [Row(draft.chunk, key, by_id.get(draft.chunk.id), draft.lexical_text) for draft in drafts]
+
+    async def publish(self, outcome: Outcome, written: Collection[int]) -> None:
+        """Check that the store holds exactly what was cut, then let searches see it.
+
+        `written` are all the generations that the document goes into.
+        """
+        if self.store_failures:
+            raise self.store_failures[0]
+        space = self._generation.space
+        count = await self._writer.count(space, self.key)
+        if count > outcome.chunks:
+            await self._writer.trim(space, self.key, outcome.chunks)
+            count = await self._writer.count(space, self.key)
+        if count > outcome.chunks:
+            # Rows of one id twice: two writers at once, in two processes, or what a deleted document of the same id
+            # left behind. The next attempt begins with none.
+            await self._writer.purge(space, self.key)
+        if count != outcome.chunks:
+            await self._ledger.check_wanted(self.key)  # deleted meanwhile, its rows included
+            raise Unavailable(
+                f"the vector store holds {count} of the {outcome.chunks} chunks written", reason="STORE_UNAVAILABLE"
+            )
+        await self._ledger.publish(
+            self.key,
+            chosen=outcome.chosen,
+            language=outcome.language,
+            chunks=outcome.chunks,
+            characters=outcome.characters,
+            expire_at=outcome.expire_at,
+            grace_ms=int(self._settings.purge_grace * 1000),
+            written=written,
+        )
+
+    async def clean_up(self) -> None:
+        """Remove what was written of a revision that was deleted or replaced; one that is wanted is left alone."""
+        if not await self._ledger.wanted(self.key):
+            await self._writer.purge(self._generation.space, self.key)
+
+    async def _find_present(self) -> None:
+        """Learn which chunks an earlier attempt stored, so that only what is missing is written."""
+        expr, offset = revision_expr(self.key), 0
+        while True:
+            chunks = await self._writer.store.query(self._generation.space, expr, _PAGE, offset)
+            self._present.update((chunk.id, fingerprint_of(chunk)) for chunk in chunks)
+            if len(chunks) < _PAGE:
+                return
+            offset += _PAGE
+
+
+def fingerprint_of(chunk: chunk_pb2.Chunk) -> bytes:
+    """Return a digest of all of a chunk."""
+    return sha256(chunk.SerializeToString(deterministic=True)).digest()

@@ -1,0 +1,226 @@
+"""Rows of own vectors, texts with vectors that the caller made, being added: all or nothing."""
+
+import unicodedata
+from collections.abc import Sequence
+from contextlib import suppress
+from uuid import uuid4
+
+import numpy as np
+from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, scope_pb2
+from footnote.types.v1.vector_pb2 import VectorRow
+from footnote_kit.access import Access
+from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument
+from footnote_kit.text_work import beside
+from footnote_providers import builtin
+from footnote_providers.base import Vectors
+from footnote_providers.own_vectors import PROVIDER, brings_own
+from footnote_store.rows import Row, chunk_id, own_key
+from footnote_text import language, tokens
+from footnote_text.lexical import lexical_text
+
+from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.ledger import Ledger, RevisionKey
+from footnote_indexing.adapters.moving import check_unmoved
+from footnote_indexing.chunking.model import UNDECIDED
+from footnote_indexing.collections.collections import Collections, Found
+from footnote_indexing.revisions.index_document import dated
+from footnote_indexing.revisions.indexing import Indexing
+from footnote_indexing.settings import Settings
+from footnote_indexing.writing.store_writer import StoreWriter
+from footnote_indexing.writing.vectorizers import Vectorizers
+
+MOST_BYTES = 3_670_016
+"""Of the rows of one call, as they travel: 3.5 MiB, which fits every client's message of 4 MiB."""
+_MOST = 1000
+_ID_BYTES = 150
+_TEXT_LENGTH = 16_000
+_FIT_ATTEMPTS = 5
+
+
+def parse(rows: Sequence[VectorRow]) -> list[Vectors]:
+    """Return the vectors, of one length, or raise InvalidArgument with the words that callers know."""
+    if not rows:
+        raise InvalidArgument("Documents array is required", violations=[("rows", "must not be empty")])
+    if len(rows) > _MOST:
+        raise InvalidArgument.field("rows", f"must be at most {_MOST}")
+    size = sum(row.ByteSize() for row in rows)
+    if size > MOST_BYTES:
+        raise InvalidArgument(
+            f"The rows have {size} bytes together and may have {MOST_BYTES} in one call; send fewer at a time",
+            reason="REQUEST_TOO_LARGE",
+            violations=[("rows", f"must have at most {MOST_BYTES} bytes together")],
+        )
+    if any(not row.vector for row in rows):
+        raise InvalidArgument(
+            "All documents must include pre-computed embeddings", violations=[("rows.vector", "is required")]
+        )
+    vectors = [_vector(index, row) for index, row in enumerate(rows)]
+    lengths = {len(vector) for vector in vectors}
+    if len(lengths) > 1:
+        raise _mismatch(
+            f"the documents' embeddings have {', '.join(map(str, sorted(lengths)))} dimensions; all must agree"
+        )
+    for index, row in enumerate(rows):
+        if not row.text.strip():
+            raise InvalidArgument.field(f"rows[{index}].text", "must not be empty")
+        if len(row.text) > _TEXT_LENGTH:
+            raise InvalidArgument.field(f"rows[{index}].text", f"must be at most {_TEXT_LENGTH} characters")
+        if len(row.id.encode()) > _ID_BYTES or any(unicodedata.category(one) in _UNSEEN for one in row.id):
+            raise InvalidArgument.field(f"rows[{index}].id", f"must be one line of at most {_ID_BYTES} bytes in UTF-8")
+    named = [row.id for row in rows if row.id]
+    if len(set(named)) != len(named):
+        raise InvalidArgument.field("rows.id", "must not repeat in one request")
+    return vectors
+
+
+_UNSEEN = ("Cc", "Zl", "Zp")  # control characters, and what ends lines
+
+
+def _vector(index: int, row: VectorRow) -> Vectors:
+    vector = np.asarray(row.vector, dtype=np.float32)
+    if not np.isfinite(vector).all():
+        raise InvalidArgument(
+            f"Invalid embedding format in document {index}: must be an array of numbers, but it holds values that are "
+            "not finite",
+            violations=[(f"rows[{index}].vector", "must be finite numbers")],
+        )
+    return vector
+
+
+def _mismatch(problem: str, **metadata: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"Embedding dimension mismatch: {problem}",
+        reason="DIMENSION_MISMATCH",
+        metadata=metadata,
+        violations=[("rows.vector", "must have the collection's dimensions")],
+    )
+
+
+class VectorTexts:
+    """Adds texts with their vectors to a collection; each counts as a document of one chunk."""
+
+    def __init__(
+        self,
+        database: Database,
+        collections: Collections,
+        indexing: Indexing,
+        vectorizers: Vectorizers,
+        ledger: Ledger,
+        writer: StoreWriter,
+        settings: Settings,
+    ) -> None:
+        self._database = database
+        self._collections = collections
+        self._indexing = indexing
+        self._vectorizers = vectorizers
+        self._ledger = ledger
+        self._writer = writer
+        self._settings = settings
+
+    async def add(self, scope: scope_pb2.Scope, name: str, rows: Sequence[VectorRow]) -> list[str]:
+        """Store texts with vectors; return their ids in order. Nothing becomes visible unless all of it does.
+
+        An empty collection that was given no model of its own brings its own vectors from the first of them on, which
+        also say how long they are, unless it was told when it was made.
+        """
+        effort = sum(1000 + len(row.text) for row in rows)
+        vectors = await beside(effort, parse, rows)
+        found = await self._fitting(scope, name, len(vectors[0]))
+        expected = found.generation.embedding.dimensions
+        if len(vectors[0]) != expected:
+            raise _mismatch(
+                f"'{found.collection.name}' holds vectors of {expected} dimensions, these have {len(vectors[0])}",
+                collection=found.collection.name, expected=str(expected), given=str(len(vectors[0])),
+            )  # fmt: skip
+        ids = [row.id or uuid4().hex for row in rows]
+        keys = await self._ledger.open_next(
+            found.collection.id, found.generation.number, [own_key(found.collection.id, id_) for id_ in ids]
+        )
+        try:
+            stored = await beside(effort, _stored, scope, found, keys, ids, rows, vectors)
+            space = await self._writer.ensure(found.generation)
+            size = self._settings.store_batch
+            for start in range(0, len(stored), size):
+                await self._writer.write(space, stored[start : start + size])
+            async with self._database.write() as connection:
+                await check_unmoved(connection, found.collection.id, found.generation.number, None)
+                for key, row in zip(keys, stored, strict=True):
+                    await self._ledger.publish_on(
+                        connection, key, chosen=UNDECIDED, language=row.chunk.language, chunks=1,
+                        characters=len(row.chunk.text), grace_ms=int(self._settings.purge_grace * 1000),
+                        expire_at=row.chunk.expire_time.ToMilliseconds() if row.chunk.HasField("expire_time") else None,
+                    )  # fmt: skip
+        except FootnoteError:
+            for key in keys:
+                await self._ledger.abandon(key)
+            raise
+        return ids
+
+    async def _fitting(self, scope: scope_pb2.Scope, name: str, dimensions: int) -> Found:
+        """Return the collection, having made it one that brings its own vectors, so long, if it may become one."""
+        found = await self._collections.find(scope, name, Access.WRITE)
+        for _ in range(_FIT_ATTEMPTS):
+            wanted = await self._to_become(found, dimensions)
+            if wanted is None:
+                break
+            change = collection_pb2.Collection(etag=found.collection.etag)
+            change.settings.embedding.CopyFrom(wanted)
+            # Aborted: somebody else changed it, perhaps to this very dimension.
+            with suppress(Aborted):
+                # Whoever may write may put the first vectors in, and they say how long they are.
+                paths = ["settings.embedding"]
+                await self._indexing.update(scope, found.collection.id, change, paths, Access.WRITE)
+            found = await self._collections.find(scope, found.collection.id, Access.WRITE)
+        return found
+
+    async def _to_become(self, found: Found, dimensions: int) -> collection_pb2.EmbeddingSettings | None:
+        """Return the settings that a collection should have before the first vectors go in; None for those it has."""
+        now, chosen = found.generation.embedding, found.collection.settings.embedding
+        if brings_own(now):
+            return None
+        if chosen != now:
+            under_way = brings_own(chosen) and chosen.dimensions == dimensions
+            return chosen if under_way else None
+        if not await self._ledger.is_empty(found.collection.id):
+            return None
+        own = collection_pb2.EmbeddingSettings(provider=PROVIDER, dimensions=dimensions)
+        if now.dimensions == dimensions:
+            # Nobody has the built-in model elsewhere; of another one these may well be vectors.
+            return own if now.provider == builtin.BuiltinEmbeddings.id else None
+        unsaid = collection_pb2.EmbeddingSettings(provider=now.provider, model=now.model, settings=now.settings)
+        defaults = (
+            await self._vectorizers.resolve(unsaid),
+            await self._vectorizers.resolve(collection_pb2.EmbeddingSettings()),
+        )
+        return own if now in defaults else None
+
+
+def _stored(
+    scope: scope_pb2.Scope,
+    found: Found,
+    keys: Sequence[RevisionKey],
+    ids: Sequence[str],
+    rows: Sequence[VectorRow],
+    vectors: Sequence[Vectors],
+) -> list[Row]:
+    """Return the rows of the store: their terms and languages are found out here."""
+    return [
+        _row(scope, found, key, id_, row, vector)
+        for key, id_, row, vector in zip(keys, ids, rows, vectors, strict=True)
+    ]
+
+
+def _row(scope: scope_pb2.Scope, found: Found, key: RevisionKey, id_: str, row: VectorRow, vector: Vectors) -> Row:
+    described = dated(document_pb2.Document(), found.counting)
+    chunk = chunk_pb2.Chunk(
+        id=chunk_id(key.document_id, key.revision, 0), tenant_id=scope.tenant_id, owner_id=scope.user_id,
+        collection_id=found.collection.id, document_id=id_, revision=key.revision, text=row.text,
+        filename=id_, source_type="vectors", level=chunk_pb2.CHUNK_LEVEL_STANDARD, metadata=row.metadata,
+        language=language.detect(row.text), token_count=tokens.count(row.text),
+        create_time=described.create_time,
+    )  # fmt: skip
+    chunk.locator.span.end = len(row.text)
+    if described.HasField("expire_time"):
+        chunk.expire_time.CopyFrom(described.expire_time)
+    terms = lexical_text(row.text, chunk.language)
+    return Row(chunk, found.generation.collection_key, vector, terms, owner_key=key.document_id)

@@ -1,0 +1,100 @@
+"""What goes away by itself: replaced revisions, expired documents, deleted collections, abandoned attempts."""
+
+import asyncio
+import contextlib
+import random
+from time import monotonic
+
+from footnote_kit.context import detached
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+
+from footnote_indexing.adapters.database import now_ms
+from footnote_indexing.adapters.generations import Generations
+from footnote_indexing.adapters.ledger import Ledger
+from footnote_indexing.revisions.indexing import Indexing
+from footnote_indexing.settings import Settings
+from footnote_indexing.upkeep.recovery import Recovery
+from footnote_indexing.writing.store_writer import StoreWriter
+
+_log = get_logger("footnote.indexing.sweeper")
+_BATCH = 200
+_AGAIN_MS = 60_000
+
+
+class Sweeper:
+    """Purges in the background what searches do not see any more; what fails is tried again at the next round."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        generations: Generations,
+        writer: StoreWriter,
+        indexing: Indexing,
+        recovery: Recovery,
+        settings: Settings,
+    ) -> None:
+        self._ledger = ledger
+        self._generations = generations
+        self._writer = writer
+        self._indexing = indexing
+        self._recovery = recovery
+        self._next_recovery = 0.0
+        self._settings = settings
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin the rounds."""
+        self._task = asyncio.create_task(self._run(), name="indexing-sweeper")
+
+    async def stop(self) -> None:
+        """End them."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    async def _run(self) -> None:
+        with detached("indexing"):
+            while True:
+                try:
+                    await self.sweep()
+                    if monotonic() >= self._next_recovery:
+                        await self._recovery.check_all()
+                        self._next_recovery = monotonic() + self._settings.recovery_interval
+                except FootnoteError as error:
+                    _log.warning("sweep_postponed", error=error.message)
+                except Exception as error:
+                    # The rounds go on whatever happens in one; the class is enough to find it.
+                    _log.error("sweep_failed", error=type(error).__name__)
+                # Replicas share the table: they should not all come at the same moment.
+                await asyncio.sleep(self._settings.sweep_interval * random.uniform(0.8, 1.2))
+
+    async def sweep(self) -> int:
+        """Make one round; return the number of rows removed."""
+        now = now_ms()
+        await self._ledger.retire_stale(
+            expired_before=now - int(self._settings.expired_after * 1000),
+            abandoned_before=now - int(self._settings.abandon_after * 1000),
+        )
+        removed = 0
+        while True:
+            due = await self._ledger.due(_BATCH)
+            for entry in due:
+                generation = await self._generations.find(entry.key.collection_id, entry.key.generation)
+                if generation is not None:
+                    await self._writer.ensure(generation)
+                    removed += await self._writer.purge(generation.space, entry.key)
+                await self._ledger.forget(entry.key)
+            if len(due) < _BATCH:
+                break
+        for generation in await self._generations.due():
+            removed += await self._indexing.purge_generation(generation)
+            if await self._ledger.drop_generation(generation.collection_id, generation.number):
+                await self._generations.postpone(generation, _AGAIN_MS)
+            else:
+                await self._generations.forget(generation)
+        if removed:
+            _log.info("swept", rows=removed)
+        return removed

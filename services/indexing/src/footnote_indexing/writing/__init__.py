@@ -1,0 +1,1 @@
+"""Texts to vectors, and rows into the store."""

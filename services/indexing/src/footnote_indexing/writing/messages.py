@@ -1,0 +1,65 @@
+"""Messages of conversations for memory search."""
+
+from collections.abc import Sequence
+
+from footnote.types.v1 import answer_pb2, collection_pb2, provider_pb2, scope_pb2
+from footnote_kit.errors import InvalidArgument
+from footnote_providers.egress.egress import UNBOUND
+from footnote_store.compiler import quote
+from footnote_store.rows import MessageRow, message_key
+
+from footnote_indexing.ports import ChunkStore
+from footnote_indexing.writing.permitted import Permitted
+from footnote_indexing.writing.vectorizers import Vectorizers
+
+_MOST = 1000
+
+
+class Messages:
+    """Embeds messages with the deployment's own provider and keeps them, each for its user."""
+
+    def __init__(self, store: ChunkStore, vectorizers: Vectorizers, permitted: Permitted) -> None:
+        self._permitted = permitted
+        self._store = store
+        self._vectorizers = vectorizers
+
+    async def remember(
+        self,
+        scope: scope_pb2.Scope,
+        messages: Sequence[answer_pb2.MemoryMessage],
+        bounds: provider_pb2.TextBounds = UNBOUND,
+    ) -> int:
+        """Embed and store messages so bound; blank ones are left out. Returns how many were stored."""
+        if len(messages) > _MOST:
+            raise InvalidArgument.field("messages", f"must be at most {_MOST}")
+        for message in messages:
+            if not message.message_id or not message.conversation_id:
+                raise InvalidArgument.field("messages", "must each have message_id and conversation_id")
+        kept = [message for message in messages if message.text.strip()]
+        if not kept:
+            return 0
+        self._permitted.check_embedding(scope, collection_pb2.EmbeddingSettings(), bounds)
+        vectorizer = await self._vectorizers.default()
+        texts = [message.text for message in kept]
+        embedded = await vectorizer.embed([vectorizer.key(text) for text in texts], texts, {})
+        space = await self._store.ensure_message_space(vectorizer.settings.dimensions)
+        rows = [
+            MessageRow(message, scope.tenant_id, scope.user_id, vector)
+            for message, vector in zip(kept, embedded.vectors, strict=True)
+        ]
+        return await self._store.upsert_messages(space, rows)
+
+    async def forget(self, scope: scope_pb2.Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
+        """Remove the messages of one of the user's conversations, or those named; returns how many there were."""
+        if not conversation_id:
+            raise InvalidArgument.field("conversation_id", "is required")
+        vectorizer = await self._vectorizers.default()
+        space = await self._store.ensure_message_space(vectorizer.settings.dimensions)
+        expr = (
+            f"tenant_id == {quote(scope.tenant_id)} and user_id == {quote(scope.user_id)} "
+            f"and conversation_id == {quote(conversation_id)}"
+        )
+        if message_ids:
+            keys = (quote(message_key(scope.tenant_id, scope.user_id, one)) for one in message_ids)
+            expr += f" and id in [{', '.join(keys)}]"
+        return await self._store.delete(space, expr)

@@ -1,0 +1,111 @@
+"""Whether the texts of a collection may be given to a provider, and who may choose which provider for them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from footnote.types.v1 import collection_pb2, provider_pb2, scope_pb2
+from footnote_providers import registry
+from footnote_providers.egress import limits
+from footnote_providers.egress.egress import Egress, Use
+from footnote_providers.egress.policy import Kind
+from footnote_providers.own_vectors import brings_own
+from google.protobuf import json_format
+
+from footnote_indexing.writing.vectorizers import Vectorizers
+
+# What is a part of Footnote itself; where others are is known to the stages that call them, which check it again.
+_BUILTIN_RERANKERS = ("lexical", "mmr")
+_NO_RERANKER = ("", "none")
+
+
+def bounds_of(collection: collection_pb2.Collection) -> provider_pb2.TextBounds:
+    """Return what binds the texts of one collection."""
+    return provider_pb2.TextBounds(
+        local_only=collection.settings.local_only,
+        because=f"the collection '{collection.name}'",
+        collections=[part for part in (collection.name, collection.id) if part],
+    )
+
+
+class Permitted:
+    """Asks the operator's policy."""
+
+    def __init__(self, egress: Egress, vectorizers: Vectorizers) -> None:
+        self._egress = egress
+        self._vectorizers = vectorizers
+
+    def check_embedding(
+        self, scope: scope_pb2.Scope, embedding: collection_pb2.EmbeddingSettings, bounds: provider_pb2.TextBounds
+    ) -> None:
+        """Raise unless texts so bound may be embedded by these settings; before every document and message."""
+        self._egress.check(registry.use_of(self._vectorizers.chosen(embedding), self._egress), scope, bounds)
+
+    def check_settings(
+        self, scope: scope_pb2.Scope, after: collection_pb2.Collection, before: collection_pb2.Collection | None = None
+    ) -> None:
+        """Raise unless this caller may give a collection these settings; what it has already may stay as it is.
+
+        InvalidArgument for what is out of range, PermissionDenied and FailedPrecondition(PROVIDER_NOT_ALLOWED) for a
+        provider.
+        """
+        bounds = bounds_of(after)
+        old = before.settings if before is not None else collection_pb2.CollectionSettings()
+        new = after.settings
+        allowed = self._egress.limits(scope, bounds.collections)
+        if before is None or new.prompt != old.prompt:
+            limits.check_prompt(new.prompt, allowed, "collection.settings.prompt")
+        if before is None or new.generation != old.generation:
+            limits.check_generation(new.generation, allowed, "collection.settings.generation")
+            self._check_model(scope, new.generation, old.generation, bounds)
+        if new.rerank != old.rerank:
+            limits.check_rerank(new.rerank, "collection.settings.rerank")
+            self._check_reranker(scope, new.rerank, bounds)
+        if before is None or new.embedding != old.embedding or new.local_only != old.local_only:
+            self._check_embedder(scope, new.embedding, None if before is None else old.embedding, bounds)
+
+    def _check_embedder(
+        self,
+        scope: scope_pb2.Scope,
+        new: collection_pb2.EmbeddingSettings,
+        old: collection_pb2.EmbeddingSettings | None,
+        bounds: provider_pb2.TextBounds,
+    ) -> None:
+        limits.check_provider(new.provider, new.model, new.settings, "collection.settings.embedding")
+        if brings_own(new):
+            return  # nothing is ever sent anywhere, so that no policy is about it
+        use = registry.use_of(self._vectorizers.chosen(new), self._egress)
+        self._egress.check(use, scope, bounds)
+        default = self._vectorizers.chosen(collection_pb2.EmbeddingSettings())
+        known = [(default.provider, default.model)]
+        if old is not None:
+            known += [(old.provider, old.model), (old.provider, "")]
+        self._egress.check_choice(use, scope, known, bounds)
+
+    def _check_model(
+        self,
+        scope: scope_pb2.Scope,
+        new: collection_pb2.GenerationSettings,
+        old: collection_pb2.GenerationSettings,
+        bounds: provider_pb2.TextBounds,
+    ) -> None:
+        if (new.provider, new.model) in (("", ""), (old.provider, old.model)):
+            return
+        # An address is generation's to know: whether texts leave is checked there, whenever they would.
+        use = Use(Kind.MODEL, new.provider, new.model, local=True, builtin=new.provider == "builtin")
+        if new.provider:
+            self._egress.check(use, scope, bounds)
+        self._egress.check_choice(use, scope, [], bounds)
+
+    def _check_reranker(
+        self, scope: scope_pb2.Scope, new: collection_pb2.RerankSettings, bounds: provider_pb2.TextBounds
+    ) -> None:
+        if new.provider in _NO_RERANKER and not new.model:
+            return
+        use = Use(Kind.RERANKER, new.provider, new.model, local=True, builtin=new.provider in _BUILTIN_RERANKERS)
+        if new.provider:
+            self._egress.check(use, scope, bounds)
+        self._egress.check_choice(use, scope, [], bounds)
+        if new.provider == "cosine":
+            named: Mapping[str, Any] = json_format.MessageToDict(new.settings)
+            embedding = collection_pb2.EmbeddingSettings(provider=str(named.get("provider", "")), model=new.model)
+            self._check_embedder(scope, embedding, None, bounds)

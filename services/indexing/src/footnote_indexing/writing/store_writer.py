@@ -1,0 +1,74 @@
+"""Writing rows in batches, each retried by itself, and removing them."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+from footnote_kit.errors import Unavailable
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import counter
+from footnote_store.compiler import quote
+from footnote_store.rows import Row
+
+from footnote_indexing.adapters.generations import Generation
+from footnote_indexing.adapters.ledger import RevisionKey
+from footnote_indexing.ports import ChunkStore
+from footnote_indexing.settings import Settings
+
+_log = get_logger("footnote.indexing.store")
+
+
+def revision_expr(key: RevisionKey) -> str:
+    """Return the filter for the rows of one revision in one generation."""
+    return f"collection_key == {quote(key.collection_key)} and revision_key == {quote(key.revision_key)}"
+
+
+class StoreWriter:
+    """Puts rows into the store; bounded in calls under way over all documents."""
+
+    def __init__(self, store: ChunkStore, settings: Settings) -> None:
+        self.store = store
+        self._attempts = settings.store_attempts
+        self._turns = asyncio.Semaphore(settings.store_in_flight)
+
+    async def ensure(self, generation: Generation) -> str:
+        """Make sure of a generation's physical collection; return its name."""
+        return await self.store.ensure_space(generation.embedding.dimensions, generation.variant)
+
+    async def write(self, space: str, rows: Sequence[Row], *, new: bool = False) -> None:
+        """Write one batch; after the last attempt raise Unavailable(STORE_UNAVAILABLE) and log the ids not written.
+
+        `new` says that none of the rows was ever written: the first attempt need not look for them.
+        """
+        for attempt in range(1, self._attempts + 1):
+            put = self.store.insert if new and attempt == 1 else self.store.upsert
+            try:
+                async with self._turns:
+                    confirmed = await put(space, rows)
+                if confirmed != len(rows):
+                    raise Unavailable(
+                        f"the vector store confirmed {confirmed} of {len(rows)} chunks", reason="STORE_UNAVAILABLE"
+                    )
+            except Unavailable as error:
+                if attempt == self._attempts:
+                    ids = [row.chunk.id for row in rows]
+                    _log.error("chunks_not_stored", chunk_ids=ids, attempts=attempt, error=error.message)
+                    raise
+                await asyncio.sleep(random.uniform(0.5, 1.0) * 0.2 * 2 ** (attempt - 1))
+            else:
+                for level in {row.chunk.level for row in rows}:
+                    written = sum(1 for row in rows if row.chunk.level == level)
+                    counter("footnote.indexing.chunks").add(written, {"level": str(level)})
+                return
+
+    async def count(self, space: str, key: RevisionKey) -> int:
+        """Count the rows of a revision."""
+        return await self.store.count(space, revision_expr(key))
+
+    async def trim(self, space: str, key: RevisionKey, chunks: int) -> int:
+        """Remove the rows of a revision from ordinal `chunks` on: leavings of an attempt with other settings."""
+        return await self.store.delete(space, f"{revision_expr(key)} and ordinal >= {chunks}")
+
+    async def purge(self, space: str, key: RevisionKey) -> int:
+        """Remove the rows of a revision."""
+        return await self.store.delete(space, revision_expr(key))

@@ -1,0 +1,376 @@
+"""What can be done with documents: upload, replace, get, list, download, delete, and moves in their life cycle."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import uuid4
+
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access
+from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.paging import Page
+from footnote_kit.telemetry import counter, span
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from footnote_ingestion.documents import spool
+from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.model import lifecycle
+from footnote_ingestion.model.quota import Quota
+from footnote_ingestion.model.repeats import (
+    Outcome,
+    Repeated,
+    Request,
+    RequestKey,
+    check_same,
+    check_transfer,
+    digest,
+    merge,
+)
+from footnote_ingestion.model.values import GRACE_MICROS, ListQuery, Stored, Unfinished, new_key, now_micros
+from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.parsers.failures import INTERNAL, ParseError
+from footnote_ingestion.parsers.sniff import FileType
+from footnote_ingestion.ports import Documents, Files, Readers, Requests
+from footnote_ingestion.worker.wire import Job
+
+_log = get_logger("footnote.ingestion")
+
+_MAX_ETAG = 18
+
+# FailureReason -> ErrorReason of the call that finds it out.
+_ERROR_REASONS = {
+    "PASSWORD_PROTECTED": "FILE_PASSWORD_PROTECTED",
+    "TOO_LARGE": "FILE_TOO_LARGE",
+    "TIMEOUT": "FILE_TOO_LARGE",
+    "OUT_OF_MEMORY": "FILE_TOO_LARGE",
+    "UNSUPPORTED": "FILE_UNSUPPORTED",
+    "NO_TEXT": "FILE_UNSUPPORTED",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """What an uploader says about a file; names are checked already."""
+
+    collection_id: str
+    filename: str
+    tags: tuple[str, ...]
+    metadata: Struct
+    source_type: str
+    expire_time: Timestamp | None
+    allow_duplicate: bool
+    quota: Quota
+    size: int | None = None
+    sha256: str = ""
+    request_id: str = ""
+    about: bytes = b""
+    """All that was said of it but `request_id`, to tell one request from another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """The document; whether it was there already; whether tags or metadata were added to it."""
+
+    document: Document
+    duplicate: bool = False
+    merged: bool = False
+
+
+def file_error(error: ParseError) -> FootnoteError:
+    """Return the error of a call for a file that cannot be read: `failure_reason` and `hint` are in its metadata."""
+    metadata = {"failure_reason": error.reason, "hint": error.hint}
+    if error.reason == INTERNAL:
+        return Internal(error.message, metadata=metadata)
+    reason = _ERROR_REASONS.get(error.reason, "FILE_CORRUPT")
+    return InvalidArgument(error.message, reason=reason, metadata=metadata)
+
+
+class Catalog:
+    """Documents with their files: no row refers to a file that is not there, no file outlives its row for long."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        permissions: Permissions,
+        requests: Requests,
+        files: Files,
+        inspectors: Readers,
+        scratch: Path,
+        max_file_bytes: int,
+        max_documents: int,
+        limits: Limits,
+    ) -> None:
+        self._documents = documents
+        self._permissions = permissions
+        self._requests = requests
+        self._files = files
+        self._inspectors = inspectors
+        self._scratch = scratch
+        self._max_file_bytes = max_file_bytes
+        self._max_documents = max_documents
+        self._limits = limits
+
+    async def upload(self, scope: Scope, new: NewFile, parts: AsyncIterator[bytes]) -> Uploaded:
+        """Check and store a file, or find the document that has the same bytes, or the first answer to a request."""
+        await self._permissions.to_upload(scope, new.collection_id)
+        if new.size is not None and new.size > self._max_file_bytes:
+            raise spool.too_large(self._max_file_bytes)
+        quota = new.quota
+        if not quota.own:
+            quota = replace(quota, collection_documents=self._max_documents)
+        async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
+            check_transfer(received.size, received.sha256, new.size, new.sha256)
+            if not new.request_id:
+                return await self._take(scope, new, received, quota, None)
+            key = RequestKey(scope.tenant_id, scope.user_id, new.request_id)
+            request = Request(key, digest(new.about, received.sha256))
+            known = await self._requests.find(key)
+            try:
+                if known is None:
+                    return await self._take(scope, new, received, quota, request)
+            except Repeated as faster:
+                known = faster.outcome
+            return await self._again(scope, request, known)
+
+    async def _again(self, scope: Scope, request: Request, known: Outcome) -> Uploaded:
+        """Return the first answer to a request."""
+        check_same(known, request.content)
+        return Uploaded(await self.get(scope, known.document_id), known.duplicate, known.merged)
+
+    async def _take(
+        self, scope: Scope, new: NewFile, received: spool.Received, quota: Quota, request: Request | None
+    ) -> Uploaded:
+        same = await self._documents.precheck(
+            scope.tenant_id, new.collection_id, received.sha256, received.size, quota, new.allow_duplicate
+        )
+        if same is not None:
+            return await self._merged(scope, new, same.document, request)
+        kind = await self._inspect(scope.tenant_id, received.path, new.filename)
+        async with self._stored(scope, received.path) as key:
+            document = _new_document(scope, new, received, kind)
+            same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate, request)
+            if same is not None:
+                await self._drop([key])
+                return await self._merged(scope, new, same.document, request)
+        counter("footnote.ingestion.bytes").add(received.size)
+        _log.info("document_uploaded", document_id=document.id, bytes=received.size, document_type=kind.document_type)
+        return Uploaded(document)
+
+    async def _merged(self, scope: Scope, new: NewFile, there: Document, request: Request | None) -> Uploaded:
+        """Add what a duplicate says to the document that is there."""
+
+        def how(before: Stored) -> Stored:
+            document = Document()
+            document.CopyFrom(before.document)
+            merge(document, new.tags, new.metadata)
+            if document == before.document:
+                return before
+            return Stored(document, before.blob_key, before.parsed_key, before.version)
+
+        after = (await self._documents.change(scope.tenant_id, there.id, how, request=request)).document
+        return Uploaded(after, duplicate=True, merged=after.etag != there.etag)
+
+    async def replace(
+        self, scope: Scope, document_id: str, filename: str, etag: str, quota: Quota, parts: AsyncIterator[bytes]
+    ) -> tuple[Document, bool]:
+        """Put a new file in the place of a document's; returns it, and True when the bytes are the same as before."""
+        seen = (await self._permissions.document(scope, document_id, Access.WRITE)).document
+        lifecycle.check_seen(seen, etag, 0)
+        async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
+            if received.sha256 == seen.sha256:
+                return seen, True
+            kind = await self._inspect(scope.tenant_id, received.path, filename or seen.filename)
+            old: list[str] = []
+            async with self._stored(scope, received.path) as key:
+
+                def how(before: Stored) -> Stored:
+                    document = Document()
+                    document.CopyFrom(before.document)
+                    lifecycle.check_seen(document, etag, 0)
+                    lifecycle.begin_revision(document)
+                    document.state = lifecycle.UPLOADED
+                    document.filename = filename or document.filename
+                    document.size_bytes, document.sha256 = received.size, received.sha256
+                    document.mime_type, document.document_type = kind.mime_type, kind.document_type
+                    old.extend(before.blob_keys())
+                    return Stored(document, key, "", before.version)
+
+                stored = await self._documents.change(scope.tenant_id, document_id, how, quota)
+        await self._drop(old)
+        _log.info("document_replaced", document_id=document_id, revision=stored.document.revision)
+        return stored.document, False
+
+    async def get(self, scope: Scope, document_id: str) -> Document:
+        """Return a document; raises `NotFound`."""
+        return (await self._permissions.document(scope, document_id, Access.READ)).document
+
+    async def list(
+        self, scope: Scope, query: ListQuery, collection_ids: Sequence[str]
+    ) -> tuple[list[Document], str, int]:
+        """Return a page of documents; the token of the next page; how many there are on all pages.
+
+        They are those of the collections named, or of every one that the caller may read.
+        """
+        query = replace(query, collection_ids=await self._permissions.to_list(scope, collection_ids))
+        found, token, total = await self._documents.list(query)
+        return [stored.document for stored in found], token, total
+
+    async def download(self, scope: Scope, document_id: str) -> tuple[Document, AsyncGenerator[bytes, None]]:
+        """Return a document, and its file in parts of at most 256 KiB."""
+        stored = await self._permissions.document(scope, document_id, Access.READ)
+        return stored.document, self._parts(stored)
+
+    async def _parts(self, stored: Stored) -> AsyncGenerator[bytes, None]:
+        try:
+            async for part in self._files.parts(stored.blob_key):
+                yield part
+        except FileNotFoundError:  # deleted or replaced in between
+            raise NotFound(
+                f"The file of document '{stored.document.id}' is gone", reason="DOCUMENT_NOT_FOUND"
+            ) from None
+
+    async def begin_deletion(self, scope: Scope, document_id: str, etag: str, undo: bool) -> Document:
+        """Let a document be gone before it is deleted, or be there again; raises Aborted when it has another etag."""
+        if undo:
+            return (await self._documents.undo_deletion(scope.tenant_id, document_id)).document
+        await self._permissions.document(scope, document_id, Access.WRITE)
+        return (await self._documents.begin_deletion(scope.tenant_id, document_id, etag)).document
+
+    async def unfinished(self, page: Page) -> tuple[Sequence[Unfinished], str]:
+        """Return documents of all tenants that were left in the middle of something, and the next page's token."""
+        return await self._documents.unfinished(page)
+
+    async def labelled(self, scope: Scope, document_id: str, etag: str) -> None:
+        """Note that a document's chunks have what its record said when it had an etag."""
+        await self._permissions.document(scope, document_id, Access.WRITE)
+        if not etag.isdecimal() or len(etag) > _MAX_ETAG:
+            raise InvalidArgument.field("etag", "is not one that was given out")
+        await self._documents.labelled(scope.tenant_id, document_id, int(etag))
+
+    async def delete(self, scope: Scope, document_id: str) -> None:
+        """Delete a document and its files; one that is gone already, or that the caller cannot see, is fine."""
+        try:
+            await self._permissions.to_change(scope, document_id)
+        except NotFound:
+            return
+        keys = await self._documents.delete(scope.tenant_id, document_id)
+        await self._drop(keys, listed=True)
+        if keys:
+            _log.info("document_deleted", document_id=document_id)
+
+    async def move(self, scope: Scope, document_id: str, move: lifecycle.Move) -> Document:
+        """Move a document in its life cycle."""
+        await self._permissions.to_change(scope, document_id)
+
+        def how(before: Stored) -> Stored:
+            document = Document()
+            document.CopyFrom(before.document)
+            lifecycle.apply(document, move)
+            return (
+                before
+                if document == before.document
+                else Stored(document, before.blob_key, before.parsed_key, before.version)
+            )
+
+        stored = await self._documents.change(scope.tenant_id, document_id, how)
+        document = stored.document
+        if move.state in (lifecycle.INDEXED, lifecycle.ERROR):
+            state = "INDEXED" if move.state == lifecycle.INDEXED else "ERROR"
+            counter("footnote.ingestion.documents").add(1, {"footnote.state": state})
+            _log.info("document_ended", document_id=document_id, revision=document.revision, state=state)
+        return document
+
+    async def update(
+        self, scope: Scope, document_id: str, wanted: Document, fields: frozenset[str], etag: str
+    ) -> Document:
+        """Change what the uploader said about a document: of tags, metadata and expire_time those in `fields`."""
+        await self._permissions.to_change(scope, document_id)
+
+        def how(before: Stored) -> Stored:
+            lifecycle.check_seen(before.document, etag, 0)
+            document = Document()
+            document.CopyFrom(before.document)
+            for name in fields:
+                document.ClearField(name)  # type: ignore[arg-type]
+            document.MergeFrom(
+                Document(
+                    tags=wanted.tags if "tags" in fields else (),
+                    metadata=wanted.metadata if "metadata" in fields and wanted.metadata.fields else None,
+                    expire_time=wanted.expire_time
+                    if "expire_time" in fields and wanted.HasField("expire_time")
+                    else None,
+                )
+            )
+            if document == before.document:
+                return before
+            return Stored(document, before.blob_key, before.parsed_key, before.version)
+
+        stored = await self._documents.change(scope.tenant_id, document_id, how)
+        return stored.document
+
+    async def _inspect(self, tenant: str, path: Path, filename: str) -> FileType:
+        """Return the type of the file, found in a worker process; raises the typed error of one that cannot be read."""
+        job = Job("inspect", str(path), "", filename, self._limits)
+        with span("ingestion.inspect"):
+            try:
+                return FileType(**json.loads(await self._inspectors.last(job, tenant)))
+            except ParseError as error:
+                raise file_error(error) from error
+
+    @asynccontextmanager
+    async def _stored(self, scope: Scope, path: Path) -> AsyncIterator[str]:
+        """Yield the key of the stored copy of a file; the copy is deleted when the block fails."""
+        key = new_key(scope.tenant_id, scope.user_id)
+        await self._documents.doom([key], now_micros() + GRACE_MICROS)
+        try:
+            with span("ingestion.store"):
+                await self._files.put(key, path)
+            yield key
+        except BaseException:
+            await asyncio.shield(self._drop([key]))
+            raise
+
+    async def _drop(self, keys: Sequence[str], listed: bool = False) -> None:
+        """Delete files now; what the store does not delete now is deleted by the sweeper."""
+        try:
+            if not listed:
+                await self._documents.doom(keys, now_micros())
+            for key in keys:
+                await self._files.delete(key)
+            await self._documents.deleted(keys)
+        except FootnoteError as error:
+            _log.warning("files_left_for_later", count=len(keys), reason=error.reason)
+
+
+def _new_document(scope: Scope, new: NewFile, received: spool.Received, kind: FileType) -> Document:
+    document = Document(
+        id=uuid4().hex,
+        collection_id=new.collection_id,
+        tenant_id=scope.tenant_id,
+        owner_id=scope.user_id,
+        filename=new.filename,
+        mime_type=kind.mime_type,
+        document_type=kind.document_type,
+        source_type=new.source_type or "upload",
+        size_bytes=received.size,
+        sha256=received.sha256,
+        state=lifecycle.UPLOADED,
+        revision=1,
+        tags=new.tags,
+        etag="1",
+    )
+    if new.metadata.fields:
+        document.metadata.CopyFrom(new.metadata)
+    document.create_time.FromMicroseconds(now_micros())
+    document.update_time.CopyFrom(document.create_time)
+    if new.expire_time is not None:
+        document.expire_time.CopyFrom(new.expire_time)
+    return document

@@ -1,0 +1,66 @@
+"""What has happened to a collection's documents since somebody looked last."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FailedPrecondition
+
+from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.model.values import now_micros
+from footnote_ingestion.ports import ChangeLog
+
+BATCH = 100
+BATCH_IDS = 1000
+OVERLAP_MICROS = 5_000_000
+"""A change is timed before it is committed, and becomes seen after: what is asked for begins so much earlier."""
+MARGIN_MICROS = 600_000_000
+"""How much longer deletions are kept than is promised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some changes; `until` (microseconds) is set on the last."""
+
+    documents: tuple[Document, ...] = ()
+    deleted: tuple[str, ...] = ()
+    until: int | None = None
+
+
+class Changes:
+    """Tells of changes to those who may read the collection."""
+
+    def __init__(self, log: ChangeLog, permissions: Permissions, kept_seconds: float) -> None:
+        self._log = log
+        self._permissions = permissions
+        self._kept = int(kept_seconds * 1_000_000)
+
+    async def since(self, scope: Scope, collection_id: str, since: int | None) -> AsyncGenerator[Batch, None]:
+        """Yield what has changed since a moment, everything for None; raises FailedPrecondition for one too old."""
+        await self._permissions.to_list(scope, [collection_id])
+        until = now_micros() - OVERLAP_MICROS
+        if since is not None and since < until - self._kept:
+            raise FailedPrecondition(
+                "What was deleted since then is forgotten; begin again without the token", reason="WATCH_EXPIRED"
+            )
+        after = (0 if since is None else since - 1, "")
+        while found := await self._log.changed(scope.tenant_id, collection_id, after, BATCH):
+            yield Batch(documents=tuple(stored.document for stored in found))
+            last = found[-1].document
+            after = (last.update_time.ToMicroseconds(), last.id)
+            if len(found) < BATCH:
+                break
+        after = (0 if since is None else since - 1, "")
+        while since is not None and (gone := await self._log.gone(scope.tenant_id, collection_id, after, BATCH_IDS)):
+            yield Batch(deleted=tuple(document_id for _, document_id in gone))
+            after = gone[-1]
+            if len(gone) < BATCH_IDS:
+                break
+        yield Batch(until=until)
+
+    async def forget(self) -> None:
+        """Forget deletions of which nobody can ask any more."""
+        await self._log.forget_gone(now_micros() - self._kept - MARGIN_MICROS)

@@ -1,0 +1,44 @@
+"""How much is kept, and whom that may be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import sees_all
+from footnote_kit.errors import InvalidArgument, PermissionDenied
+
+from footnote_ingestion.model.quota import Kept
+from footnote_ingestion.ports import Documents
+
+MOST_OWNERS = 1001
+"""Owners at once: a page of them, and whether there is another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the caller keeps; for those who see all of the tenant's, what that keeps, and its owners."""
+
+    own: Kept
+    tenant: Kept | None
+    owners: list[Kept]
+
+
+class Counting:
+    """Counts documents for their owners, and for administrators and services."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+
+    async def kept(self, scope: Scope, owners: int, after: str) -> Counted:
+        """Count; raises PermissionDenied for who asks about others and is no administrator."""
+        if not 0 <= owners <= MOST_OWNERS:
+            raise InvalidArgument.field("owners", f"must be between 0 and {MOST_OWNERS}")
+        if owners and not sees_all(scope):
+            raise PermissionDenied("What others keep is told to administrators only.")
+        own = await self._documents.kept(scope.tenant_id, scope.user_id)
+        if not sees_all(scope):
+            return Counted(own, None, [])
+        used = await self._documents.used(scope.tenant_id)
+        listed = await self._documents.kept_by_owner(scope.tenant_id, after, owners) if owners else []
+        return Counted(own, Kept("", used.tenant_documents, used.tenant_bytes), listed)

@@ -1,0 +1,240 @@
+"""From a stored file to a stream of blocks: read by a worker process, or from what was kept of an earlier reading.
+
+The worker writes as fast as it can into a temporary file and is free for the next document, while the caller takes the
+blocks at its own pace: neither the time limit nor the other documents depend on a slow caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+
+from footnote.types.v1.document_pb2 import Block, ParsedMetadata
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit import names
+from footnote_kit.access import Access
+from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import histogram, span
+
+from footnote_ingestion.documents.catalog import file_error
+from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.documents.spool import temporary
+from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros
+from footnote_ingestion.parsers import VERSION
+from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.ports import Documents, Files, Readers
+from footnote_ingestion.worker import wire
+
+_log = get_logger("footnote.ingestion")
+
+
+@dataclass(frozen=True, slots=True)
+class PagesRead:
+    """How many pages, slides or sheets are read, of how many."""
+
+    read: int
+    total: int
+
+
+class FrameFile:
+    """A file of frames with one writer and one reader that may follow at a distance."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._written = 0
+        self._ended = False
+        self._error: Exception | None = None
+        self._pages = b""
+        self._grown = asyncio.Condition()
+
+    async def append(self, kind: bytes, payload: bytes) -> None:
+        """Write one frame."""
+        await asyncio.to_thread(self._append, wire.HEADER.pack(kind, len(payload)) + payload)
+        async with self._grown:
+            self._written += wire.HEADER.size + len(payload)
+            self._grown.notify_all()
+
+    async def note(self, payload: bytes) -> None:
+        """Let the reader know how far the reading has come, unless it is behind; nothing of it is kept."""
+        async with self._grown:
+            self._pages = payload
+            self._grown.notify_all()
+
+    async def end(self, error: Exception | None = None) -> None:
+        """Nothing more comes; the reader gets `error` after the last frame."""
+        async with self._grown:
+            self._ended, self._error = True, error
+            self._grown.notify_all()
+
+    async def frames(self) -> AsyncGenerator[tuple[bytes, bytes], None]:
+        """All frames from the first, waiting for those to come."""
+        offset = 0
+        while True:
+            async with self._grown:
+                while self._written <= offset and not self._ended and not self._pages:
+                    await self._grown.wait()
+                pages, self._pages = self._pages, b""
+            if pages:
+                yield wire.PAGES, pages
+                continue
+            if offset >= self._written:
+                if self._error is not None:
+                    raise self._error
+                return
+            kind, payload = await asyncio.to_thread(read_frame, self._path, offset)
+            offset += wire.HEADER.size + len(payload)
+            yield kind, payload
+
+    def _append(self, data: bytes) -> None:
+        with self._path.open("ab") as file:
+            file.write(data)
+
+
+def read_frame(path: Path, offset: int) -> tuple[bytes, bytes]:
+    """Return the frame at `offset` of a file; raises `EOFError` when it is not whole."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        header = file.read(wire.HEADER.size)
+        if len(header) < wire.HEADER.size:
+            raise EOFError
+        kind, length = wire.HEADER.unpack(header)
+        payload = file.read(length)
+        if len(payload) < length:
+            raise EOFError
+        return kind, payload
+
+
+class Extraction:
+    """Streams the blocks of documents."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        permissions: Permissions,
+        files: Files,
+        readers: Readers,
+        scratch: Path,
+        limits: Limits,
+        keep: bool,
+    ) -> None:
+        self._documents = documents
+        self._permissions = permissions
+        self._files = files
+        self._readers = readers
+        self._scratch = scratch
+        self._limits = limits
+        self._keep = keep
+
+    async def parse(
+        self, scope: Scope, document_id: str
+    ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
+        """Blocks in reading order with how far it has come, at last the metadata; raises what makes it unreadable."""
+        stored = await self._permissions.document(scope, document_id, Access.READ)
+        attributes: dict[str, str | int] = {names.DOCUMENT_ID: document_id, names.BYTES: stored.document.size_bytes}
+        with span("ingestion.parse", attributes):
+            try:
+                async with aclosing(self._frames(stored)) as frames:
+                    async for kind, payload in frames:
+                        if kind == wire.BLOCKS:
+                            yield list(wire.unpack_blocks(payload))
+                        elif kind == wire.PAGES:
+                            yield PagesRead(*wire.PAGES_READ.unpack(payload))
+                        else:
+                            yield ParsedMetadata.FromString(payload)
+            except ParseError as error:
+                _log.info("document_unreadable", document_id=document_id, reason=error.reason)
+                raise file_error(error) from error
+            except FileNotFoundError:  # deleted or replaced in between
+                raise NotFound(f"The file of document '{document_id}' is gone", reason="DOCUMENT_NOT_FOUND") from None
+
+    async def _frames(self, stored: Stored) -> AsyncGenerator[tuple[bytes, bytes], None]:
+        if stored.parsed_key == parsed_key(stored):
+            async for frame in self._kept_frames(stored.parsed_key):
+                yield frame
+                if frame[0] == wire.METADATA:
+                    return
+        async with temporary(self._scratch) as path:
+            spooled = FrameFile(path)
+            writer = asyncio.create_task(self._read(stored, spooled, path))
+            try:
+                async with aclosing(spooled.frames()) as frames:
+                    async for frame in frames:
+                        yield frame
+                await writer
+            finally:
+                writer.cancel()
+                await asyncio.gather(writer, return_exceptions=True)
+
+    async def _read(self, stored: Stored, spooled: FrameFile, path: Path) -> None:
+        """Let a worker read the file into `spooled`; keep the outcome for later."""
+        document = stored.document
+        started = time.perf_counter()
+        try:
+            async with self._files.as_file(stored.blob_key) as source:
+                job = wire.Job("parse", str(source), document.document_type, document.filename, self._limits)
+                async with aclosing(self._readers.run(job, document.tenant_id)) as frames:
+                    async for kind, payload in frames:
+                        if kind == wire.PAGES:
+                            await spooled.note(payload)
+                        else:
+                            await spooled.append(kind, payload)
+        except Exception as error:
+            await spooled.end(error)
+            return
+        seconds = time.perf_counter() - started
+        histogram("footnote.ingestion.parse.duration").record(seconds, {"footnote.type": document.document_type})
+        if self._keep:
+            await self._keep_frames(stored, path)
+        await spooled.end()
+
+    async def _keep_frames(self, stored: Stored, path: Path) -> None:
+        """Store the frames beside the file; when that fails the next reading does the work again."""
+        key = parsed_key(stored)
+        try:
+            await self._documents.doom([key], now_micros() + GRACE_MICROS)
+            await self._files.put(key, path)
+            if not await self._documents.set_parsed_key(stored.document.id, stored.blob_key, key):
+                await self._files.delete(key)
+                await self._documents.deleted([key])
+        except FootnoteError as error:
+            _log.warning("parsed_blocks_not_kept", document_id=stored.document.id, reason=error.reason)
+
+    async def _kept_frames(self, key: str) -> AsyncGenerator[tuple[bytes, bytes], None]:
+        """Yield the frames kept of an earlier reading; none when they are gone or not whole."""
+        try:
+            async with self._files.as_file(key) as path:
+                frames = await asyncio.to_thread(_check_frames, path)
+                for offset in frames:
+                    yield await asyncio.to_thread(read_frame, path, offset)
+        except (FileNotFoundError, EOFError):
+            return
+
+
+def _check_frames(path: Path) -> list[int]:
+    """Offsets of the frames of a whole file; raises `EOFError` when it is cut off."""
+    offsets: list[int] = []
+    size = path.stat().st_size
+    offset, kind = 0, b""
+    with path.open("rb") as file:
+        while offset < size:
+            file.seek(offset)
+            header = file.read(wire.HEADER.size)
+            if len(header) < wire.HEADER.size:
+                raise EOFError
+            kind, length = wire.HEADER.unpack(header)
+            offsets.append(offset)
+            offset += wire.HEADER.size + length
+    if offset != size or kind != wire.METADATA:
+        raise EOFError
+    return offsets
+
+
+def parsed_key(stored: Stored) -> str:
+    """Key of the blocks read from a document's file by this version of the parsers."""
+    return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.v{VERSION}"

@@ -1,0 +1,1 @@
+"""Documents as values: their life cycle, queries, quotas and repeated uploads."""

@@ -1,0 +1,61 @@
+"""A request for a list of documents as a query, its fields checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from footnote.ingestion.v1.ingestion_service_pb2 import ListDocumentsRequest
+from footnote.types.v1.document_pb2 import DocumentState
+from footnote_kit.errors import InvalidArgument
+from footnote_kit.paging import Page
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from footnote_ingestion.model.values import NEWEST_FIRST, ORDERS, ListQuery, Order
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""Characters that no name, tag or type of a document has."""
+
+MOST_VALUES = 100
+_MOST_CHARACTERS = 200
+
+
+def list_query(request: ListDocumentsRequest) -> ListQuery:
+    """Return what is asked for, in every collection; raises InvalidArgument for a field that says nothing known."""
+    for state in request.states:
+        if state not in DocumentState.values() or not state:
+            raise InvalidArgument.field("states", "holds an unknown state")
+    return ListQuery(
+        tenant_id="" if request.all_tenants else request.scope.tenant_id,
+        states=tuple(request.states),
+        filename_contains=request.filename_contains,
+        tags=_values("tags", request.tags),
+        document_types=[one.lower() for one in _values("document_types", request.document_types)],
+        languages=[one.lower() for one in _values("languages", request.languages)],
+        created_after=_moment(request.created_after) if request.HasField("created_after") else None,
+        created_before=_moment(request.created_before) if request.HasField("created_before") else None,
+        order=_order(request.order_by),
+        page=Page.of(request.scope, request, places=2),
+    )
+
+
+def _order(wanted: str) -> Order:
+    order = ORDERS.get(wanted) if wanted else NEWEST_FIRST
+    if order is None:
+        raise InvalidArgument.field("order_by", f"must be one of: {', '.join(ORDERS)}")
+    return order
+
+
+def _values(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Return the values as documents have them, each once."""
+    if len(values) > MOST_VALUES:
+        raise InvalidArgument.field(name, f"must be at most {MOST_VALUES}")
+    stripped = tuple(dict.fromkeys(value.strip() for value in values))
+    if not all(0 < len(value) <= _MOST_CHARACTERS and not CONTROL.search(value) for value in stripped):
+        raise InvalidArgument.field(name, f"must each be 1 to {_MOST_CHARACTERS} characters, none a control character")
+    return stripped
+
+
+def _moment(time: Timestamp) -> int:
+    """Return microseconds, rounded up: a document is timed by them, and lies before or after any finer moment."""
+    return time.seconds * 1_000_000 - (-time.nanos // 1000)

@@ -1,0 +1,226 @@
+"""The binary formats of Word and PowerPoint 97 to 2003: their text, read from the OLE streams."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import olefile  # type: ignore[import-untyped]
+from footnote.types.v1.locator_pb2 import SlideLocator
+
+from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, TABLE_ROW, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
+from footnote_ingestion.parsers.tables import row_text
+from footnote_ingestion.parsers.texts.encoding import decode
+
+_ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
+_WORD_97 = 0x00C1
+_COMPRESSED = 0x40000000
+_FIELD = re.compile("\x13[^\x13\x14\x15]*\x14?|[\x13\x14\x15]")
+# PowerPoint record types.
+_DOCUMENT, _SLIDE, _SLIDE_LIST, _PERSIST = 1000, 1006, 4080, 1011
+_HEADER, _CHARS, _BYTES = 3999, 4000, 4008
+_TITLES = (0, 6)
+_CRYPT_TOKEN = 0xF3D1C4DF
+_MAX_DEPTH = 40
+
+
+class DocParser:
+    """Reads Word 97-2003 documents. Paragraph styles are not read: headings come as paragraphs."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Read the header."""
+        with _open(path) as ole:
+            _word_header(ole)
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Write paragraphs and table rows; footnotes and the like come after the body, as in the file."""
+        with _open(path) as ole:
+            text, body_length = _word_text(ole)
+            properties = _properties(ole)
+        table = 0
+        for start, piece in _paragraphs(text):
+            if "\x07" in piece:
+                table = table or out.new_table()
+                for row in piece.split("\x07\x07"):
+                    out.add(TABLE_ROW, row_text((), [inline(cell) for cell in row.split("\x07")])[0], table=table)
+                continue
+            table = 0
+            out.add(PARAGRAPH if start < body_length else NOTE, inline(piece))
+        return properties
+
+
+class PptParser:
+    """Reads PowerPoint 97-2003 presentations."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Open the container and look whether it is encrypted."""
+        with _open(path) as ole:
+            _presentation(ole)
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Write each slide's title, then its other text."""
+        with _open(path) as ole:
+            slides = _slides(_presentation(ole))
+            properties = _properties(ole)
+        properties.page_count = len(slides)
+        for number, texts in enumerate(slides, 1):
+            title = next((inline(text) for kind, text in texts if kind in _TITLES), "")
+            place = SlideLocator(slide=number, title=title[:300])
+            out.reset_headings()
+            out.heading(title, 1, place)
+            for kind, text in texts:
+                if kind in _TITLES and inline(text) == title:
+                    continue
+                lines = [inline(line) for line in re.split("[\r\n]", text)]
+                for line in lines:
+                    out.add(LIST_ITEM if len(lines) > 1 else PARAGRAPH, line, place)
+        return properties
+
+
+def _open(path: Path) -> olefile.OleFileIO:
+    try:
+        return olefile.OleFileIO(str(path))
+    except (OSError, ValueError, IndexError) as error:
+        raise ParseError(CORRUPT, "The file is damaged and cannot be opened.") from error
+
+
+def _properties(ole: olefile.OleFileIO) -> Properties:
+    try:
+        info = ole.get_metadata()
+    except (OSError, ValueError, IndexError, AttributeError):
+        return Properties()
+    time = info.last_saved_time
+    return Properties(
+        title=inline(_decoded(info.title)),
+        authors=[name for name in (inline(_decoded(info.author)),) if name],
+        keywords=[word for part in _decoded(info.keywords).split(",") if (word := inline(part))],
+        file_time=time.replace(tzinfo=UTC) if isinstance(time, datetime) and time.year > 1970 else None,
+    )
+
+
+def _decoded(value: object) -> str:
+    return decode(value) if isinstance(value, bytes) else str(value or "")
+
+
+def _word_header(ole: olefile.OleFileIO) -> bytes:
+    """Return the WordDocument stream; refuses encrypted files and those of older versions."""
+    data: bytes = ole.openstream("WordDocument").read()
+    if len(data) < 0x1AA or data[:2] != b"\xec\xa5":
+        raise ParseError(CORRUPT, "The Word document is damaged and cannot be opened.")
+    version, flags = struct.unpack_from("<H", data, 2)[0], struct.unpack_from("<H", data, 10)[0]
+    if flags & _ENCRYPTED:
+        raise ParseError(PASSWORD_PROTECTED, "The Word document opens only with a password.")
+    if version < _WORD_97:
+        raise ParseError(
+            UNSUPPORTED, "The document is of a Word version before 97.", "Save it as docx and upload that."
+        )
+    return data
+
+
+def _word_text(ole: olefile.OleFileIO) -> tuple[str, int]:
+    """Return all text by the piece table, and the length of its body part."""
+    data = _word_header(ole)
+    flags = struct.unpack_from("<H", data, 10)[0]
+    body_length = struct.unpack_from("<i", data, 0x4C)[0]
+    start, length = struct.unpack_from("<II", data, 0x1A2)
+    try:
+        table: bytes = ole.openstream("1Table" if flags & _TABLE_1 else "0Table").read()
+        return "".join(_pieces(data, table[start : start + length])), body_length
+    except (struct.error, OSError, IndexError) as error:
+        raise ParseError(CORRUPT, "The Word document is damaged: its text cannot be found.") from error
+
+
+def _pieces(data: bytes, clx: bytes) -> Iterator[str]:
+    offset = 0
+    while clx[offset] == 1:  # formatting, not text
+        offset += 3 + struct.unpack_from("<H", clx, offset + 1)[0]
+    size = struct.unpack_from("<I", clx, offset + 1)[0]
+    plc = clx[offset + 5 : offset + 5 + size]
+    count = (len(plc) - 4) // 12
+    ends = struct.unpack_from(f"<{count + 1}I", plc)
+    for index in range(count):
+        length = max(ends[index + 1] - ends[index], 0)
+        where = struct.unpack_from("<I", plc, 4 * (count + 1) + 8 * index + 2)[0]
+        if where & _COMPRESSED:
+            begin = (where & ~_COMPRESSED) // 2
+            yield data[begin : begin + length].decode("cp1252", errors="replace")
+        else:
+            yield data[where : where + 2 * length].decode("utf-16-le", errors="replace")
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Yield paragraphs with their position; the cells of a table's rows stay together."""
+    for found in re.finditer("[^\r\x0c]+", text):
+        piece = _FIELD.sub("", found[0]).replace("\x1e", "-").replace("\x0b", " ")
+        if piece.strip(" \x01\x08\x07\t\xa0"):
+            yield found.start(), piece
+
+
+def _presentation(ole: olefile.OleFileIO) -> bytes:
+    """Return the main stream; refuses encrypted files."""
+    if ole.exists("Current User"):
+        user: bytes = ole.openstream("Current User").read(16)
+        if len(user) >= 16 and struct.unpack_from("<I", user, 12)[0] == _CRYPT_TOKEN:
+            raise ParseError(PASSWORD_PROTECTED, "The presentation opens only with a password.")
+    return bytes(ole.openstream("PowerPoint Document").read())
+
+
+def _records(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, bool, int, int]]:
+    """Yield (type, instance, is a container, start, end) of the records between two offsets."""
+    while start + 8 <= end:
+        version, kind, length = struct.unpack_from("<HHI", data, start)
+        body, after = start + 8, min(start + 8 + length, end)
+        yield kind, version >> 4, version & 0xF == 0xF, body, after
+        start = after if after > start else end
+
+
+def _slides(data: bytes) -> list[list[tuple[int, str]]]:
+    """Return for each slide its texts with their kind: those of the outline, then those of free text boxes."""
+    slides: list[list[tuple[int, str]]] = []
+    drawn: list[list[tuple[int, str]]] = []
+    for kind, _, container, start, end in _records(data, 0, len(data)):
+        if kind == _DOCUMENT and container:
+            for inner, instance, _, first, last in _records(data, start, end):
+                if inner == _SLIDE_LIST and instance == 0:
+                    slides = _outline(data, first, last)
+        elif kind == _SLIDE and container:
+            drawn.append(list(_texts(data, start, end, 0)))
+    for index, texts in enumerate(drawn[-len(slides) :] if slides else drawn):
+        if index >= len(slides):
+            slides.append([])
+        known = {text for _, text in slides[index]}
+        slides[index] += [(kind, text) for kind, text in texts if text not in known]
+    return slides
+
+
+def _outline(data: bytes, start: int, end: int) -> list[list[tuple[int, str]]]:
+    slides: list[list[tuple[int, str]]] = []
+    kind = -1
+    for record, _, _, first, last in _records(data, start, end):
+        if record == _PERSIST:
+            slides.append([])
+        elif record == _HEADER and last - first >= 4:
+            kind = struct.unpack_from("<I", data, first)[0]
+        elif record in (_CHARS, _BYTES) and slides:
+            slides[-1].append((kind, _atom(data, record, first, last)))
+    return slides
+
+
+def _texts(data: bytes, start: int, end: int, depth: int) -> Iterator[tuple[int, str]]:
+    kind = -1
+    for record, _, container, first, last in _records(data, start, end):
+        if container and depth < _MAX_DEPTH:
+            yield from _texts(data, first, last, depth + 1)
+        elif record == _HEADER and last - first >= 4:
+            kind = struct.unpack_from("<I", data, first)[0]
+        elif record in (_CHARS, _BYTES):
+            yield kind, _atom(data, record, first, last)
+
+
+def _atom(data: bytes, record: int, start: int, end: int) -> str:
+    return data[start:end].decode("utf-16-le" if record == _CHARS else "latin-1", errors="replace")

@@ -1,0 +1,204 @@
+"""OpenDocument texts and presentations, and EPUB books: zip packages of XML."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from footnote.types.v1.locator_pb2 import SlideLocator
+from lxml import etree  # type: ignore[import-untyped]
+
+from footnote_ingestion.parsers.base import (
+    LIST_ITEM,
+    NOTE,
+    PARAGRAPH,
+    TABLE_ROW,
+    BlockWriter,
+    Limits,
+    Place,
+    Properties,
+)
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.office.package import check_package, moment, xml_parser
+from footnote_ingestion.parsers.tables import header_depth, row_text
+from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.html import write_html
+
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_SKIP = (f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
+_MANIFEST = "META-INF/manifest.xml"
+_MAX_REPEAT = 100
+
+
+class OpenDocumentParser:
+    """Reads odt and odp files."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Open the package and look whether it is encrypted."""
+        check_package(path, limits)
+        _read(path, "content.xml")
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Write headings, paragraphs, list items, tables and notes in order."""
+        check_package(path, limits)
+        body = _xml(_read(path, "content.xml")).find(f"{_OFFICE}body")
+        if body is None:
+            raise ParseError(CORRUPT, "The document has no body.")
+        properties = _properties(path)
+        slides = list(body.iter(f"{_DRAW}page"))
+        for number, slide in enumerate(slides, 1):
+            out.reset_headings()
+            _Walker(out, SlideLocator(slide=number)).children(slide)
+            out.pages(number, len(slides))
+        if not slides:
+            _Walker(out, None).children(body)
+        properties.page_count = len(slides)
+        return properties
+
+
+class EpubParser:
+    """Reads EPUB books, chapter by chapter."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Open the package and find the list of chapters."""
+        check_package(path, limits)
+        _chapters(path)
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Write the chapters in reading order."""
+        check_package(path, limits)
+        names, properties = _chapters(path)
+        for name in names:
+            try:
+                data = _read(path, name)
+            except ParseError as error:
+                if error.reason != CORRUPT:
+                    raise
+                properties.warnings.append("a chapter is missing")
+                continue
+            write_html(decode(data), out)
+        return properties
+
+
+def _read(path: Path, name: str) -> bytes:
+    try:
+        with zipfile.ZipFile(path) as package:
+            if "META-INF/manifest.xml" in package.namelist() and b"encryption-data" in package.read(
+                "META-INF/manifest.xml"
+            ):
+                raise ParseError(PASSWORD_PROTECTED, "The document opens only with a password.")
+            return package.read(name)
+    except (KeyError, zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
+        raise ParseError(CORRUPT, "The document is damaged and cannot be opened.") from error
+
+
+def _xml(data: bytes) -> etree._Element:
+    try:
+        return etree.fromstring(data, xml_parser())
+    except etree.XMLSyntaxError as error:
+        raise ParseError(CORRUPT, "The document's XML is malformed.") from error
+
+
+def _properties(path: Path) -> Properties:
+    try:
+        root = _xml(_read(path, "meta.xml"))
+    except ParseError:
+        return Properties()
+    creator = next(root.iter(f"{_DC}creator"), None)
+    return Properties(
+        title=_first(root, f"{_DC}title"),
+        authors=[inline(creator.text or "")] if creator is not None and creator.text else [],
+        file_time=moment(_first(root, f"{_DC}date")[:19]),
+    )
+
+
+def _first(root: etree._Element, tag: str) -> str:
+    found = next(root.iter(tag), None)
+    return inline(found.text or "") if found is not None else ""
+
+
+def _text(element: etree._Element) -> Iterator[str]:
+    """Yield the visible text of a paragraph; notes and comments are left to their own blocks."""
+    yield element.text or ""
+    for child in element.iterchildren():
+        if child.tag == f"{_TEXT}s" or child.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
+            yield " "
+        elif child.tag not in (*_SKIP, f"{_TEXT}note") and isinstance(child.tag, str):
+            yield from _text(child)
+        yield child.tail or ""
+
+
+class _Walker:
+    """Walks the body."""
+
+    def __init__(self, out: BlockWriter, place: Place | None) -> None:
+        self._out = out
+        self._place = place
+        self._items = 0
+
+    def children(self, parent: etree._Element) -> None:
+        for element in parent.iterchildren():
+            tag = element.tag
+            if tag in _SKIP or not isinstance(tag, str):
+                continue
+            if tag == f"{_TEXT}h":
+                level = element.get(f"{_TEXT}outline-level") or "1"
+                self._out.heading(inline("".join(_text(element))), int(level) if level.isdecimal() else 1, self._place)
+            elif tag == f"{_TEXT}p":
+                self._out.add(LIST_ITEM if self._items else PARAGRAPH, inline("".join(_text(element))), self._place)
+                for note in element.iter(f"{_TEXT}note-body"):
+                    self._out.add(NOTE, inline("".join(_text(note))), self._place)
+            elif tag == f"{_TEXT}list-item":
+                self._items += 1
+                self.children(element)
+                self._items -= 1
+            elif tag == f"{_TABLE}table":
+                self._table(element)
+            elif tag == f"{_PRESENTATION}notes":
+                for paragraph in element.iter(f"{_TEXT}p"):
+                    self._out.add(NOTE, inline("".join(_text(paragraph))), self._place)
+            else:
+                self.children(element)
+
+    def _table(self, element: etree._Element) -> None:
+        rows = [_row(row) for row in element.iter(f"{_TABLE}table-row")]
+        table = self._out.new_table()
+        marked = element.find(f"{_TABLE}table-header-rows") is not None
+        depth = 1 if marked and len(rows) > 1 else header_depth(rows)
+        for row in rows[depth:]:
+            self._out.add(TABLE_ROW, row_text(rows[0] if depth else [], row)[0], self._place, table=table)
+
+
+def _row(row: etree._Element) -> list[str]:
+    values: list[str] = []
+    for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+        text = inline(" ".join("".join(_text(paragraph)) for paragraph in cell.iter(f"{_TEXT}p", f"{_TEXT}h")))
+        repeat = cell.get(f"{_TABLE}number-columns-repeated") or "1"
+        values += [text] * (min(int(repeat), _MAX_REPEAT) if repeat.isdecimal() else 1)
+    return values
+
+
+def _chapters(path: Path) -> tuple[list[str], Properties]:
+    """Return the names of a book's chapters in reading order, and its properties."""
+    container = _xml(_read(path, "META-INF/container.xml"))
+    package_name = next((root.get("full-path") or "" for root in container.iter("{*}rootfile")), "")
+    package = _xml(_read(path, package_name))
+    folder = posixpath.dirname(package_name)
+    hrefs = {item.get("id"): unquote(item.get("href") or "") for item in package.iter("{*}item")}
+    names = [hrefs[one.get("idref")] for one in package.iter("{*}itemref") if hrefs.get(one.get("idref"))]
+    return [posixpath.normpath(posixpath.join(folder, name)) for name in names], Properties(
+        title=_first(package, f"{_DC}title"),
+        authors=[inline(one.text) for one in package.iter(f"{_DC}creator") if one.text],
+        keywords=[inline(one.text) for one in package.iter(f"{_DC}subject") if one.text],
+        language=_first(package, f"{_DC}language")[:2].lower(),
+        file_time=moment(_first(package, f"{_DC}date")),
+    )

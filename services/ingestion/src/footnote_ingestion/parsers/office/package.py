@@ -1,0 +1,74 @@
+"""What the Office Open XML and OpenDocument formats share: a zip package with properties."""
+
+from __future__ import annotations
+
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from footnote_ingestion.parsers.base import Limits, Properties
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
+
+_MANY_ENTRIES = 20_000
+_SMALL = 16 * 1024 * 1024
+_NAMESPACES = {
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "cp": "http://schemas.openxmlformats.org/package/2006/metadata/core-properties",
+}
+
+
+def xml_parser() -> etree.XMLParser:
+    """Return a parser that resolves no entities and reaches no network."""
+    return etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False)
+
+
+def check_package(path: Path, limits: Limits) -> None:
+    """Refuse a zip file that is damaged, encrypted, or would unpack to too much."""
+    try:
+        with zipfile.ZipFile(path) as package:
+            entries = package.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise ParseError(CORRUPT, "The file is a damaged zip package; it was probably cut off.") from error
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise ParseError(PASSWORD_PROTECTED, "The package opens only with a password.")
+    if len(entries) > _MANY_ENTRIES:
+        raise ParseError(TOO_LARGE, f"The package holds {len(entries)} parts; at most {_MANY_ENTRIES} are read.")
+    unpacked = sum(entry.file_size for entry in entries)
+    if unpacked > limits.decompressed_bytes:
+        raise ParseError(
+            TOO_LARGE, f"The file unpacks to {unpacked} bytes; at most {limits.decompressed_bytes} are read."
+        )
+    if unpacked > _SMALL and unpacked > path.stat().st_size * limits.ratio:
+        raise ParseError(TOO_LARGE, f"The file unpacks to more than {limits.ratio} times its size.")
+
+
+def core_properties(path: Path) -> Properties:
+    """Title, authors, keywords and dates of an Office Open XML package; a package without them has none."""
+    try:
+        with zipfile.ZipFile(path) as package:
+            root = etree.fromstring(package.read("docProps/core.xml"), xml_parser())
+    except (KeyError, zipfile.BadZipFile, etree.XMLSyntaxError, OSError, ValueError, NotImplementedError):
+        return Properties()
+    return Properties(
+        title=_field(root, "dc:title"),
+        authors=[name for name in (_field(root, "dc:creator"),) if name],
+        keywords=[word for part in _field(root, "cp:keywords").replace(";", ",").split(",") if (word := part.strip())],
+        file_time=moment(_field(root, "dcterms:modified") or _field(root, "dcterms:created")),
+    )
+
+
+def _field(root: etree._Element, name: str) -> str:
+    return inline(root.findtext(f".//{name}", namespaces=_NAMESPACES) or "")
+
+
+def moment(text: str) -> datetime | None:
+    """Return an ISO date and time as aware UTC, or None when it is not one."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

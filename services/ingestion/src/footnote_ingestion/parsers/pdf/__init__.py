@@ -1,0 +1,1 @@
+"""PDF: text, headings, layout and scanned pages."""

@@ -1,0 +1,1 @@
+"""Spreadsheets and delimited text."""

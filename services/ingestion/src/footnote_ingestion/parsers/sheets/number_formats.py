@@ -1,0 +1,151 @@
+"""How a workbook shows its numbers: percents, decimals, thousands and currency signs, as its cells' styles say.
+
+Calamine gives values without their formats: 0.25 where the sheet shows 25%. This reads the formats of Office Open XML
+workbooks (ECMA-376 part 1, 18.8.30 and 18.8.31) for the cells that have one that changes what is shown.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from footnote_ingestion.parsers.office.package import xml_parser
+from footnote_ingestion.parsers.tables import cell_position
+
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_BUILT_IN = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 37: "#,##0", 38: "#,##0",
+             39: "#,##0.00", 40: "#,##0.00"}  # fmt: skip
+_TOKEN = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_.|\*.|\[\$(?P<symbol>[^\[\]-]*+)[^\[\]]*+\]|\[[^\[\]]*+\]'
+    r"|(?P<number>[#0?](?:[#0?,.]*[#0?])?)|(?P<percent>%)|(?P<sign>[-+$€£¥() ])|(?P<other>.)"
+)
+_EXACT = 1e15  # beyond, a float's digits are not the cell's
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFormat:
+    """What is shown around and of a number."""
+
+    before: str
+    after: str
+    percent: bool
+    thousands: bool
+    decimals: int
+    fixed: bool
+    """Show all decimals, zeros too."""
+
+    def show(self, value: float) -> str | None:
+        """Return the number as the sheet shows it; None when it is too large to be shown exactly."""
+        scaled = value * 100 if self.percent else value
+        if abs(scaled) >= _EXACT:
+            return None
+        text = f"{abs(scaled):{',' if self.thousands else ''}.{self.decimals}f}"
+        if not self.fixed and "." in text:
+            text = text.rstrip("0").rstrip(".")
+        negative = "-" if scaled < 0 and text.strip("0.,") else ""
+        return f"{negative}{self.before}{text}{'%' if self.percent else ''}{self.after}".strip()
+
+
+@lru_cache(maxsize=512)
+def parse(code: str) -> NumberFormat | None:
+    """Read the part of a format code that positive numbers use; None for dates, fractions, exponents and General."""
+    if code.lower().startswith("general"):
+        return None
+    before, after, number, percent = "", "", "", False
+    for match in _TOKEN.finditer(_first_section(code)):
+        if match["other"]:
+            return None
+        if match["number"]:
+            if number:
+                return None
+            number = match["number"]
+            continue
+        percent = percent or bool(match["percent"])
+        literal = match["quoted"] or match["escaped"] or match["symbol"] or match["sign"] or ""
+        if number:
+            after += literal
+        else:
+            before += literal
+    if not number:
+        return None
+    _, _, decimals = number.partition(".")
+    after = f" {after.strip()}" if after.startswith(" ") and after.strip() else after.strip()
+    return NumberFormat(
+        before.lstrip(), after, percent, "," in number, len(decimals.replace(",", "")), not set(decimals) & set("#?")
+    )
+
+
+def _first_section(code: str) -> str:
+    """Return what stands before the first semicolon that is not quoted."""
+    return re.match(r'(?:"[^"]*"|\\.|[^;"\\])*', code)[0]  # type: ignore[index]  # it matches the empty text too
+
+
+class NumberFormats:
+    """The formats of one workbook, read sheet by sheet as they are asked for; none where they cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._styles: dict[str, NumberFormat] = {}
+        self._parts: dict[str, str] = {}
+        if not zipfile.is_zipfile(path):
+            return
+        try:
+            with zipfile.ZipFile(path) as package:
+                self._styles = _styles(package)
+                self._parts = _sheet_parts(package) if self._styles else {}
+        except (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError):
+            self._styles = {}
+
+    def of_sheet(self, name: str) -> Mapping[tuple[int, int], NumberFormat]:
+        """Return the formats by (row, column), from 0, of the sheet's cells that hold a number."""
+        part = self._parts.get(name)
+        if part is None:
+            return {}
+        found: dict[tuple[int, int], NumberFormat] = {}
+        try:
+            with zipfile.ZipFile(self._path) as package, package.open(part) as stream:
+                options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
+                for _, row in etree.iterparse(stream, events=("end",), tag=f"{_MAIN}row", **options):
+                    for cell in row:
+                        style = self._styles.get(cell.get("s", ""))
+                        if style is not None and cell.get("t", "n") == "n" and cell.get("r"):
+                            found[cell_position(cell.get("r"))] = style
+                    row.clear()
+        except (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError):
+            return {}
+        return found
+
+
+def _styles(package: zipfile.ZipFile) -> dict[str, NumberFormat]:
+    """Return the number formats by index of cell style, the plain ones left out."""
+    root = etree.fromstring(package.read("xl/styles.xml"), xml_parser())
+    codes = dict(_BUILT_IN)
+    for item in root.iterfind(f"{_MAIN}numFmts/{_MAIN}numFmt"):
+        codes[int(item.get("numFmtId", "0"))] = item.get("formatCode", "")
+    styles: dict[str, NumberFormat] = {}
+    for index, style in enumerate(root.iterfind(f"{_MAIN}cellXfs/{_MAIN}xf")):
+        found = parse(codes.get(int(style.get("numFmtId", "0")), "General"))
+        if found is not None:
+            styles[str(index)] = found
+    return styles
+
+
+def _sheet_parts(package: zipfile.ZipFile) -> dict[str, str]:
+    """Return the package part of each sheet by its name."""
+    relations = etree.fromstring(package.read("xl/_rels/workbook.xml.rels"), xml_parser())
+    targets = {item.get("Id"): posixpath.join("/xl", item.get("Target", "")).lstrip("/") for item in relations}
+    book = etree.fromstring(package.read("xl/workbook.xml"), xml_parser())
+    sheets = book.iterfind(f"{_MAIN}sheets/{_MAIN}sheet")
+    return {
+        sheet.get("name", ""): posixpath.normpath(targets[sheet.get(_RELATION)])
+        for sheet in sheets
+        if sheet.get(_RELATION) in targets
+    }

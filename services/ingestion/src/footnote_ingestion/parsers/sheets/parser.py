@@ -1,0 +1,150 @@
+"""Spreadsheets and delimited text: every row as "Header: value; …" with the cell of every value."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+
+import python_calamine as calamine
+from footnote.types.v1.locator_pb2 import SheetLocator
+
+from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.clean import inline, newlines
+from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
+from footnote_ingestion.parsers.office.package import check_package, core_properties
+from footnote_ingestion.parsers.sheets.grid import GridWriter
+from footnote_ingestion.parsers.sheets.shown_numbers import Shown, shown_numbers
+from footnote_ingestion.parsers.texts.encoding import decode
+
+_MAX_CELL = 32_767
+
+
+class WorkbookParser:
+    """Reads xlsx, xlsm, xlsb, xls and ods workbooks with the values that the program last computed."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Open the workbook."""
+        if zipfile.is_zipfile(path):
+            check_package(path, limits)
+        _open(path).close()
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Write each sheet's rows; a sheet's name becomes a heading when there are several."""
+        properties = core_properties(path) if zipfile.is_zipfile(path) else Properties()
+        numbers = shown_numbers(path)
+        with _open(path) as book:
+            names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
+            properties.page_count = len(names)
+            for position, name in enumerate(names, 1):
+                out.pages(position - 1, len(names))
+                sheet = book.get_sheet_by_name(name)
+                if sheet.start is None:
+                    continue
+                if sheet.height > limits.rows:
+                    raise ParseError(TOO_LARGE, f"Sheet '{name}' has more than the {limits.rows} rows allowed.")
+                out.reset_headings()
+                if len(names) > 1:
+                    out.heading(inline(name), 1, SheetLocator(sheet=name))
+                top, left = sheet.start
+                shown = numbers.of_sheet(name)
+                rows = (
+                    [_formatted(value, shown.get((number, column))) for column, value in enumerate(row, left)]
+                    for number, row in enumerate(sheet.to_python(skip_empty_area=True), top)
+                )
+                write_grid(rows, out, sheet=name, top=top, left=left)
+        out.structure.heading_count = 0  # sheet names are no sections of running text
+        return properties
+
+
+class CsvParser:
+    """Reads comma-, semicolon-, tab- and bar-separated text."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Any text can be read as one column."""
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Write each record; its number is the row of its cells, as a spreadsheet program would show it."""
+        text = newlines(decode(path.read_bytes())).replace("\0", "")
+        if text.startswith("sep=") and "\n" in text[:8]:
+            text = text[text.index("\n") + 1 :]
+        csv.field_size_limit(max(len(text), 1))
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text))
+        try:
+            write_grid(_limited(records, limits.rows), out)
+        except csv.Error as error:
+            raise ParseError(CORRUPT, f"The table cannot be read: {error}.") from error
+        return Properties()
+
+
+def delimiter(text: str) -> str:
+    """Return the separator that splits the first lines most evenly; a comma when none does."""
+    lines = [line for line in text[:20_000].split("\n")[:50] if line.strip()]
+    best, best_score = ",", 0.0
+    for candidate in ",;\t|":
+        counts = [line.count(candidate) for line in lines[: max(len(lines) - 1, 1)]]
+        if not counts or max(counts) == 0:
+            continue
+        usual = max(set(counts), key=counts.count)
+        score = counts.count(usual) / len(counts) * (1 if usual else 0) + min(usual, 20) / 100
+        if score > best_score:
+            best, best_score = candidate, score
+    return best
+
+
+def _limited(records: Iterable[list[str]], most: int) -> Iterator[list[str]]:
+    for number, record in enumerate(records):
+        if number >= most:
+            raise ParseError(TOO_LARGE, f"The table has more than the {most} rows allowed.")
+        yield [inline(value) for value in record]
+
+
+def _open(path: Path) -> calamine.CalamineWorkbook:
+    try:
+        return calamine.CalamineWorkbook.from_path(str(path))
+    except calamine.PasswordError as error:
+        raise ParseError(PASSWORD_PROTECTED, "The workbook opens only with a password.") from error
+    except calamine.CalamineError as error:
+        if "password" in str(error).lower():
+            raise ParseError(PASSWORD_PROTECTED, "The workbook opens only with a password.") from error
+        raise ParseError(CORRUPT, "The workbook is damaged and cannot be opened.") from error
+
+
+def _formatted(value: object, style: Shown | None) -> str:
+    """Return a cell's value as the sheet shows it, where it says how."""
+    if style is not None and isinstance(value, int | float) and not isinstance(value, bool):
+        return style.show(value) or _shown(value)
+    return _shown(value)
+
+
+def _shown(value: object) -> str:
+    """Return a cell's value as text: whole numbers without a point, dates in ISO form, at most 15 digits."""
+    match value:
+        case str():
+            return inline(value[:_MAX_CELL])
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case float():
+            return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
+        case datetime():
+            return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ", timespec="seconds")
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            minutes, seconds = divmod(int(value.total_seconds()), 60)
+            return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
+        case _:
+            return str(value)
+
+
+def write_grid(
+    rows: Iterable[Sequence[str]], out: BlockWriter, *, sheet: str = "", top: int = 0, left: int = 0
+) -> None:
+    """Write a grid of cells whose first is at row `top`, column `left` (from 0)."""
+    grid = GridWriter(out, sheet, left)
+    for number, row in enumerate(rows, top):
+        grid.row(number, row)
+    grid.close()

@@ -1,0 +1,144 @@
+"""What a file is, told from its bytes. The name only decides between kinds of text, which bytes cannot tell apart."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import filetype
+
+from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
+from footnote_ingestion.parsers.texts.encoding import guess
+
+MIME = {
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "html": "text/html",
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "pdf": "application/pdf",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "xlsb": "application/vnd.ms-excel.sheet.binary.macroenabled.12",
+    "doc": "application/msword",
+    "xls": "application/vnd.ms-excel",
+    "ppt": "application/vnd.ms-powerpoint",
+    "msg": "application/vnd.ms-outlook",
+    "odt": "application/vnd.oasis.opendocument.text",
+    "ods": "application/vnd.oasis.opendocument.spreadsheet",
+    "odp": "application/vnd.oasis.opendocument.presentation",
+    "epub": "application/epub+zip",
+    "rtf": "application/rtf",
+    "eml": "message/rfc822",
+}
+_HEAD = 65_536
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+_OLE_STREAMS = (  # names in UTF-16, as in the container's directory
+    ("EncryptedPackage", ""),
+    ("WordDocument", "doc"),
+    ("Workbook", "xls"),
+    ("Book", "xls"),
+    ("PowerPoint Document", "ppt"),
+    ("__properties_version1.0", "msg"),
+)
+_HTML = re.compile(rb"<!doctype\s+html|<html[\s>]|<head[\s>]|<body[\s>]", re.IGNORECASE)
+_HTML_TAGS = re.compile(rb"</?(?:div|p|span|table|tr|td|h[1-6]|ul|li|a|br|script|meta|title)\b[^<>]*+>", re.IGNORECASE)
+_MAIL = re.compile(
+    rb"(?<![\w-])(?:received|return-path|from|to|cc|subject|date|message-id|mime-version|delivered-to|x-[\w-]++|"
+    rb"content-[\w-]++|reply-to|sender|dkim-signature|authentication-results|arc-[\w-]++):\s",
+    re.IGNORECASE,
+)
+_BY_NAME = {".md": "md", ".markdown": "md", ".mdx": "md", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".htm": "html",
+            ".html": "html", ".xhtml": "html", ".eml": "eml"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FileType:
+    """Media type and our short name of a format."""
+
+    mime_type: str
+    document_type: str
+
+
+def sniff(path: Path, filename: str) -> FileType:
+    """Return the type of the file at `path`; raises `ParseError` for what no parser reads."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if head.lstrip()[:5] == b"%PDF-" or b"%PDF-" in head[:1024]:
+        return _known("pdf")
+    if head.startswith(_OLE):
+        return _ole(path)
+    if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
+        return _zip(path)
+    if head.startswith(b"{\\rtf"):
+        return _known("rtf")
+    found = filetype.guess(head)
+    if found is not None:
+        raise _unsupported(found.mime, found.extension)
+    if not guess(head):
+        raise _unsupported("application/octet-stream", "binary")
+    return _known(_text_type(head, filename))
+
+
+def _known(document_type: str) -> FileType:
+    return FileType(MIME[document_type], document_type)
+
+
+def _unsupported(mime: str, what: str) -> ParseError:
+    hint = ""
+    if mime.startswith("image/"):
+        hint = "Run OCR on the picture and upload the result as a searchable PDF."
+    elif what in ("zip", "gz", "tar", "7z", "rar", "bz2", "xz", "zst"):
+        hint = "Unpack the archive and upload the files in it."
+    return ParseError(UNSUPPORTED, f"The file is {mime} ({what}), which is not read.", hint)
+
+
+def _ole(path: Path) -> FileType:
+    data = path.read_bytes()
+    for stream, document_type in _OLE_STREAMS:
+        if (stream + "\0").encode("utf-16-le") in data:
+            if not document_type:
+                raise ParseError(PASSWORD_PROTECTED, "The Office file opens only with a password.")
+            return _known(document_type)
+    raise _unsupported("application/x-ole-storage", "ole")
+
+
+def _zip(path: Path) -> FileType:
+    try:
+        with zipfile.ZipFile(path) as package:
+            names = set(package.namelist())
+            kind = _open_document(package) if "mimetype" in names else ""
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise ParseError(CORRUPT, "The file is a damaged zip package; it was probably cut off.") from error
+    if kind:
+        return _known(kind)
+    for part, document_type in (("word/", "docx"), ("ppt/", "pptx"), ("xl/workbook.bin", "xlsb"), ("xl/", "xlsx")):
+        if any(name.startswith(part) for name in names):
+            return _known(document_type)
+    raise _unsupported("application/zip", "zip")
+
+
+def _open_document(package: zipfile.ZipFile) -> str:
+    with package.open("mimetype") as file:
+        mime = file.read(100).decode("ascii", errors="replace").strip()
+    return next((name for name, known in MIME.items() if mime == known), "")
+
+
+def _text_type(head: bytes, filename: str) -> str:
+    """Return the kind of text: mail and HTML by their marks, the rest by the name's extension."""
+    narrow = head.replace(b"\0", b"") if b"\0" in head else head
+    named = _BY_NAME.get(PurePosixPath(filename.lower()).suffix, "")
+    start = narrow.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:4096]
+    if named in ("md", "csv", "tsv"):
+        return named
+    lines = start.split(b"\n", 12)
+    if _MAIL.match(lines[0]) and sum(1 for line in lines if _MAIL.match(line)) >= (2 if named == "eml" else 3):
+        return "eml"
+    if _HTML.search(start[:2048]) or (named == "html" and start[:1] == b"<"):
+        return "html"
+    if named == "html" or (start[:1] == b"<" and len(_HTML_TAGS.findall(start)) >= 3):
+        return "html"
+    return named if named == "eml" else "txt"

@@ -1,0 +1,1 @@
+"""Text, Markdown, HTML and RTF, and the encodings they come in."""

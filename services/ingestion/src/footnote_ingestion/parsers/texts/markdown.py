@@ -1,0 +1,170 @@
+"""Markdown: headings, paragraphs, lists, code, tables and front matter, with line numbers."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from footnote.types.v1.locator_pb2 import LineLocator
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.front_matter import front_matter_plugin
+
+from footnote_ingestion.parsers.base import CODE, LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.clean import inline, newlines, preformatted
+from footnote_ingestion.parsers.tables import row_text
+from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.html import write_html
+
+# One that is not closed takes in all that follows, so that it is looked for once only.
+_TAG = re.compile(r"</?[a-zA-Z][^>]*+(?P<closed>>?)")
+_FIELD = re.compile(r"^(\w[\w -]*):\s*(.*)$")
+
+
+class MarkdownParser:
+    """Reads CommonMark with tables and front matter."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Any text is Markdown."""
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Write the blocks; title, authors, tags and date of the front matter become properties."""
+        properties = Properties()
+        tokens = (
+            MarkdownIt("commonmark", {"html": True})
+            .enable("table")
+            .use(front_matter_plugin)
+            .parse(newlines(decode(path.read_bytes())))
+        )
+        _Writer(out, properties).write(tokens)
+        return properties
+
+
+class _Writer:
+    """Walks the flat token list; keeps the list depth and the current table."""
+
+    def __init__(self, out: BlockWriter, properties: Properties) -> None:
+        self._out = out
+        self._properties = properties
+        self._items = 0
+        self._headers: list[str] = []
+        self._row: list[str] = []
+        self._table = 0
+        self._heading = 0
+        self._in_head = False
+
+    def write(self, tokens: list[Token]) -> None:
+        place = LineLocator(first_line=1, last_line=1)
+        for token in tokens:
+            if token.map:
+                place = LineLocator(first_line=token.map[0] + 1, last_line=max(token.map[1], token.map[0] + 1))
+            match token.type:
+                case "front_matter":
+                    _front_matter(token.content, self._properties)
+                case "heading_open":
+                    self._heading = int(token.tag[1])
+                case "heading_close":
+                    self._heading = 0
+                case "list_item_open":
+                    self._items += 1
+                case "list_item_close":
+                    self._items -= 1
+                case "fence" | "code_block":
+                    self._out.add(CODE, preformatted(token.content), place)
+                case "html_block":
+                    write_html(token.content, self._out, place)
+                case "inline":
+                    self._inline(token, place)
+                case _ if token.type.startswith(("table", "thead", "tr")):
+                    self._table_token(token.type, place)
+
+    def _inline(self, token: Token, place: LineLocator) -> None:
+        text = inline(_text(token))
+        if self._table:
+            self._row.append(text)
+        elif self._heading:
+            self._out.heading(text, self._heading, place)
+        else:
+            self._out.add(LIST_ITEM if self._items else PARAGRAPH, text, place)
+
+    def _table_token(self, kind: str, place: LineLocator) -> None:
+        match kind:
+            case "table_open":
+                self._table = self._out.new_table()
+            case "table_close":
+                self._table, self._headers = 0, []
+            case "thead_open":
+                self._in_head = True
+            case "thead_close":
+                self._in_head = False
+            case "tr_open":
+                self._row = []
+            case "tr_close" if self._in_head:
+                self._headers = self._row
+            case "tr_close":
+                text, _ = row_text(self._headers, self._row)
+                self._out.add(TABLE_ROW, text, place, table=self._table)
+
+
+def _text(token: Token) -> str:
+    """Return what a reader sees of inline Markdown: link texts, alternative texts, code; no markup."""
+    parts: list[str] = []
+    for child in token.children or ():
+        match child.type:
+            case "text" | "code_inline":
+                parts.append(child.content)
+            case "softbreak" | "hardbreak":
+                parts.append(" ")
+            case "image":
+                parts.append(_text(child) or child.content)
+            case "html_inline":
+                parts.append(_without_tags(child.content))
+    return "".join(parts)
+
+
+def _without_tags(text: str) -> str:
+    """Return nothing for a tag, else the text with a space in the place of each tag in it."""
+    whole = _TAG.fullmatch(text)
+    if whole is not None and whole["closed"]:
+        return ""
+    return _TAG.sub(lambda match: " " if match["closed"] else match[0], text)
+
+
+def _front_matter(content: str, properties: Properties) -> None:
+    """Return the simple `key: value` lines of YAML front matter; nested values are left alone."""
+    key = ""
+    for line in content.splitlines():
+        if (found := _FIELD.match(line)) is not None:
+            key, values = found[1].strip().lower(), _values(found[2])
+        elif line.strip().startswith("- ") and key:
+            values = _values(line.strip()[2:])
+        else:
+            continue
+        if key == "title" and values:
+            properties.title = ", ".join(values)
+        elif key in ("author", "authors"):
+            properties.authors += values
+        elif key in ("tags", "keywords"):
+            properties.keywords += values
+        elif key in ("lang", "language") and values:
+            properties.language = values[0][:2].lower()
+        elif key in ("date", "updated", "lastmod") and values:
+            properties.file_time = _time(values[0]) or properties.file_time
+
+
+def _values(text: str) -> list[str]:
+    text = text.strip()
+    parts = text[1:-1].split(",") if text.startswith("[") and text.endswith("]") else [text]
+    return [value for part in parts if (value := inline(part).strip("'\""))]
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            moment = datetime.combine(date.fromisoformat(text[:10]), datetime.min.time())
+        except ValueError:
+            return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,91 @@
+"""Plain text: paragraphs by blank lines, every line's number kept."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from footnote.types.v1.locator_pb2 import Anchor, LineLocator
+
+from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, Limits, Properties, anchor
+from footnote_ingestion.parsers.clean import inline, newlines
+from footnote_ingestion.parsers.texts.encoding import decode
+
+_ITEM = re.compile(r"(?<!\s)\s*+(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s++\S")
+_UNDERLINE = re.compile(r"(?<!\s)\s*+(={3,}+|-{3,}+|~{3,}+)\s*+")
+_LONG_LINE = 120
+_MAX_PARAGRAPH = 4_000
+
+
+class TextParser:
+    """Reads text files in any common encoding."""
+
+    def inspect(self, path: Path, limits: Limits) -> None:
+        """Any text is fine."""
+
+    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
+        """Lines of a paragraph are joined unless each is long enough to be a paragraph of its own."""
+        write_text(decode(path.read_bytes()), out)
+        return Properties()
+
+
+def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:
+    """Write `text` as paragraphs, with line numbers from 1 unless they mean nothing where the text comes from."""
+    lines = newlines(text).split("\n")
+    start = 0
+    while start < len(lines):
+        if not lines[start].strip():
+            start += 1
+            continue
+        if start + 1 < len(lines) and _is_underlined(lines[start], lines[start + 1]):
+            level = 1 if "=" in lines[start + 1] else 2
+            out.heading(inline(lines[start]), level, _lines(start, start + 2) if with_lines else None)
+            start += 2
+            continue
+        end = _paragraph_end(lines, start)
+        _paragraph(lines, start, end, with_lines, out)
+        start = end
+
+
+def _is_underlined(line: str, below: str) -> bool:
+    rule = _UNDERLINE.fullmatch(below)
+    return bool(rule) and abs(len(line.strip()) - len(below.strip())) <= 3 and len(line.strip()) <= 100
+
+
+def _paragraph_end(lines: list[str], start: int) -> int:
+    """Index after the last line of the paragraph that starts at `start`."""
+    size, end = 0, start
+    while end < len(lines) and lines[end].strip():
+        line = lines[end]
+        if end > start and (
+            _ITEM.match(line)
+            or len(lines[end - 1]) > _LONG_LINE
+            or size + len(line) > _MAX_PARAGRAPH
+            or (end + 1 < len(lines) and _is_underlined(line, lines[end + 1]))
+        ):
+            break
+        size += len(line)
+        end += 1
+    return end
+
+
+def _paragraph(lines: list[str], start: int, end: int, with_lines: bool, out: BlockWriter) -> None:
+    parts: list[str] = []
+    anchors: list[Anchor] = []
+    length = 0
+    for number in range(start, end):
+        part = inline(lines[number])
+        if not part:
+            continue
+        length += 1 if parts else 0
+        anchors.append(anchor(length, length + len(part), _lines(number, number + 1)))
+        length += len(part)
+        parts.append(part)
+    kind = LIST_ITEM if _ITEM.match(lines[start]) else PARAGRAPH
+    place = _lines(start, end) if with_lines else None
+    out.add(kind, " ".join(parts), place, anchors=anchors if with_lines and len(anchors) > 1 else ())
+
+
+def _lines(start: int, end: int) -> LineLocator:
+    """Return the locator of `lines[start:end]`."""
+    return LineLocator(first_line=start + 1, last_line=end)
