@@ -23,9 +23,12 @@ from footnote_kit.settings import DEFAULT_PORTS, KitSettings
 ROOT = Path(__file__).resolve().parents[2]
 STAND_INS = """
 import os, sys
+from importlib import import_module
 from footnote_cli import supervise
 from footnote_cli.launcher import serve
-supervise.build_path = lambda service: ("support.guinea_pigs", os.environ.get("BUILD_" + service, "build_" + service))
+supervise.found = lambda group, service: getattr(
+    import_module("support.guinea_pigs"), os.environ.get("BUILD_" + service, "build_" + service)
+)
 arguments = eval(sys.argv[1])
 sys.exit(serve(arguments.pop("target"), **arguments))
 """

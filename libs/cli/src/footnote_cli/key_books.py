@@ -1,10 +1,9 @@
 """Where `footnote keys` finds keys: at a server that takes the caller's own, or in a deployment's database."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
@@ -22,6 +21,7 @@ from footnote_kit.errors import FootnoteError
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_cli.errors import explain_failure, usage_error
+from footnote_cli.installed import OFFLINE, found
 from footnote_cli.listing import read_all
 from footnote_cli.session import Connection, Session, open_session
 
@@ -65,9 +65,7 @@ async def served(connection: Connection, name: str) -> AsyncIterator[KeyBook]:
 async def offline(data_dir: Path) -> AsyncIterator[KeyBook]:
     """Open the keys of all tenants in a deployment's database. Raises CommandError."""
     private.keep()  # it may be this command that makes the database
-    # By name: the command line knows the services only as it starts them.
-    opened: Callable[..., Any] = getattr(import_module("footnote_edge.keys"), "offline")  # noqa: B009
-    database, keys = await opened(data_dir)
+    database, keys = await found(OFFLINE, "keys")(data_dir)
     try:
         yield _Offline(keys)
     except FootnoteError as error:

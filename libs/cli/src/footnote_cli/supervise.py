@@ -1,7 +1,7 @@
 """Runs the services of one process from start to orderly end."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +18,8 @@ from footnote_kit.settings import DEFAULT_PORTS, PUBLIC, STAGES, KitSettings
 from pydantic import ValidationError
 
 from footnote_cli.folder import publish, withdraw
-from footnote_cli.targets import Target, build_path
+from footnote_cli.installed import SERVICES, found
+from footnote_cli.targets import Target
 
 STORE = "store"
 _log = get_logger("footnote.launcher")
@@ -106,10 +107,9 @@ class Supervisor:
         self.runtime.announce("store", self.runtime.vector_store_uri)
 
     async def _build(self, name: str) -> App:
-        module, function = build_path(name)
         try:
-            build: Callable[[Runtime], object] = getattr(import_module(module), function)
-            app = await build(self.runtime)  # type: ignore[misc]
+            build: Callable[[Runtime], Awaitable[App]] = found(SERVICES, name)
+            app = await build(self.runtime)
         except Exception as error:
             raise _start_error(name, error) from error
         assert isinstance(app, App)

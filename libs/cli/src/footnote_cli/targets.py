@@ -40,11 +40,6 @@ ALIASES = {"engine": "store"}
 STATEFUL = frozenset({"ingestion", "indexing", "edge"})
 
 
-def build_path(service: str) -> tuple[str, str]:
-    """Return module and function that build a service."""
-    return f"footnote_{service}.app", "build"
-
-
 def parse(target: str) -> Target:
     """Return what a target, or several joined by commas, runs; UnknownTarget for an unknown one."""
     wanted = []

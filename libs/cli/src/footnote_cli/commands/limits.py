@@ -3,9 +3,8 @@
 Like `footnote keys` it works on the deployment's own database; a running edge sees a change within seconds.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +17,7 @@ from footnote_cli.command import JsonOption, run
 from footnote_cli.commands.keys import DataDirOption
 from footnote_cli.console import make_console, print_json
 from footnote_cli.errors import explain_failure, usage_error
+from footnote_cli.installed import OFFLINE, found
 from footnote_cli.render import tables
 
 app = typer.Typer(
@@ -30,9 +30,7 @@ TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Id of the
 async def _allowances(data_dir: Path) -> AsyncIterator[Any]:
     """Open the deployment's limits. Raises CommandError."""
     private.keep()  # it may be this command that makes the database
-    # By name: the command line knows the services only as it starts them.
-    offline: Callable[..., Any] = getattr(import_module("footnote_edge.allowances"), "offline")  # noqa: B009
-    database, allowances = await offline(data_dir)
+    database, allowances = await found(OFFLINE, "limits")(data_dir)
     try:
         yield allowances
     except FootnoteError as error:
