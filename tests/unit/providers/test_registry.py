@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 from footnote.types.v1 import collection_pb2
+from footnote_kit import plugins
 from footnote_kit.errors import FailedPrecondition, InvalidArgument
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
@@ -42,7 +43,7 @@ async def test_the_same_settings_give_the_same_provider() -> None:
 async def test_a_third_party_joins_by_entry_point_and_replaces_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [EntryPoint(name, f"{__name__}:{name}", registry.ENTRY_POINT_GROUP) for name in ("THIRD", "IMPOSTOR")]
     monkeypatch.setattr(EntryPoint, "load", lambda self: {"THIRD": THIRD, "IMPOSTOR": IMPOSTOR}[self.name])
-    monkeypatch.setattr(registry, "entry_points", lambda group: found if group == registry.ENTRY_POINT_GROUP else [])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: found if group == registry.ENTRY_POINT_GROUP else [])
     registry.registrations.cache_clear()
     try:
         by_id = {provider.id: provider for provider in registry.descriptors()}

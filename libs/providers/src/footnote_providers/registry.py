@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from footnote.types.v1 import collection_pb2, provider_pb2
+from footnote_kit import plugins
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.provider_calls import callers_own
 from google.protobuf import json_format
@@ -68,12 +68,8 @@ def registrations() -> Mapping[str, Registration]:
     """Return every provider registered here by id, ours first; a third party cannot replace one of ours."""
     from footnote_providers.catalogue import CATALOGUE
 
-    found = {registration.id: registration for registration in CATALOGUE}
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
-        registration = entry.load()
-        if isinstance(registration, Registration):
-            found.setdefault(registration.id, registration)
-    return found
+    ours = {registration.id: registration for registration in CATALOGUE}
+    return ours | plugins.installed(ENTRY_POINT_GROUP, Registration, lambda registration: registration.id, ours)
 
 
 def descriptors() -> list[provider_pb2.Provider]:

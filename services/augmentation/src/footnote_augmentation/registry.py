@@ -7,13 +7,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from footnote_kit import provider_calls
+from footnote_kit import plugins, provider_calls
 from footnote_kit.errors import InvalidArgument
 from footnote_providers.pool import Pool
 
 from footnote_augmentation.adapters import cosine, cross_encoder, http, lexical, mmr
 from footnote_augmentation.ports import Descriptor, Reranker
 from footnote_augmentation.settings import Settings
+
+ENTRY_POINT_GROUP = "footnote.rerankers"
+"""Where other packages register a `Descriptor` of theirs."""
 
 _MAX_OPEN = 8
 
@@ -56,7 +59,8 @@ class Rerankers:
     """Rerankers by id, model and settings; each is made once, the least recently used are closed."""
 
     def __init__(self, settings: Settings) -> None:
-        self._descriptors = {item.id: item for item in descriptors(settings)}
+        ours = {item.id: item for item in descriptors(settings)}
+        self._descriptors = ours | plugins.installed(ENTRY_POINT_GROUP, Descriptor, lambda item: item.id, ours)
         self._open: Pool[Reranker] = Pool(_MAX_OPEN)
 
     def all(self) -> Sequence[Descriptor]:

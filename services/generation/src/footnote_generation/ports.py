@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -107,6 +107,18 @@ class Descriptor:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelRegistration:
+    """A model provider of another package: how it is shown, and how it is made when the service starts.
+
+    It reads its own address and key from the environment; a `base_url` attribute that is on this machine lets it have
+    texts that must stay here.
+    """
+
+    descriptor: Descriptor
+    make: Callable[[], ModelProvider]
+
+
+@dataclass(frozen=True, slots=True)
 class Opinion:
     """What a model thinks of a statement beside a passage, each from 0 to 1."""
 
@@ -133,3 +145,14 @@ class SecondOpinion(Protocol):
     async def close(self) -> None:
         """Free what it holds."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierRegistration:
+    """A second opinion of another package: `FOOTNOTE_GENERATION_VERIFIER=<id>:<model>` asks for it.
+
+    `make` gets the model's name, the support from which it counts (0 for its own) and the seconds for one answer.
+    """
+
+    id: str
+    make: Callable[[str, float, float], SecondOpinion]

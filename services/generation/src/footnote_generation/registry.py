@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from footnote_kit import provider_calls
+from footnote_kit import plugins, provider_calls
 from footnote_kit.errors import InvalidArgument
+from footnote_providers import registry as embedders
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.egress.policy import Kind
 
@@ -15,8 +16,19 @@ from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
 from footnote_generation.adapters.extractive.provider import Extractive
 from footnote_generation.adapters.nli_opinion import NliOpinion
 from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible
-from footnote_generation.ports import Descriptor, ModelProvider, SecondOpinion
+from footnote_generation.ports import (
+    Descriptor,
+    ModelProvider,
+    ModelRegistration,
+    SecondOpinion,
+    VerifierRegistration,
+)
 from footnote_generation.settings import Settings
+
+MODELS = "footnote.models"
+"""Entry points where other packages register a `ModelRegistration`."""
+VERIFIERS = "footnote.verifiers"
+"""Entry points where other packages register a `VerifierRegistration`."""
 
 
 def second_opinion(settings: Settings) -> SecondOpinion | None:
@@ -29,6 +41,10 @@ def second_opinion(settings: Settings) -> SecondOpinion | None:
         return None
     if kind == "nli":
         return NliOpinion(Path(model).expanduser(), settings.verifier_threshold, settings.verifier_timeout)
+    taken = ("nli", *embedders.registrations())
+    added = plugins.installed(VERIFIERS, VerifierRegistration, lambda verifier: verifier.id, taken)
+    if kind in added:
+        return added[kind].make(model, settings.verifier_threshold, settings.verifier_timeout)
     return EmbeddingOpinion(kind, model, settings.verifier_threshold, settings.verifier_timeout)
 
 
@@ -51,6 +67,11 @@ class Providers:
             self._descriptors.append(
                 Descriptor(preset.id, preset.display_name, ("streaming", "chat"), model or preset.default_model)
             )
+        for id, added in plugins.installed(
+            MODELS, ModelRegistration, lambda model: model.descriptor.id, self._providers
+        ).items():
+            self._providers[id] = added.make()
+            self._descriptors.append(added.descriptor)
 
     @property
     def default(self) -> str:

@@ -44,7 +44,8 @@ class Settings(BaseSettings):
     )
     verifier: str = Field(
         default="",
-        description="A second opinion on statements: nli:<folder of an ONNX model> or <embedding provider>:<model>.",
+        description="A second opinion on statements: nli:<folder of an ONNX model>, <embedding provider>:<model>, or "
+        "<a registered verifier>:<model>.",
     )
     verifier_threshold: float = Field(
         default=0, ge=0, le=1, description="Support from which its opinion counts; 0 for 0.9."

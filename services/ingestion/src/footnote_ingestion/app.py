@@ -24,6 +24,7 @@ from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.sweeper import Sweeper
+from footnote_ingestion.parsers import added
 from footnote_ingestion.servicer import IngestionServicer
 from footnote_ingestion.settings import Settings
 from footnote_ingestion.worker.isolation import Isolation, Workers
@@ -39,6 +40,8 @@ _INSPECTORS = 2
 async def build(runtime: Runtime) -> App:
     """Open the database and the file store, and wire the service."""
     settings = Settings()
+    # Here for the log, which says what of other packages is not taken: the processes that read files are silent.
+    await asyncio.to_thread(added)
     folder = runtime.data_dir / "ingestion"
     scratch = await asyncio.to_thread(spool.prepare, folder / "spool")
     files = Blobs.open(settings.blob_url, settings.blob_options, folder / "blobs", scratch)

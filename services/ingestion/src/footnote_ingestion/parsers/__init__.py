@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 
-from footnote_ingestion.parsers.base import Parser
+from footnote_kit import plugins
+
+from footnote_ingestion.parsers.base import Format, Parser
 from footnote_ingestion.parsers.failures import UNSUPPORTED, ParseError
 
 # To be raised when a parser's output changes: blocks kept of an older version are then read anew.
@@ -33,14 +37,33 @@ _PARSERS = {
     "ppt": ("office.legacy", "PptParser"),
 }
 
+_SUFFIXES = frozenset(f".{name}" for name in _PARSERS) | {".htm", ".xhtml", ".markdown", ".mdx", ".tab"}
+ENTRY_POINT_GROUP = "footnote.parsers"
+"""Where other packages register a `Format` that they read."""
+
+
+@cache
+def added() -> Mapping[str, Format]:
+    """Return the formats that other packages read, by document type; none of ours can be taken over."""
+    return plugins.installed(ENTRY_POINT_GROUP, Format, lambda format: format.document_type, _PARSERS, _wrong)
+
+
+def _wrong(format: Format) -> str:
+    if not format.suffixes or not all(suffix.startswith(".") and suffix.islower() for suffix in format.suffixes):
+        return "suffixes must be given, as '.ipynb'"
+    ours = sorted(_SUFFIXES.intersection(format.suffixes))
+    return f"{', '.join(ours)} is read by a parser of ours" if ours else ""
+
 
 def supported() -> frozenset[str]:
     """Return the document types that have a parser."""
-    return frozenset(_PARSERS)
+    return frozenset(_PARSERS) | frozenset(added())
 
 
 def parser_for(document_type: str) -> Parser:
     """Return the parser of a document type; raises `ParseError` UNSUPPORTED when there is none."""
+    if document_type in added():
+        return added()[document_type].make()
     if document_type not in _PARSERS:
         raise ParseError(UNSUPPORTED, f"Files of type '{document_type}' are not read.")
     module, name = _PARSERS[document_type]

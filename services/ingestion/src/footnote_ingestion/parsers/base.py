@@ -74,6 +74,21 @@ class Parser(Protocol):
         """Hands the blocks in reading order to `out` and returns the file's properties."""
 
 
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format that another package reads: registered by an entry point in the group `footnote.parsers`.
+
+    Files are told by their name's suffix (".ipynb") and, where `starts` is not empty, by their first bytes as well. The
+    parser is made in the process that reads the file, shut off from network and files like ours.
+    """
+
+    document_type: str
+    mime_type: str
+    suffixes: tuple[str, ...]
+    make: Callable[[], Parser]
+    starts: bytes = b""
+
+
 def count_words(text: str) -> int:
     """Return number of words; a Han or Kana character counts as one."""
     unspaced = len(_UNSPACED.findall(text))

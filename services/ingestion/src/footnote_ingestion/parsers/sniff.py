@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import filetype
 
+from footnote_ingestion.parsers import added
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
 from footnote_ingestion.parsers.texts.encoding import guess
 
@@ -67,6 +68,9 @@ def sniff(path: Path, filename: str) -> FileType:
     """Return the type of the file at `path`; raises `ParseError` for what no parser reads."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
+    for other in added().values():
+        if filename.lower().endswith(other.suffixes) and head.startswith(other.starts):
+            return FileType(other.mime_type, other.document_type)
     if head.lstrip()[:5] == b"%PDF-" or b"%PDF-" in head[:1024]:
         return _known("pdf")
     if head.startswith(_OLE):

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from footnote.types.v1.document_pb2 import Block
 from footnote_text.language import detect
 
-from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers import added, parser_for
 from footnote_ingestion.parsers.base import BlockWriter
 from footnote_ingestion.parsers.failures import (
     CORRUPT,
@@ -124,6 +124,8 @@ def _limit_memory(allowed: int) -> None:
 def load() -> None:
     """Load what readings need, so that workers find it there when they are forked."""
     import footnote_ingestion.parsers.pdf.parser  # noqa: F401  # the commonest format, and the slowest to import
+
+    added()  # packages are not to be looked for in the shut-in process
 
     detect("The language of this sentence is found by a model, which is loaded for it.")
 
