@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test polyglot lint format protos protos-lint bench clean
+.PHONY: setup demo quick test polyglot lint format protos protos-lint bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -15,6 +15,10 @@ setup: $(VENV)/.installed
 
 demo: setup
 	$(BIN)/python deploy/demo.py
+
+# The loop while one works: what needs no server and no long measurement.
+quick: setup
+	$(BIN)/python -m pytest tests/unit tests/contract --ignore tests/unit/linear -m "not bench and not slow" -n auto -q
 
 test: setup
 	$(BIN)/python -m pytest tests/unit tests/contract -m "not bench" -n auto
