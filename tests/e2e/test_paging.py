@@ -120,7 +120,7 @@ async def test_a_list_is_read_in_pages(edge: EdgeClient, make: Callable[..., Awa
         with pytest.raises(InvalidArgument, match=words):
             await lister.page(user, **other)
     if lister.rpc != "ListMessages":  # somebody else's conversation is not found before its pages are looked at
-        with pytest.raises(InvalidArgument, match="another list"):
+        with pytest.raises(InvalidArgument, match="another request"):
             await lister.page(uuid4().hex, page_token=first)
     assert (await lister.page(user, page_size=100_000))[1] == ""
 
@@ -131,7 +131,7 @@ async def test_a_token_goes_with_its_filter(edge: EdgeClient) -> None:
     for _ in range(3):
         await lister.add()
     _, token = await lister.page(user, page_size=1, filename_contains="a")
-    with pytest.raises(InvalidArgument, match="another list"):
+    with pytest.raises(InvalidArgument, match="another request"):
         await lister.page(user, page_size=1, filename_contains="txt", page_token=token)
 
 

@@ -9,8 +9,10 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from footnote.edge.v1.answers_pb2 import (
+    ANSWER_PART_CLAIMS,
     ANSWER_PART_SOURCES,
     RATING_UP,
+    AnswerPart,
     AskCompleted,
     AskRequest,
     CreateFeedbackRequest,
@@ -30,7 +32,7 @@ from footnote_edge.adapters.database import Database
 from footnote_edge.app import build
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.testing import serve_app
 from sqlalchemy import Connection, text
 from support import postgres
@@ -87,6 +89,9 @@ async def test_an_answer_outside_conversations_is_found_by_its_id_by_its_user_al
     assert not found.sources
     wanted.include.append(ANSWER_PART_SOURCES)
     assert list((await edge.GetAnswer(wanted)).sources) == list(done.sources)
+    for part in set(EVERY_PART) - {ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS}:
+        with pytest.raises(InvalidArgument, match=AnswerPart.Name(part)):
+            await edge.GetAnswer(GetAnswerRequest(answer_id=done.answer.id, include=[part]))
     manifest = (await edge.GetAnswerManifest(GetAnswerManifestRequest(answer_id=done.answer.id))).manifest
     assert manifest == done.manifest
     again = await edge.ReplayAnswer(ReplayAnswerRequest(answer_id=done.answer.id))

@@ -203,7 +203,7 @@ async def test_pages_hold_every_key_once_while_more_are_made(place: Place) -> No
     assert len(seen) == len(set(seen))
     assert made <= set(seen)
     other = ListKeysRequest(page_size=3, include_ended=True, page_token=request.page_token)
-    with pytest.raises(InvalidArgument, match="belongs to another list"):
+    with pytest.raises(InvalidArgument, match="belongs to another request"):
         await place.stub.ListKeys(other, metadata=place.as_("admin"))
 
 

@@ -180,7 +180,7 @@ async def test_a_token_belongs_to_its_order_and_its_filters(client: Client) -> N
     await fill(client, 4)
     token = (await client.list(page_size=1, order_by="filename")).next_page_token
     for other in ({"order_by": "size_bytes"}, {}, {"order_by": "filename", "tags": ["x"]}):
-        with pytest.raises(InvalidArgument, match="another list"):
+        with pytest.raises(InvalidArgument, match="another request"):
             await client.list(page_size=1, page_token=token, **other)
 
 

@@ -44,7 +44,7 @@ def test_a_token_is_good_for_its_own_list_only() -> None:
         (ANN, ListCollectionsRequest(page_token=token)),
     ]
     for scope, other in others:
-        with pytest.raises(InvalidArgument, match="belongs to another list"):
+        with pytest.raises(InvalidArgument, match="belongs to another request"):
             Page.of(scope, other)
 
 

@@ -109,5 +109,5 @@ def _read(token: str, print_: str, places: int, field: str = "page_token") -> Po
     if not right:
         raise InvalidArgument.field(field, "is not one that was given out")
     if given != print_:
-        raise InvalidArgument.field(field, "belongs to another list: send it with the request it came from")
+        raise InvalidArgument.field(field, "belongs to another request: send it with the one it came from")
     return tuple(position)

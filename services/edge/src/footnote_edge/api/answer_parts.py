@@ -27,6 +27,8 @@ _FIELDS = {
     "token_plan": ANSWER_PART_TOKEN_PLAN,
     "manifest": ANSWER_PART_MANIFEST,
 }
+KEPT = frozenset((ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS))
+"""What of a stored answer can be asked for beside its words and footnotes."""
 
 
 async def sent(events: AsyncGenerator[AskResponse], include: Parts) -> AsyncGenerator[AskResponse]:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from footnote.edge.v1.answers_pb2 import (
+    AnswerPart,
     AskRequest,
     AskResponse,
     CreateFeedbackRequest,
@@ -23,11 +24,11 @@ from footnote.edge.v1.answers_pb2 import (
 )
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote_kit.call import Call
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.paging import Page
 from footnote_kit.telemetry import current_trace_id
 
-from footnote_edge.api.answer_parts import sent, trim
+from footnote_edge.api.answer_parts import KEPT, sent, trim
 from footnote_edge.api.common import caller, seconds
 from footnote_edge.api.parts import Parts
 from footnote_edge.asking.replay import replay
@@ -77,6 +78,9 @@ class AnswersApi:
 
     async def GetAnswer(self, request: GetAnswerRequest, context: Call) -> GetAnswerResponse:
         """Return a stored answer."""
+        if unkept := set(request.include) - KEPT:
+            names = ", ".join(sorted(AnswerPart.Name(part) for part in unkept))
+            raise InvalidArgument.field("include", f"has no {names} here; GetAnswerManifest returns the manifest")
         found = await self.parts.answers.get(caller(), request.answer_id)
         question, expiry = found.manifest.question, self.parts.answers.expiry(found)
         trim(found, request.include)
