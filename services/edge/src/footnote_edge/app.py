@@ -7,6 +7,7 @@ from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.edge import additions
 from footnote_kit.front.limits import FrontLimits
 from footnote_kit.net import is_loopback
+from footnote_kit.rounds import Rounds
 from footnote_kit.server import ListenError
 from footnote_kit.settings import KitSettings
 from footnote_kit.sqlite import LogKeeper, file_of
@@ -33,7 +34,7 @@ from footnote_edge.documents.chunks import Chunks
 from footnote_edge.documents.deleting import Deleting
 from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.editing import Editing
-from footnote_edge.documents.leftovers import Leftovers
+from footnote_edge.documents.leftovers import SYSTEM, Leftovers
 from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.reconcile import Reconciler
@@ -65,9 +66,10 @@ from footnote_edge.settings import Settings
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
-from footnote_edge.system.sweeping import Sweeping
 from footnote_edge.system.traces import Traces
 from footnote_edge.system.usage import UsageDesk
+
+_SWEEP_SECONDS = 3600.0
 
 
 async def build(runtime: Runtime) -> App:
@@ -108,12 +110,6 @@ async def build(runtime: Runtime) -> App:
     deleting = Deleting(stages, documents, jobs, settings.call_timeout_seconds)
     operations = Operations(
         operation_book, jobs, catalog, documents, permissions, deletion, request_ids, limiting, bus, settings
-    )
-    sweeping = (
-        Sweeping("answers", answers.sweep),
-        Sweeping("request ids", request_ids.sweep),
-        Sweeping("use by user", book.sweep),
-        Sweeping("operations", operations.tend, settings.reconcile_seconds),
     )
     version = _version()
     parts = Parts(
@@ -166,6 +162,14 @@ async def build(runtime: Runtime) -> App:
     door = Door(who, limits, Watches(settings.watches_per_user), shares)
     reconciler = Reconciler(stages, jobs, chores, Leftovers(stages, deleting, settings), settings)
     backlog = Backlog(stages, jobs, settings)
+    rounds = (
+        Rounds("answers", answers.sweep, _SWEEP_SECONDS, service="edge"),
+        Rounds("request-ids", request_ids.sweep, _SWEEP_SECONDS, service="edge"),
+        Rounds("use-by-user", book.sweep, _SWEEP_SECONDS, service="edge"),
+        Rounds("operations", operations.tend, settings.reconcile_seconds, service="edge"),
+        Rounds("reconcile", reconciler.look, settings.reconcile_seconds, service="edge", scope=SYSTEM),
+        Rounds("backlog", backlog.look, settings.backlog_seconds, service="edge", scope=SYSTEM),
+    )
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
     logs = LogKeeper(*(path for path in map(file_of, urls) if path is not None))
     web = Web(runtime, settings, who, shares, parts.version)
@@ -174,7 +178,7 @@ async def build(runtime: Runtime) -> App:
         name="edge",
         servicers=[(add, guarded, name) for add, name in additions()],
         ready=database.ping,
-        start=[meter.start, *(one.start for one in sweeping), reconciler.start, backlog.start, web.start, logs.start],
+        start=[meter.rounds.start, *(one.start for one in rounds), web.start, logs.start],
         public=True,
         front=FrontLimits(
             connections=settings.grpc_connections,
@@ -188,11 +192,10 @@ async def build(runtime: Runtime) -> App:
         close=[
             logs.stop,
             web.stop,
-            backlog.stop,
-            reconciler.stop,
-            *(one.stop for one in sweeping),
+            *(one.stop for one in reversed(rounds)),
             jobs.close,
-            meter.stop,
+            meter.rounds.stop,
+            meter.flush,
             database.close,
         ],
     )

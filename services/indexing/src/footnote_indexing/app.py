@@ -4,6 +4,7 @@ from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
 from footnote_kit.errors import Unavailable
+from footnote_kit.rounds import Rounds
 from footnote_kit.sqlite import LogKeeper, file_of
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress
@@ -66,6 +67,7 @@ async def build(runtime: Runtime) -> App:
         collections, generations, ledger, vectorizers, writer, switching, settings, database, permitted, cutters
     )
     sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(inventory, generations, writer), settings)
+    sweeps = Rounds("sweep", sweeper.round, settings.sweep_interval, service="indexing")
     servicer = IndexingServicer(
         indexing,
         collections,
@@ -93,6 +95,6 @@ async def build(runtime: Runtime) -> App:
         name="indexing",
         servicers=[(pb_grpc.add_IndexingServiceServicer_to_server, servicer, "footnote.indexing.v1.IndexingService")],
         ready=ready,
-        start=[sweeper.start, logs.start],
-        close=[logs.stop, sweeper.stop, cutters.close, registry.close_all, cache.close, store.close, database.close],
+        start=[sweeps.start, logs.start],
+        close=[logs.stop, sweeps.stop, cutters.close, registry.close_all, cache.close, store.close, database.close],
     )

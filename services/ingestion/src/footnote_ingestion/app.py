@@ -10,6 +10,7 @@ from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServic
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.logs import get_logger
+from footnote_kit.rounds import Rounds
 from footnote_kit.sqlite import LogKeeper, file_of
 
 from footnote_ingestion.adapters.blobs import Blobs
@@ -62,7 +63,7 @@ async def build(runtime: Runtime) -> App:
     collections = Authorizer(asking(IndexingServiceStub(runtime.channel("indexing"))))
     permissions = Permissions(documents, collections)
     changes = Changes(ChangeTable(database), permissions, settings.deletions_hours * 3600)
-    sweeper = Sweeper(documents, changes, files, settings.sweep_seconds)
+    sweeps = Rounds("sweep", Sweeper(documents, changes, files).sweep, settings.sweep_seconds, service="ingestion")
     catalog = Catalog(
         documents,
         permissions,
@@ -98,10 +99,10 @@ async def build(runtime: Runtime) -> App:
             )
         ],
         ready=ready,
-        start=[warm, sweeper.start, logs.start],
+        start=[warm, sweeps.start, logs.start],
         close=[
             logs.stop,
-            sweeper.stop,
+            sweeps.stop,
             inspectors.close,
             readers.close,
             starter.close,

@@ -1,12 +1,10 @@
 """How many documents wait for their end, and since when: two figures for dashboards and alerts."""
 
-import asyncio
 import time
 from datetime import datetime
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
-from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe, untraced
@@ -25,26 +23,20 @@ class Backlog:
     def __init__(self, stages: Stages, jobs: Jobs, settings: Settings) -> None:
         self._ingestion = stages.ingestion
         self._jobs = jobs
-        self._every = settings.backlog_seconds
         self._timeout = settings.call_timeout_seconds
-        self._task: asyncio.Task[None] | None = None
         self._waiting = 0
         self._oldest: datetime | None = None
-
-    async def start(self) -> None:
-        """Begin to look and report what was seen."""
         observe("footnote.edge.jobs.waiting", lambda: float(self._waiting))
         observe("footnote.edge.jobs.age", self.age)
-        self._task = asyncio.create_task(self._loop())
-
-    async def stop(self) -> None:
-        """Look no more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
 
     async def look(self) -> None:
-        """Count the documents that wait and find the oldest of their jobs."""
+        """Count the documents that wait and find the oldest of their jobs; the last figures stand while none come."""
+        try:
+            await self._look()
+        except FootnoteError as error:  # ingestion is down: its own logs and the health of edge tell
+            _log.debug("backlog_unknown", reason=error.reason)
+
+    async def _look(self) -> None:
         request = ingestion.ListDocumentsRequest(
             scope=SYSTEM,
             states=[DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING],
@@ -58,14 +50,3 @@ class Backlog:
     def age(self) -> float:
         """Return the seconds since the oldest unfinished job was taken on; 0 when there is none."""
         return 0.0 if self._oldest is None else max(0.0, time.time() - self._oldest.timestamp())
-
-    async def _loop(self) -> None:
-        with detached("edge", SYSTEM):
-            while True:
-                try:
-                    await self.look()
-                except FootnoteError as error:  # ingestion is down: the last figures stand until it is back
-                    _log.debug("backlog_unknown", reason=error.reason)
-                except Exception as error:
-                    _log.error("backlog_failed", exc_info=error)
-                await asyncio.sleep(self._every)

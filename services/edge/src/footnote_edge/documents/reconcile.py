@@ -1,7 +1,5 @@
 """Finds documents that wait without a job, or have lost chunks, at the start and now and then, and takes them on."""
 
-import asyncio
-import random
 from datetime import UTC, datetime
 from functools import partial
 
@@ -9,7 +7,6 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.context import detached
 from footnote_kit.errors import NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
@@ -40,20 +37,19 @@ class Reconciler:
         self._jobs = jobs
         self._chores = chores
         self._leftovers = leftovers
-        self._every = settings.reconcile_seconds
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
-        self._task: asyncio.Task[None] | None = None
+        self._settled = 0.0
 
-    async def start(self) -> None:
-        """Begin to look, without holding up the start of the service."""
-        self._task = asyncio.create_task(self._loop())
-
-    async def stop(self) -> None:
-        """Look no more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+    async def look(self) -> None:
+        """Take on and finish all there is: at the first look everything, later what may not be on its way itself."""
+        settled, self._settled = self._settled, SETTLED_SECONDS
+        if taken := await self.once(settled):
+            _log.warning("documents_taken_up", documents=taken)
+        if finished := await self._leftovers.finish():
+            _log.warning("leftovers_finished", documents=finished)
+        if mended := await self.mend():
+            _log.warning("damaged_documents_taken_up", documents=mended)
 
     async def once(self, settled: float = 0.0) -> int:
         """Take on every document waiting without a job that has not moved for `settled` seconds; return how many."""
@@ -98,22 +94,3 @@ class Reconciler:
                 await self._jobs.process(again)
                 mended += 1
         return mended
-
-    async def _loop(self) -> None:
-        with detached("edge", SYSTEM):
-            settled = 0.0
-            while True:
-                try:
-                    taken = await self.once(settled)
-                    if taken:
-                        _log.warning("documents_taken_up", documents=taken)
-                    finished = await self._leftovers.finish()
-                    if finished:
-                        _log.warning("leftovers_finished", documents=finished)
-                    mended = await self.mend()
-                    if mended:
-                        _log.warning("damaged_documents_taken_up", documents=mended)
-                except Exception as error:  # the next look may fare better; without looks documents would be stuck
-                    _log.error("reconcile_failed", exc_info=error)
-                settled = SETTLED_SECONDS
-                await asyncio.sleep(self._every * random.uniform(0.8, 1.2))

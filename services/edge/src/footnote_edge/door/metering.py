@@ -10,13 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from footnote.types.v1.answer_pb2 import Usage
-from footnote_kit.context import detached
 from footnote_kit.errors import ResourceExhausted
-from footnote_kit.logs import get_logger
+from footnote_kit.rounds import Rounds
 from footnote_kit.telemetry import counter
 from sqlalchemy import Insert, and_, delete, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import SQLAlchemyError
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import UsageRow, UserUsageRow
@@ -32,7 +30,6 @@ Account = tuple[str, str] | tuple[str, str, str]
 """Whose use it is: a tenant and a day, as 2026-11-22, and a user of it or none."""
 
 _COLUMNS = ("prompt_tokens", "completion_tokens", "embedding_tokens", "cost_usd")
-_log = get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -137,7 +134,8 @@ class Meter:
         self._pending: dict[Account, Spent] = {}
         self._writing: dict[Account, Spent] = {}
         self._lock = asyncio.Lock()
-        self._task: asyncio.Task[None] | None = None
+        self.rounds = Rounds("metering", self._write, FLUSH_SECONDS, service="edge", at_once=False, jitter=0.0)
+        """Write down what is charged, in the background; the rest is `flush`ed at the end."""
 
     async def today(self, tenant: str) -> Spent:
         """Return what a tenant has used today, what is not written yet included."""
@@ -202,25 +200,8 @@ class Meter:
             finally:
                 self._writing = {}
 
-    async def start(self) -> None:
-        """Begin to write down what is charged, in the background."""
-        self._task = asyncio.create_task(self._run(), name="edge-metering")
-
-    async def stop(self) -> None:
-        """Write down the rest."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        await self.flush()
-
-    async def _run(self) -> None:
-        with detached("edge"):
-            while True:
-                await asyncio.sleep(FLUSH_SECONDS)
-                try:
-                    await asyncio.shield(self.flush())
-                except (SQLAlchemyError, OSError) as error:  # kept, and tried again
-                    _log.warning("usage_not_written", error=type(error).__name__)
+    async def _write(self) -> None:
+        await asyncio.shield(self.flush())  # what fails is kept, and tried again
 
 
 def _check(tenant: str, spent: Spent, allowance: Allowance) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dbos import DBOS
 from footnote_kit.logs import get_logger
+from footnote_kit.rounds import Rounds
 from footnote_kit.sqlite import FORGET
 
 ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
@@ -35,13 +36,15 @@ class Records:
     def __init__(self, keep_hours: float) -> None:
         self._keep = timedelta(hours=keep_hours)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._rounds = Rounds("job-records", self.sweep, _SWEEP_EVERY, service="edge", at_once=False)
 
     async def start(self) -> None:
         """Begin to sweep."""
-        self._run(self._sweep())
+        await self._rounds.start()
 
     async def close(self) -> None:
         """End what runs."""
+        await self._rounds.stop()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -79,14 +82,6 @@ class Records:
                 return removed
             await DBOS.delete_workflows_async([one.workflow_id for one in old])
             removed += len(old)
-
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(_SWEEP_EVERY)
-            try:
-                await self.sweep()
-            except Exception as error:  # the ledger may be away for now
-                _log.warning("job_records_not_swept", error=type(error).__name__)
 
     def _run(self, work: Any) -> None:
         task: asyncio.Task[None] = asyncio.create_task(work)

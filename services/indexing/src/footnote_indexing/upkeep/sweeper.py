@@ -1,12 +1,7 @@
 """What goes away by itself: replaced revisions, expired documents, deleted collections, abandoned attempts."""
 
-import asyncio
-import contextlib
-import random
 from time import monotonic
 
-from footnote_kit.context import detached
-from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
 from footnote_indexing.adapters.database import now_ms
@@ -41,38 +36,16 @@ class Sweeper:
         self._recovery = recovery
         self._next_recovery = 0.0
         self._settings = settings
-        self._task: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
-        """Begin the rounds."""
-        self._task = asyncio.create_task(self._run(), name="indexing-sweeper")
-
-    async def stop(self) -> None:
-        """End them."""
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
-
-    async def _run(self) -> None:
-        with detached("indexing"):
-            while True:
-                try:
-                    await self.sweep()
-                    if monotonic() >= self._next_recovery:
-                        await self._recovery.check_all()
-                        self._next_recovery = monotonic() + self._settings.recovery_interval
-                except FootnoteError as error:
-                    _log.warning("sweep_postponed", error=error.message)
-                except Exception as error:
-                    # The rounds go on whatever happens in one; the class is enough to find it.
-                    _log.error("sweep_failed", error=type(error).__name__)
-                # Replicas share the table: they should not all come at the same moment.
-                await asyncio.sleep(self._settings.sweep_interval * random.uniform(0.8, 1.2))
+    async def round(self) -> None:
+        """Sweep, and compare store and ledger where that is due again."""
+        await self.sweep()
+        if monotonic() >= self._next_recovery:
+            await self._recovery.check_all()
+            self._next_recovery = monotonic() + self._settings.recovery_interval
 
     async def sweep(self) -> int:
-        """Make one round; return the number of rows removed."""
+        """Purge what is due; return the number of rows removed."""
         now = now_ms()
         await self._ledger.retire_stale(
             expired_before=now - int(self._settings.expired_after * 1000),
