@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from footnote.edge.v1.answers_pb2 import (
     ANSWER_PART_CLAIMS,
     ANSWER_PART_SOURCES,
@@ -27,8 +25,7 @@ from footnote.edge.v1.conversations_pb2 import (
     DeleteConversationRequest,
     ListMessagesRequest,
 )
-from footnote_edge.adapters import database as database_module
-from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.database import MIGRATIONS, Database
 from footnote_edge.app import build
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
@@ -175,10 +172,7 @@ async def test_messages_and_feedback_of_before_are_kept(database_url: str) -> No
     )
 
     def before(connection: Connection) -> None:
-        config = Config()
-        config.set_main_option("script_location", str(Path(database_module.__file__).parent / "migrations"))
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0005")
+        MIGRATIONS.upgrade(connection, "0005")
 
     try:
         async with database.engine.begin() as connection:

@@ -2,6 +2,8 @@
 
 from importlib import metadata
 
+from footnote_database.log_keeper import log_keeper
+from footnote_database.sqlite import file_of
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.edge import additions
@@ -10,7 +12,6 @@ from footnote_kit.net import is_loopback
 from footnote_kit.rounds import Rounds
 from footnote_kit.server import ListenError
 from footnote_kit.settings import KitSettings
-from footnote_kit.sqlite import LogKeeper, file_of
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_providers.egress.egress import Egress
 
@@ -150,7 +151,7 @@ async def build(runtime: Runtime) -> App:
         feedback=FeedbackBook(database, answers),
         providers=Providers(stages, settings.call_timeout_seconds),
         keys=KeyAdmin(keys, request_ids, settings),
-        health=Health(stages, runtime.check, database.ping),
+        health=Health(stages, runtime.check, database.check),
         traces=Traces(stages, TelemetryServicer()),
         usage=UsageDesk(stages, meter, settings.call_timeout_seconds),
         about=about(settings, runtime.settings, version),
@@ -171,13 +172,13 @@ async def build(runtime: Runtime) -> App:
         Rounds("backlog", backlog.look, settings.backlog_seconds, service="edge", scope=SYSTEM),
     )
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
-    logs = LogKeeper(*(path for path in map(file_of, urls) if path is not None))
+    logs = log_keeper(*(path for path in map(file_of, urls) if path is not None))
     web = Web(runtime, settings, who, shares, parts.version)
     guarded = guard(EdgeServicer(parts), door)
     return App(
         name="edge",
         servicers=[(add, guarded, name) for add, name in additions()],
-        ready=database.ping,
+        ready=database.check,
         start=[meter.rounds.start, *(one.start for one in rounds), web.start, logs.start],
         public=True,
         front=FrontLimits(

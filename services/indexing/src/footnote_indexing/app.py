@@ -1,11 +1,12 @@
 """Puts the indexing service together."""
 
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote_database.log_keeper import log_keeper
+from footnote_database.sqlite import file_of
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
 from footnote_kit.errors import Unavailable
 from footnote_kit.rounds import Rounds
-from footnote_kit.sqlite import LogKeeper, file_of
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress
 from footnote_providers.settings import DefaultSettings
@@ -14,7 +15,7 @@ from footnote_store.store import VectorStore
 from footnote_indexing.adapters.cache_redis import RedisCache
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
 from footnote_indexing.adapters.chunk_ledger import ChunkLedger
-from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.database import FILE, Database
 from footnote_indexing.adapters.generations import Generations
 from footnote_indexing.adapters.inventory import Inventory
 from footnote_indexing.adapters.ledger import Ledger
@@ -82,7 +83,7 @@ async def build(runtime: Runtime) -> App:
         Hiding(database, collections),
     )
 
-    logs = LogKeeper(file_of(settings.database_url) or folder / "indexing.db", folder / "embeddings.db")
+    logs = log_keeper(file_of(settings.database_url) or folder / FILE, folder / "embeddings.db")
 
     async def ready() -> str | None:
         try:

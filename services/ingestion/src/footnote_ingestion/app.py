@@ -7,15 +7,16 @@ from dataclasses import replace
 
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServiceServicer_to_server
+from footnote_database.log_keeper import log_keeper
+from footnote_database.sqlite import file_of
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.logs import get_logger
 from footnote_kit.rounds import Rounds
-from footnote_kit.sqlite import LogKeeper, file_of
 
 from footnote_ingestion.adapters.blobs import Blobs
 from footnote_ingestion.adapters.changes import ChangeTable
-from footnote_ingestion.adapters.database import Database
+from footnote_ingestion.adapters.database import FILE, Database
 from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.documents import spool
@@ -77,7 +78,7 @@ async def build(runtime: Runtime) -> App:
     )
     extraction = Extraction(documents, permissions, files, readers, scratch, limits, settings.keep_parsed)
 
-    logs = LogKeeper(file_of(settings.database_url) or folder / "documents.db")
+    logs = log_keeper(file_of(settings.database_url) or folder / FILE)
 
     async def ready() -> str | None:
         return await database.check() or await files.check()

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from footnote_indexing.adapters.database import Database, now_ms
+from footnote_database.times import now_ms
+from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.ledger import CURRENT, Ledger, RevisionKey
 from footnote_indexing.chunking.model import UNDECIDED
 from footnote_kit.errors import Aborted, FailedPrecondition

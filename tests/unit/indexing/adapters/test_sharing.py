@@ -7,15 +7,12 @@ from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_indexing.adapters import database as database_module
 from footnote_indexing.adapters import sharing
-from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.database import MIGRATIONS, Database
 from footnote_indexing.adapters.tables import collections, generations, metadata
 from footnote_indexing.collections.collections import Collections
 from footnote_kit import access
@@ -148,11 +145,7 @@ async def test_collections_of_an_older_version_keep_their_names(
     database = Database(url, tmp_path)
 
     def begin(connection: Connection) -> None:
-        config = Config()
-        config.set_main_option("script_location", str(Path(database_module.__file__).parent / "migrations"))
-        config.set_main_option("path_separator", "os")
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        MIGRATIONS.upgrade(connection, "0001")
         old = sa.Table("indexing_collections", sa.MetaData(), autoload_with=connection)
         for name, visibility in (("open", 1), ("closed", 2)):
             row = {

@@ -3,15 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
-from footnote_ingestion.adapters import database, records, schema
-from footnote_ingestion.adapters.database import Database
+from footnote_ingestion.adapters import records, schema
+from footnote_ingestion.adapters.database import MIGRATIONS, Database
 from sqlalchemy import Connection, MetaData, Table, create_engine, insert, select
 
-MIGRATIONS = Path(database.__file__).parent / "migrations"
 EMPTY: dict[type, object] = {object: [], int: 1, str: ""}
 """What a column of a type holds in the row of an old document."""
 
@@ -32,10 +29,7 @@ async def test_they_make_the_tables_that_the_code_knows(tmp_path: Path) -> None:
 async def test_a_document_of_an_older_version_is_read(tmp_path: Path) -> None:
     engine = create_engine(f"sqlite:///{tmp_path / 'documents.db'}")
     with engine.begin() as connection:
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS))
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        MIGRATIONS.upgrade(connection, "0001")
         documents = Table("documents", MetaData(), autoload_with=connection)
         columns = [one for one in documents.columns if not one.nullable]
         row = {one.name: EMPTY[one.type.python_type] for one in columns} | {"id": "old", "state": "UPLOADED"}

@@ -10,13 +10,14 @@ from uuid import uuid4
 from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.times import utc
 from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.paging import Page, fitting
 from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from footnote_edge.adapters.database import Database, utc
+from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ConversationRow, MessageRow
 from footnote_edge.conversations.messages import CURRENT, Messages, mine, missing
 from footnote_edge.conversations.search import ConversationSearch, listed, users

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from footnote.edge.v1.answers_pb2 import RATING_DOWN, RATING_UNSPECIFIED, Feedback, Rating
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.times import utc
 from footnote_kit.access import sees_all
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
@@ -12,7 +13,7 @@ from footnote_kit.paging import Page, fitting
 from footnote_kit.telemetry import counter
 from sqlalchemy import delete, func, select
 
-from footnote_edge.adapters.database import Database, utc
+from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import FeedbackRow
 from footnote_edge.conversations.answers import Answers
 

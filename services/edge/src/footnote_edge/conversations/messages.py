@@ -9,6 +9,7 @@ from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MemoryMessage
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.times import utc
 from footnote_kit.errors import Aborted, NotFound
 from footnote_kit.paging import Page, fitting
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
@@ -16,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from footnote_edge.adapters.database import Database, utc
+from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ConversationRow, MessageRow
 from footnote_edge.conversations.withholding import Withholding, is_withheld
 

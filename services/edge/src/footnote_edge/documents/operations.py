@@ -10,6 +10,7 @@ from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote_database.times import utc
 from footnote_kit.access import Access, collection_missing
 from footnote_kit.context import detached
 from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, InvalidArgument, NotFound
@@ -18,7 +19,6 @@ from footnote_kit.paging import Page
 from footnote_kit.status import to_proto
 from google.rpc.status_pb2 import Status
 
-from footnote_edge.adapters.database import utc
 from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
+from footnote_database.times import utc
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, Unauthenticated
 from footnote_kit.identifiers import MOST_GROUPS, checked_group, checked_name
 from footnote_kit.paging import Page
@@ -20,7 +21,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from footnote_edge.adapters.database import Database, utc
+from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ApiKeyRow
 from footnote_edge.door.callers import REFUSAL, Identity, Proof
 from footnote_edge.settings import Settings

@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid4, uuid5
 
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.times import utc
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.request_ids import check
 from footnote_kit.text_work import beside
 from sqlalchemy import ColumnElement, delete, update
 from sqlalchemy.exc import IntegrityError
 
-from footnote_edge.adapters.database import Database, utc
+from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import RequestIdRow
 
 T = TypeVar("T")

@@ -4,9 +4,7 @@ A dbos instance is one per process; what it runs is in `workflows`.
 """
 
 import asyncio
-import contextlib
 import logging
-import sqlite3
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -17,12 +15,13 @@ from uuid import uuid4
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import current_traceparent
 
 from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
-from footnote_edge.jobs.records import ACTIVE, ForgettingConnection, Records
+from footnote_edge.jobs.records import ACTIVE, Records
 from footnote_edge.jobs.workflows import (
     BACKGROUND,
     DOCUMENTS,
@@ -196,10 +195,8 @@ class Jobs:
 
 def _prepare(folder: Path, url: str) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if url.startswith("sqlite:///"):
-        # Set once for the file's life: readers, which poll, and writers do not hold each other up.
-        with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
-            connection.execute("PRAGMA journal_mode=WAL")
+    if (file := file_of(url)) is not None:
+        write_ahead(file)
 
 
 def _engine_options(url: str) -> dict[str, Any]:

@@ -15,13 +15,14 @@ from footnote.edge.v1.operations_pb2 import (
     OperationState,
 )
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.times import utc
 from footnote_kit.access import sees_all
 from footnote_kit.errors import NotFound
 from footnote_kit.paging import Page
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from footnote_edge.adapters.database import Database, utc
+from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import OperationDocumentRow, OperationRow
 from footnote_edge.jobs.progress import ProgressBus
 

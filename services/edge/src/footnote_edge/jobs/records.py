@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from dbos import DBOS
 from footnote_kit.logs import get_logger
 from footnote_kit.rounds import Rounds
-from footnote_kit.sqlite import FORGET
 
 ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
 _ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
@@ -20,14 +18,6 @@ _LOOKS = 150
 _SWEEP_EVERY = 600.0
 
 _log = get_logger(__name__)
-
-
-class ForgettingConnection(sqlite3.Connection):
-    """A connection of SQLite that overwrites what it deletes; for libraries that open theirs themselves."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.execute(f"PRAGMA {FORGET}")
 
 
 class Records:

@@ -9,8 +9,8 @@ from time import time
 from typing import TypeVar
 
 import numpy as np
+from footnote_database.sqlite import open_file
 from footnote_kit.logs import get_logger
-from footnote_kit.sqlite import FORGET
 from footnote_providers.base import Vectors
 
 _log = get_logger("footnote.indexing.cache")
@@ -63,12 +63,8 @@ class SqliteCache:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            connection = sqlite3.connect(self._path, isolation_level=None)
             # Losing the newest entries in a power cut costs a few embeddings; waiting for the disk would cost all.
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=OFF")
-            connection.execute("PRAGMA busy_timeout=2000")
-            connection.execute(f"PRAGMA {FORGET}")
+            connection = open_file(self._path, synchronous="OFF", busy_seconds=2.0)
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL, expires REAL NOT NULL)"
             )

@@ -1,99 +1,48 @@
-"""The service's database: SQLite in the data folder, or PostgreSQL by URL."""
+"""The service's database: SQLite in the data folder, or PostgreSQL by URL.
 
-import asyncio
+A commit outlives a crash of the process; only a power cut may cost SQLite the last ones (synchronous NORMAL). In
+PostgreSQL the tables are in the database's own schema, told from others by their names.
+"""
+
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from time import time
-from typing import Any
 
-import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from footnote_kit import zero_bytes
-from footnote_kit.sqlite import FORGET
-from sqlalchemy import Connection, event
-from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from footnote_database import transactions
+from footnote_database.engine import address
+from footnote_database.migrations import Migrations
+from footnote_database.traits import Traits, Writers
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-_MIGRATION_LOCK = 7102001
+from footnote_indexing.adapters.tables import metadata
+
+FILE = "indexing.db"
+MIGRATIONS = Migrations(
+    versions=Path(__file__).parent / "migrations",
+    metadata=metadata,
+    lock=7102001,
+    version_table="indexing_alembic_version",
+)
+_TRAITS = Traits(name="indexing", migrations=MIGRATIONS, synchronous="NORMAL", busy_seconds=10, writers=Writers.TURNS)
 
 
-def now_ms() -> int:
-    """Return the time in unix milliseconds."""
-    return int(time() * 1000)
-
-
-class Database:
-    """Connections and transactions. Writers of SQLite take turns here instead of finding it locked."""
+class Database(transactions.Database):
+    """Counts what is written, so that readers know whether what they remember still holds."""
 
     def __init__(self, url: str, folder: Path) -> None:
-        if not url:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            url = f"sqlite+aiosqlite:///{folder / 'indexing.db'}"
-        parsed = sa.make_url(url)
-        sqlite = parsed.get_backend_name() == "sqlite"
-        # Whichever driver the URL names, or none as most do: these two are ours.
-        parsed = parsed.set(drivername="sqlite+aiosqlite" if sqlite else "postgresql+asyncpg")
-        self._engine = create_async_engine(parsed, pool_pre_ping=not sqlite, hide_parameters=True)
-        event.listen(self._engine.sync_engine, "before_cursor_execute", zero_bytes.replace, retval=True)
-        self._turn: asyncio.Lock | None = None
+        super().__init__(address(url, folder / FILE), _TRAITS)
         self._writes = 0
-        if self._engine.dialect.name == "sqlite":
-            self._turn = asyncio.Lock()
-            event.listen(self._engine.sync_engine, "connect", _set_pragmas)
-
-    @property
-    def dialect(self) -> str:
-        """The kind of database: "sqlite" or "postgresql"."""
-        return self._engine.dialect.name
 
     @property
     def version(self) -> int | None:
         """A number that changes with every write; None for a database that others may write to as well."""
-        return None if self._turn is None else self._writes
-
-    async def migrate(self) -> None:
-        """Bring the schema up to date."""
-        async with self._engine.begin() as connection:
-            if self.dialect == "postgresql":
-                # Replicas that start together: one migrates, the others wait and find it done.
-                await connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
-            await connection.run_sync(_upgrade)
-
-    @asynccontextmanager
-    async def read(self) -> AsyncIterator[AsyncConnection]:
-        """Give a connection for queries."""
-        async with self._engine.connect() as connection:
-            yield connection
+        return self._writes if self.is_sqlite else None
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """Give a connection in a transaction, committed at the end unless an exception leaves the block."""
-        if self._turn is None:
-            async with self._engine.begin() as connection:
+        try:
+            async with super().write() as connection:
                 yield connection
-        else:
-            try:
-                async with self._turn, self._engine.begin() as connection:
-                    yield connection
-            finally:
-                self._writes += 1
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._engine.dispose()
-
-
-def _set_pragmas(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000", FORGET):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _upgrade(connection: Connection) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+        finally:
+            self._writes += 1

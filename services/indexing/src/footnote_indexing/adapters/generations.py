@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
+from footnote_database.times import now_ms
 from footnote_store.rows import space_name
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.ledger import collection_key
 from footnote_indexing.adapters.tables import generations
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.times import now_ms
 
-from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.ledger import CURRENT, RevisionKey
 from footnote_indexing.adapters.sharing import visible
 from footnote_indexing.adapters.tables import collections, generations, revisions

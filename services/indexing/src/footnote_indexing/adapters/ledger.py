@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from footnote_database.times import now_ms
 from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote_indexing.adapters.database import now_ms
 from footnote_indexing.adapters.ledger_reading import CURRENT as CURRENT
 from footnote_indexing.adapters.ledger_reading import LedgerReading
 from footnote_indexing.adapters.moving import check_unmoved

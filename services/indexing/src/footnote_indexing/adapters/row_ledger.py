@@ -3,9 +3,10 @@
 from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
+from footnote_database.times import now_ms
 from footnote_store.rows import own_key
 
-from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.ledger import CURRENT, RETIRED, WRITER_TIMEOUT_MS, WRITING, RevisionKey
 from footnote_indexing.adapters.tables import revisions
 

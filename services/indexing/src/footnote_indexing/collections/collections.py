@@ -10,6 +10,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2, scope_pb2
 from footnote.types.v1.collection_pb2 import Collection, Grant
+from footnote_database.times import now_ms
 from footnote_kit.access import Access, access_of, check, check_create, collection_missing, may_manage
 from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, ResourceExhausted
@@ -18,7 +19,7 @@ from footnote_providers.own_vectors import REASON, brings_own
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.generations import BUILDING, CURRENT, DELETED, Generation, Generations
 from footnote_indexing.adapters.ledger import Ledger
 from footnote_indexing.adapters.row_ledger import RowLedger

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
+from footnote_database.times import now_ms
 from footnote_kit.logs import get_logger
 from footnote_store.rows import space_name
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote_indexing.adapters.database import Database, now_ms
+from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.generations import BUILDING, CURRENT, DELETED, RETIRED, Generation, Generations, read
 from footnote_indexing.adapters.ledger import CURRENT as SEARCHED
 from footnote_indexing.adapters.tables import collections, generations, revisions

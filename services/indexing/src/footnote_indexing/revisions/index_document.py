@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
+from footnote_database.times import now_ms
 from footnote_kit import names
 from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.telemetry import span
 from footnote_providers.base import Vectors
 
-from footnote_indexing.adapters.database import now_ms
 from footnote_indexing.adapters.ledger import CURRENT, Entry
 from footnote_indexing.chunking.cutting import Cutter, Cutters
 from footnote_indexing.chunking.drafts import Draft, fingerprint

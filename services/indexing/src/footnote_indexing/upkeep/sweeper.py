@@ -2,9 +2,9 @@
 
 from time import monotonic
 
+from footnote_database.times import now_ms
 from footnote_kit.logs import get_logger
 
-from footnote_indexing.adapters.database import now_ms
 from footnote_indexing.adapters.generations import Generations
 from footnote_indexing.adapters.ledger import Ledger
 from footnote_indexing.revisions.indexing import Indexing

@@ -1,1 +1,1 @@
-"""Schema migrations of the indexing service, run at every start."""
+"""One file a step."""

@@ -1,0 +1,1 @@
+"""Databases of the services, built once; a service says what is its own (`Traits`), and keeps tables and migrations."""

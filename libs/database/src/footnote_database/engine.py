@@ -1,0 +1,78 @@
+"""Makes engines: SQLite or PostgreSQL by URL, with the drivers that are ours whichever the URL names."""
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from footnote_database import zero_bytes
+from footnote_database.sqlite import pragmas
+from footnote_database.traits import Pool, Traits, Writers
+
+
+def address(url: str, file: Path) -> URL:
+    """Return the database that a setting names; without one it is that SQLite file."""
+    return make_url(url) if url else URL.create("sqlite", database=str(file))
+
+
+def connect(url: URL, traits: Traits) -> AsyncEngine:
+    """Return an engine; nothing is opened before its first use. Its errors quote no values.
+
+    Zero bytes in what is written become replacement characters, on both databases.
+    """
+    engine = _sqlite(url, traits) if url.get_backend_name() == "sqlite" else _postgres(url, traits)
+    event.listen(engine.sync_engine, "before_cursor_execute", zero_bytes.replace, retval=True)
+    return engine
+
+
+def _sqlite(url: URL, traits: Traits) -> AsyncEngine:
+    engine = create_async_engine(
+        url.set(drivername="sqlite+aiosqlite"),
+        connect_args={"timeout": traits.busy_seconds},
+        hide_parameters=True,
+        **_pool(traits.sqlite_pool),
+    )
+    statements = pragmas(traits.synchronous, foreign_keys=traits.foreign_keys)
+    immediate = traits.writers is Writers.IMMEDIATE
+
+    def connected(connection: Any, _record: Any) -> None:
+        if immediate:
+            connection.isolation_level = None  # the driver is not to begin transactions by itself
+        cursor = connection.cursor()
+        for statement in statements:
+            cursor.execute(f"PRAGMA {statement}")
+        cursor.close()
+
+    event.listen(engine.sync_engine, "connect", connected)
+    if immediate:
+        event.listen(engine.sync_engine, "begin", _begin)
+    return engine
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _postgres(url: URL, traits: Traits) -> AsyncEngine:
+    arguments: dict[str, Any] = {}
+    if traits.schema is not None:
+        arguments["server_settings"] = {"search_path": traits.schema}
+    if traits.connect_seconds is not None:
+        arguments["timeout"] = traits.connect_seconds
+    if traits.command_seconds is not None:
+        arguments["command_timeout"] = traits.command_seconds
+    return create_async_engine(
+        url.set(drivername="postgresql+asyncpg"),
+        pool_pre_ping=True,
+        hide_parameters=True,
+        connect_args=arguments,
+        **_pool(traits.postgres_pool),
+    )
+
+
+def _pool(pool: Pool | None) -> dict[str, Any]:
+    if pool is None:
+        return {}
+    return {"pool_size": pool.size, "max_overflow": pool.overflow, "pool_timeout": pool.seconds}
