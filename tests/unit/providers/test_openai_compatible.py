@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from email.utils import formatdate
-from time import time
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from footnote.types.v1 import collection_pb2
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
-from footnote_providers.openai_compatible import retry_after
 from support import model_server as ms
 
 _made: list[EmbeddingProvider] = []
@@ -168,12 +165,3 @@ def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(FailedPrecondition, match="FOOTNOTE_OPENAI_API_KEY"):
         made(provider="openai")
-
-
-def test_retry_after_is_read_in_both_forms() -> None:
-    assert retry_after("2.5") == 2.5
-    assert retry_after(formatdate(time() + 30, usegmt=True)) == pytest.approx(30, abs=2)
-    assert retry_after("soon") is None
-    assert retry_after(None) is None
-    assert retry_after("-4") == 0
-    assert retry_after("nan") is None

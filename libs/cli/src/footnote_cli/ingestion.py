@@ -1,7 +1,6 @@
 """Uploads files and follows each until it is searchable or has failed."""
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from footnote.edge.v1.documents_pb2 import (
 )
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Progress
+from footnote_kit.patience import Backoff
 
 from footnote_cli.errors import CommandError
 from footnote_cli.session import Session
@@ -30,7 +30,7 @@ MAX_FOLLOWED = 64
 MAX_WATCHED = 16
 _UPLOAD_TIMEOUT = 600.0
 _RECONNECT_ATTEMPTS = 8
-_RECONNECT_CAP = 8.0
+_RECONNECT_BACKOFF = Backoff(first=0.5, longest=8.0)
 _TRANSIENT = frozenset({"UNAVAILABLE"})
 
 
@@ -158,12 +158,12 @@ class Ingestor:
 
     async def _retried(self, path: Path, action: Callable[[], Awaitable[T]]) -> T:
         """Run an action again while the server is away; repeating is safe: an upload is recognised by its bytes."""
-        for attempt in range(_RECONNECT_ATTEMPTS):
+        for attempt in range(1, _RECONNECT_ATTEMPTS + 1):
             try:
                 return await action()
             except CommandError as error:
-                if error.code not in _TRANSIENT or attempt == _RECONNECT_ATTEMPTS - 1:
+                if error.code not in _TRANSIENT or attempt == _RECONNECT_ATTEMPTS:
                     raise
                 self._observer.waiting(path, "the server is away; trying again")
-                await asyncio.sleep(random.uniform(0.5, 1) * min(_RECONNECT_CAP, 0.5 * 2**attempt))
+                await asyncio.sleep(_RECONNECT_BACKOFF.pause(attempt))
         raise AssertionError("unreachable")

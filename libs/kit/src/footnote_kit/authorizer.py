@@ -17,6 +17,7 @@ from footnote.types.v1.collection_pb2 import ACCESS_WRITE
 from footnote.types.v1.scope_pb2 import Scope
 
 from footnote_kit.access import Access, is_system, sees_all
+from footnote_kit.breaker import Breaker
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 
 FRESH_SECONDS = 1.0
@@ -65,7 +66,7 @@ class Authorizer:
         self._asking: dict[tuple[bytes, tuple[str, ...]], tuple[float, asyncio.Task[dict[str, Access]]]] = {}
         self._lists: OrderedDict[bytes, tuple[float, frozenset[str]]] = OrderedDict()
         self._listed = 0
-        self._silent_until = _NEVER
+        self._silent = Breaker(1, _PAUSE_SECONDS, clock)
         self._forgotten: OrderedDict[str, float] = OrderedDict()
 
     async def access(self, scope: Scope, collection_id: str, *, exact: bool = False) -> Access:
@@ -112,7 +113,7 @@ class Authorizer:
         try:
             found = frozenset(await self._ask(scope, []))
         except (Unavailable, DeadlineExceeded) as error:
-            self._silent_until = self._clock() + _PAUSE_SECONDS
+            self._silent.failed()
             if now - asked < KNOWN_SECONDS:
                 return listed
             raise _unknown(error) from error
@@ -127,7 +128,7 @@ class Authorizer:
             self._forgotten.popitem(last=False)
 
     def _good_for(self) -> float:
-        return KNOWN_SECONDS if self._clock() < self._silent_until else FRESH_SECONDS
+        return KNOWN_SECONDS if self._silent.rest else FRESH_SECONDS
 
     def _known(self, scope: Scope, who: bytes, ids: Sequence[str], seconds: float) -> dict[str, Access]:
         now, since = self._clock(), self._forgotten.get(scope.tenant_id, _NEVER)
@@ -160,12 +161,12 @@ class Authorizer:
         try:
             answer = await self._ask(scope, ids)
         except (Unavailable, DeadlineExceeded) as error:
-            self._silent_until = self._clock() + _PAUSE_SECONDS
+            self._silent.failed()
             known = {} if exact else self._known(scope, who, ids, KNOWN_SECONDS)
             if len(known) < len(ids):
                 raise _unknown(error) from error
             return known
-        self._silent_until = _NEVER
+        self._silent.answered()
         for one in ids:
             if one in answer:
                 self._kept[who, one] = (asked, answer[one])

@@ -1,13 +1,11 @@
 """Embeddings over the OpenAI HTTP interface: OpenAI, Ollama, Gemini, vLLM, text-embeddings-inference and their like."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
-from time import time
 
 import numpy as np
 from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_kit.patience import retry_after
 from footnote_kit.redact import redact, register
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncOpenAI, omit
 from pydantic import BaseModel, ConfigDict, Field
@@ -126,7 +124,7 @@ class OpenAICompatibleEmbeddings:
             message = f"HTTP {error.status_code}: {_words(error)}"
             if error.status_code in _RETRIED or error.status_code >= 500:
                 throttled = error.status_code == 429
-                raise Transient(message, retry_after(error.response.headers.get("retry-after")), throttled) from error
+                raise Transient(message, retry_after(error.response.headers), throttled) from error
             raise self._refused(message) from error
         except (APIError, ValueError, AttributeError, TypeError) as error:
             # Not JSON, or not what was asked for: a proxy's page makes the SDK stumble over a missing attribute.
@@ -150,20 +148,6 @@ class OpenAICompatibleEmbeddings:
 
     def _refused(self, message: str) -> Unavailable:
         return Unavailable(f"{self._gate.name} refused: {message}", reason="PROVIDER_FAILED")
-
-
-def retry_after(value: str | None) -> float | None:
-    """Return the seconds that a Retry-After header asks for, whether it is a number or a date; None when unreadable."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time()
-        except (TypeError, ValueError):
-            return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _words(error: APIStatusError) -> str:

@@ -5,13 +5,14 @@ slows all.
 """
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
 
+from footnote_kit.breaker import Breaker
 from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_kit.patience import Backoff, no_sooner
 
 T = TypeVar("T")
 
@@ -47,8 +48,8 @@ class Gate:
         self._clock = clock
         self._not_before = 0.0
         self._next_slot = 0.0
-        self._failures = 0
-        self._open_until = 0.0
+        self._breaker = Breaker(policy.breaker_failures, policy.breaker_open, lambda: self._clock())
+        self._backoff = Backoff(policy.first_backoff, policy.longest_backoff)
         self._last_error = ""
         self.attempts_made = 0
 
@@ -62,34 +63,26 @@ class Gate:
                 result = await attempt()
             except Transient as error:
                 if number == self.policy.attempts:
-                    self._count_failure(str(error))
+                    self._last_error = str(error)
+                    self._breaker.failed()
                     raise self._failed(str(error), number) from error
                 await self._back_off(error, number)
             except FootnoteError:
                 # An answer, if not the one hoped for: the endpoint is up.
-                self._failures = 0
+                self._breaker.answered()
                 raise
             else:
-                self._failures = 0
-                self._open_until = 0.0
+                self._breaker.answered()
                 return result
         raise AssertionError("at least one attempt is made")
 
     def _check_breaker(self) -> None:
-        wait = self._open_until - self._clock()
-        if wait > 0:
+        if wait := self._breaker.rest:
             raise Unavailable(
                 f"{self.name} is left alone for {wait:.0f} s after repeated failures, the last: {self._last_error}",
                 reason="PROVIDER_FAILED",
                 retry_after=wait,
             )
-
-    def _count_failure(self, message: str) -> None:
-        self._failures += 1
-        self._last_error = message
-        if self._failures >= self.policy.breaker_failures:
-            # After the pause one failure is enough to open it again: the count stays where it is.
-            self._open_until = self._clock() + self.policy.breaker_open
 
     def _failed(self, message: str, attempts: int) -> Unavailable:
         return Unavailable(f"{self.name} failed after {attempts} attempts: {message}", reason="PROVIDER_FAILED")
@@ -106,12 +99,9 @@ class Gate:
 
     async def _back_off(self, error: Transient, number: int) -> None:
         if error.retry_after is not None:
-            wait = min(error.retry_after, self.policy.longest_retry_after)
-            # A little later than asked, each worker differently, so that they do not all come back at once.
-            wait += random.uniform(0.0, 0.1) * max(wait, 0.1)
+            wait = no_sooner(min(error.retry_after, self.policy.longest_retry_after))
         else:
-            ceiling = min(self.policy.longest_backoff, self.policy.first_backoff * 2 ** (number - 1))
-            wait = random.uniform(0.5, 1.0) * ceiling
+            wait = self._backoff.pause(number)
         if error.throttled:
             self._not_before = max(self._not_before, self._clock() + wait)
         else:

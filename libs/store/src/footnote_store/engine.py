@@ -14,7 +14,6 @@ import contextlib
 import fcntl
 import importlib.util
 import os
-import random
 import signal
 import sys
 import time
@@ -23,6 +22,7 @@ from pathlib import Path
 from footnote_kit.children import child_environment
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.logs import get_logger
+from footnote_kit.patience import Backoff
 
 from footnote_store.compaction import age, compact, needs_compaction
 from footnote_store.endpoint import Endpoint, Loopback, Socket
@@ -32,7 +32,7 @@ _log = get_logger("footnote.store.engine")
 _START_TIMEOUT = 60.0  # seconds; loading 70 000 rows takes about 2.4
 _STOP_GRACE = 5.0
 _LOCK_WAIT = 10.0  # an engine orphaned by kill -9 needs a moment to die
-_BACKOFF_FIRST, _BACKOFF_MAX = 0.2, 10.0
+_BACKOFF = Backoff(first=0.25, longest=12.5, least=0.6)
 _STABLE_AFTER = 60.0
 _LOG_LIMIT = 10 * 1024 * 1024
 _SMALL = 64 * 1024 * 1024  # what takes well under a second
@@ -232,9 +232,8 @@ class EmbeddedEngine:
                 if time.monotonic() - started > _STABLE_AFTER:
                     failures = 0
                 _log.error("vector_engine_ended", returncode=process.returncode, restarts=self.restarts)
-            delay = min(_BACKOFF_MAX, _BACKOFF_FIRST * 2**failures)
-            await asyncio.sleep(delay * random.uniform(0.75, 1.25))
             failures += 1
+            await asyncio.sleep(_BACKOFF.pause(failures))
             self.restarts += 1
             try:
                 await self._spawn(folder)

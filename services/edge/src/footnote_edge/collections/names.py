@@ -7,6 +7,7 @@ from typing import Any
 
 from footnote.indexing.v1.indexing_service_pb2 import AuthorizeCollectionsRequest
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.breaker import Breaker
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 from footnote_kit.logs import get_logger
 
@@ -51,7 +52,7 @@ class CollectionNames:
         self._clock = clock
         self._kept: OrderedDict[tuple[str, str], tuple[float, str]] = OrderedDict()
         self._forgotten: OrderedDict[str, float] = OrderedDict()
-        self._silent_until = _NEVER
+        self._silent = Breaker(1, PAUSE_SECONDS, clock)
 
     async def one(self, scope: Scope, collection_id: str) -> str:
         """Return the name of a collection, "" for one that is gone or cannot be looked up."""
@@ -69,12 +70,12 @@ class CollectionNames:
                 known[one] = name
             if now - asked >= FRESH_SECONDS or asked <= since:
                 old.append(one)
-        if not old or now < self._silent_until:
+        if not old or self._silent.rest:
             return known
         try:
             found = await self._ask(scope, old)
         except (Unavailable, DeadlineExceeded) as error:
-            self._silent_until = self._clock() + PAUSE_SECONDS
+            self._silent.failed()
             _log.debug("collection_names_unknown", reason=error.reason)
             return known
         except FootnoteError as error:  # a name is never worth a call's failure

@@ -1,7 +1,6 @@
 """Patience: a stage that does not answer now is no failure, it is tried again until it does."""
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ from footnote.types.v1.document_pb2 import (
     WaitingReason,
 )
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
+from footnote_kit.patience import Backoff
 
 T = TypeVar("T")
 
@@ -44,8 +44,10 @@ async def until_available(
 
     `on_wait` hears of each such failure. Time running out counts as passing unless `also_timeouts` is off.
     """
-    pause = FIRST_PAUSE
+    backoff = Backoff(FIRST_PAUSE, ceiling)
+    attempt = 0
     while True:
+        attempt += 1
         try:
             return await operation()
         except FootnoteError as error:
@@ -53,6 +55,5 @@ async def until_available(
                 raise
             if on_wait is not None:
                 await on_wait(error)
-            delay = max(pause, error.retry_after or 0.0)
-        await asyncio.sleep(min(delay, ceiling) * random.uniform(0.5, 1.0))
-        pause = min(pause * 2, ceiling)
+            asked = error.retry_after or 0.0
+        await asyncio.sleep(backoff.pause(attempt, asked))

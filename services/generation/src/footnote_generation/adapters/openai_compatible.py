@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
-from time import time
 from typing import Any
 
 import httpx2
 import openai
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM
 from footnote_kit.errors import Unavailable
+from footnote_kit.patience import retry_after
 from footnote_kit.provider_calls import unconfigured
 from footnote_kit.redact import redact, register
 from footnote_providers.outbound import http_client
@@ -171,7 +170,7 @@ class OpenAICompatible:
 def _status_failure(error: openai.APIStatusError, provider: str) -> Exception:
     status = error.status_code
     if status in {408, 409, 425, 429} or status >= 500:
-        return RetryableFailure(f"HTTP {status}: {_words(error)}", _retry_after(error.response.headers), status)
+        return RetryableFailure(f"HTTP {status}: {_words(error)}", retry_after(error.response.headers), status)
     return Unavailable(
         f"The model {provider} refused the request (HTTP {status}): {_words(error)}",
         reason="PROVIDER_FAILED",
@@ -185,21 +184,3 @@ def _words(error: openai.APIError) -> str:
     message = body.get("message") if isinstance(body, dict) else None
     # Cleaned before it is cut: the half of a key is not found any more.
     return redact(" ".join(str(message or error.message)[:_READ].split()))[:200]
-
-
-def _retry_after(headers: httpx2.Headers) -> float | None:
-    milliseconds = headers.get("retry-after-ms")
-    value = headers.get("retry-after")
-    try:
-        if milliseconds:
-            return max(0.0, float(milliseconds) / 1000)
-        if value:
-            return max(0.0, float(value))
-    except ValueError:
-        pass
-    if value:
-        try:
-            return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-        except (TypeError, ValueError):
-            return None
-    return None

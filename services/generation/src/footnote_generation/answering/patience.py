@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
+from footnote_kit.patience import Backoff, no_sooner
 
 from footnote_generation.ports import Finished, ModelEvent, ModelProvider, ModelRequest, RetryableFailure, Words
 
@@ -82,9 +82,8 @@ async def _limited(
 
 def _wait(error: RetryableFailure, attempt: int, patience: Patience) -> float:
     if error.retry_after is not None:
-        return error.retry_after * random.uniform(1.0, 1.1)
-    ceiling = min(patience.longest_backoff, patience.first_backoff * 2.0 ** (attempt - 1))
-    return random.uniform(0.5, 1.0) * ceiling
+        return no_sooner(error.retry_after)
+    return Backoff(patience.first_backoff, patience.longest_backoff).pause(attempt)
 
 
 def _failed(provider: ModelProvider, what: str, error: RetryableFailure) -> FootnoteError:

@@ -1,10 +1,10 @@
 """The embedding cache in Redis, shared by all replicas."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from time import monotonic
 from typing import TypeVar
 
 import numpy as np
+from footnote_kit.breaker import Breaker
 from footnote_kit.logs import get_logger
 from footnote_providers.base import Vectors
 from redis.asyncio import Redis
@@ -32,8 +32,7 @@ class RedisCache:
         retry = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
         self._redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout, retry=retry)
         self._pause = pause
-        self._resting_until = 0.0
-        self._failing = False
+        self._breaker = Breaker(1, pause)
 
     async def get(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
         """Return the vectors that are there."""
@@ -68,17 +67,14 @@ class RedisCache:
 
     async def _ask(self, question: Callable[[], Awaitable[T]], otherwise: T) -> T:
         """Return Redis's answer, or `otherwise` while there is none to be had."""
-        if monotonic() < self._resting_until:
+        if self._breaker.rest:
             return otherwise
         try:
             answer = await question()
         except (RedisError, OSError) as error:
-            self._resting_until = monotonic() + self._pause
-            if not self._failing:
-                self._failing = True
+            if self._breaker.failed():
                 _log.warning("embedding_cache_lost", error=type(error).__name__, asked_again_after=self._pause)
             return otherwise
-        if self._failing:
-            self._failing = False
+        if self._breaker.answered():
             _log.info("embedding_cache_back")
         return answer

@@ -1,11 +1,11 @@
 """Writing rows in batches, each retried by itself, and removing them."""
 
 import asyncio
-import random
 from collections.abc import Sequence
 
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
+from footnote_kit.patience import Backoff
 from footnote_kit.telemetry import counter
 from footnote_store.compiler import quote
 from footnote_store.rows import Row
@@ -16,6 +16,7 @@ from footnote_indexing.ports import ChunkStore
 from footnote_indexing.settings import Settings
 
 _log = get_logger("footnote.indexing.store")
+_BACKOFF = Backoff(first=0.2, longest=60.0)
 
 
 def revision_expr(key: RevisionKey) -> str:
@@ -54,7 +55,7 @@ class StoreWriter:
                     ids = [row.chunk.id for row in rows]
                     _log.error("chunks_not_stored", chunk_ids=ids, attempts=attempt, error=error.message)
                     raise
-                await asyncio.sleep(random.uniform(0.5, 1.0) * 0.2 * 2 ** (attempt - 1))
+                await asyncio.sleep(_BACKOFF.pause(attempt))
             else:
                 for level in {row.chunk.level for row in rows}:
                     written = sum(1 for row in rows if row.chunk.level == level)
