@@ -5,38 +5,12 @@ from dataclasses import dataclass, field
 import grpc
 import grpc.aio
 from footnote_kit.errors import FootnoteError
+from footnote_kit.hints import ERROR_HINTS
 from footnote_kit.status import from_rpc_error
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
-
-_HINTS = {
-    "COLLECTION_NOT_FOUND": "See what there is with: footnote collections list",
-    "COLLECTION_EXISTS": "Change it with: footnote collections update",
-    "DOCUMENT_NOT_FOUND": "See what there is with: footnote documents list",
-    "CONVERSATION_NOT_FOUND": "See what there is with: footnote conversations list",
-    "MESSAGE_NOT_FOUND": "See what was said, with its ids: footnote --json conversations show ID",
-    "ANSWER_NOT_FOUND": "See what was said, with its ids: footnote --json conversations show ID",
-    "KEY_NOT_FOUND": "See what there is with: footnote keys list --all",
-    "LAST_ADMIN_KEY": "Make another administrator's key first, or add --force.",
-    "OPERATION_NOT_FOUND": "See what there is with: footnote operations list",
-    "CREDENTIALS_INVALID": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
-    "SCOPE_MISSING": "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY.",
-    "PERMISSION_DENIED": "Ask an administrator of your tenant for a key with a role that may do this.",
-    "QUOTA_EXCEEDED": "Delete something, or have the operator allow more with: footnote limits set",
-    "RATE_LIMITED": "Wait a moment and try again.",
-    "CONFLICT": "Somebody changed it meanwhile; run the command again.",
-    "STORE_UNAVAILABLE": "See what is down with: footnote health",
-    "STAGE_UNAVAILABLE": "See what is down with: footnote health",
-    "PROVIDER_FAILED": "Check its key and address where `footnote serve` runs, or choose another: footnote providers",
-    "PROVIDER_NOT_ALLOWED": "Leave --provider and --model out, or see the README, 'Where texts may go'.",
-    "PROVIDER_INVALID": "See what there is with: footnote providers",
-    "SHUTTING_DOWN": "Try again when the server is back.",
-    "DEADLINE": "Give it more time with --timeout SECONDS, or see what is slow with: footnote health",
-    "INTERNAL": "The server's log says more.",
-    "TRACE_NOT_FOUND": "Only the latest traces are kept in memory; run the command again with --trace.",
-}
 
 # What gRPC's own words for a connection that was not made mean: the first that fits.
 _UNREACHABLE = (
@@ -101,7 +75,7 @@ def explain_failure(failure: FootnoteError) -> CommandError:
     """Return a typed failure as a sentence with what to do about it."""
     reason = failure.reason or ""
     # Where the server knows better what to do, as with a broken file, it says so.
-    hint = failure.metadata.get("hint") or _HINTS.get(reason, "")
+    hint = failure.metadata.get("hint") or ERROR_HINTS.get(reason, "")
     if failure.retry_after:
         hint = f"Try again in {max(1, round(failure.retry_after))} s."
     violations = [(str(name), str(problem)) for name, problem in failure.violations]
@@ -126,5 +100,5 @@ def _explain_transport(error: grpc.aio.AioRpcError, address: str) -> CommandErro
         hint = "Give the address of the edge service with --address."
         return CommandError(f"The server at {address} does not offer this.", hint, code=code.name)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return CommandError(f"The server at {address} did not answer in time.", _HINTS["DEADLINE"], code=code.name)
+        return CommandError(f"The server at {address} did not answer in time.", ERROR_HINTS["DEADLINE"], code=code.name)
     return None

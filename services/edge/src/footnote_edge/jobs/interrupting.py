@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from footnote.types.v1.document_pb2 import FAILURE_REASON_CANCELLED, Failure
 from footnote_kit.errors import Aborted, FootnoteError
+from footnote_kit.hints import FAILURE_HINTS
 
 T = TypeVar("T")
 
@@ -66,7 +67,7 @@ def cancelled() -> Failure:
     return Failure(
         reason=FAILURE_REASON_CANCELLED,
         message="Its processing was cancelled.",
-        hint="Reindex the document to go on; what was indexed before stays searchable.",
+        hint=FAILURE_HINTS["CANCELLED"],
     )
 
 

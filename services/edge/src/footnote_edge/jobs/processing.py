@@ -25,6 +25,7 @@ from footnote.types.v1.document_pb2 import (
 )
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, NotFound
+from footnote_kit.hints import FAILURE_HINTS
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
@@ -285,7 +286,7 @@ def _no_text() -> Failure:
     return Failure(
         reason=FAILURE_REASON_NO_TEXT,
         message="The file holds no text that could be indexed.",
-        hint="Run OCR over scanned pages and replace the file.",
+        hint=FAILURE_HINTS["NO_TEXT"],
     )
 
 
@@ -293,5 +294,5 @@ def _incomplete(result: indexing.IndexResult) -> Failure:
     return Failure(
         reason=FAILURE_REASON_STORE_FAILED,
         message=f"Only {result.chunks_stored} of {result.chunks_expected} chunks were stored.",
-        hint="Reindex the document; if it fails again, look at the vector store.",
+        hint=FAILURE_HINTS["STORE_FAILED"],
     )

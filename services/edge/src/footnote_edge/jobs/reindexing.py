@@ -19,6 +19,7 @@ from footnote.types.v1.document_pb2 import (
 )
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, FailedPrecondition, NotFound
+from footnote_kit.hints import FAILURE_HINTS
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.adapters.tables import OperationRow
@@ -45,7 +46,7 @@ _AT_WORK = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
 _CANCELLED = Failure(
     reason=FAILURE_REASON_CANCELLED,
     message="Indexing it again was cancelled while it waited for its turn.",
-    hint="Reindex the document; until then it is searchable as it was indexed last.",
+    hint=FAILURE_HINTS["CANCELLED"],
 )
 
 

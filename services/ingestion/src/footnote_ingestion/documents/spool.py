@@ -13,6 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.hints import ERROR_HINTS, FAILURE_HINTS
 
 _BUFFER = 1024 * 1024
 _MIB = 1024 * 1024
@@ -70,7 +71,7 @@ async def receive(parts: AsyncIterator[bytes], max_bytes: int, folder: Path) -> 
                 buffer.clear()
         if not size:
             raise InvalidArgument(
-                "The file is empty", reason="FILE_EMPTY", metadata={"hint": "Check the file and upload it again."}
+                "The file is empty", reason="FILE_EMPTY", metadata={"hint": ERROR_HINTS["FILE_EMPTY"]}
             )
         await asyncio.to_thread(_append, path, bytes(buffer), digest)
         yield Received(path, size, digest.hexdigest())
@@ -85,7 +86,7 @@ def too_large(max_bytes: int) -> InvalidArgument:
         metadata={
             "max_bytes": str(max_bytes),
             "failure_reason": "TOO_LARGE",
-            "hint": "Split the file into smaller ones, or ask the operator to raise the limit.",
+            "hint": FAILURE_HINTS["TOO_LARGE"],
         },
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from footnote_kit.hints import FAILURE_HINTS
+
 PASSWORD_PROTECTED = "PASSWORD_PROTECTED"
 CORRUPT = "CORRUPT"
 NO_TEXT = "NO_TEXT"
@@ -13,18 +15,6 @@ UNSUPPORTED = "UNSUPPORTED"
 OUT_OF_MEMORY = "OUT_OF_MEMORY"
 PARSER_CRASHED = "PARSER_CRASHED"
 INTERNAL = "INTERNAL"
-
-_HINTS = {
-    PASSWORD_PROTECTED: "Remove the password and upload the file again.",
-    CORRUPT: "Open the file in the program that made it, save it anew, and upload that copy.",
-    NO_TEXT: "The file seems to hold pictures or nothing; run OCR on it and upload the result.",
-    TOO_LARGE: "Split the file into smaller ones, or ask the operator to raise the limit.",
-    TIMEOUT: "Split the file into smaller ones, or save it anew in a simpler form.",
-    UNSUPPORTED: "Convert it to a format that is read: pdf, docx, pptx, xlsx, csv, html, md or txt.",
-    OUT_OF_MEMORY: "Split the file into smaller ones, or save it anew in a simpler form.",
-    PARSER_CRASHED: "Open the file in the program that made it, save it anew, and upload that copy.",
-    INTERNAL: "Try again; if it fails again, report it with the request id.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +33,7 @@ class ParseError(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
-        self.hint = hint or _HINTS[reason]
+        self.hint = hint or FAILURE_HINTS[reason]
 
     @property
     def info(self) -> FailureInfo:

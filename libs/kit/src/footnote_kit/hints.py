@@ -1,0 +1,78 @@
+"""What a person can do about a failure: one sentence or two for each typed reason, told by every part in these words.
+
+Who knows better, as a parser that has seen the file, says so instead: in a failure's `hint`, or an error's metadata.
+Plain values, so that a worker which reads files can have them without the contracts.
+"""
+
+FAILURE_HINTS = {
+    "UNSPECIFIED": "",
+    "PASSWORD_PROTECTED": "Remove the password and upload the file again.",
+    "CORRUPT": "Open the file in the program that made it, save it anew, and upload that copy.",
+    "NO_TEXT": "The file seems to hold pictures or nothing; run OCR on it and upload the result.",
+    "TOO_LARGE": "Split the file into smaller ones, or ask the operator to raise the limit.",
+    "TIMEOUT": "Split the file into smaller ones, or save it anew in a simpler form.",
+    "UNSUPPORTED": "Convert it to a format that is read: pdf, docx, pptx, xlsx, csv, html, md or txt.",
+    "OUT_OF_MEMORY": "Split the file into smaller ones, or save it anew in a simpler form.",
+    "PARSER_CRASHED": "Open the file in the program that made it, save it anew, and upload that copy.",
+    "EMBEDDING_FAILED": "Check the collection's embedding provider and its key, then reindex the document.",
+    "STORE_FAILED": "Reindex the document; if it fails again, look at the vector store.",
+    "COLLECTION_INVALID": "Check that the collection exists and its settings are valid, then reindex the document.",
+    "INTERNAL": "Upload or reindex it again; if it fails again, report it with the request id or the time.",
+    "CANCELLED": "Reindex the document to go on; what was indexed before stays searchable.",
+}
+"""By the name of a `footnote.types.v1.FailureReason` without its prefix: for the document's uploader."""
+
+_DOWN = "See what is down with: footnote health"
+_KEY = "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY."
+_SAID = "See what was said, with its ids: footnote --json conversations show ID"
+
+ERROR_HINTS = {
+    "UNSPECIFIED": "",
+    "SCOPE_MISSING": _KEY,
+    "CREDENTIALS_INVALID": _KEY,
+    "PERMISSION_DENIED": "Ask an administrator of your tenant for a key with a role that may do this.",
+    "INVALID_FIELD": "",
+    "INVALID_FILTER": "",
+    "COLLECTION_NOT_FOUND": "See what there is with: footnote collections list",
+    "COLLECTION_EXISTS": "Change it with: footnote collections update",
+    "DOCUMENT_NOT_FOUND": "See what there is with: footnote documents list",
+    "CONVERSATION_NOT_FOUND": "See what there is with: footnote conversations list",
+    "FILE_EMPTY": "Check the file and upload it again.",
+    "FILE_TOO_LARGE": FAILURE_HINTS["TOO_LARGE"],
+    "FILE_UNSUPPORTED": FAILURE_HINTS["UNSUPPORTED"],
+    "FILE_PASSWORD_PROTECTED": FAILURE_HINTS["PASSWORD_PROTECTED"],
+    "FILE_CORRUPT": FAILURE_HINTS["CORRUPT"],
+    "QUOTA_EXCEEDED": "Delete something, or have the operator allow more with: footnote limits set",
+    "RATE_LIMITED": "Wait a moment and try again.",
+    "ILLEGAL_STATE": "",
+    "CONFLICT": "Somebody changed it meanwhile; run the command again.",
+    "DIMENSION_MISMATCH": "Take vectors of the collection's length, or another collection.",
+    "PROVIDER_INVALID": "See what there is with: footnote providers",
+    "PROVIDER_FAILED": "Check its key and address where `footnote serve` runs, or choose another: footnote providers",
+    "STORE_UNAVAILABLE": _DOWN,
+    "STAGE_UNAVAILABLE": _DOWN,
+    "DEADLINE": "Give it more time with --timeout SECONDS, or see what is slow with: footnote health",
+    "INTERNAL": "The server's log says more.",
+    "TRACE_NOT_FOUND": "Only the latest traces are kept in memory; run the command again with --trace.",
+    "SHUTTING_DOWN": "Try again when the server is back.",
+    "SCOPE_INVALID": "Have the operator check that the services share one secret, and that their clocks agree.",
+    "PROVIDER_NOT_ALLOWED": "Leave --provider and --model out, or see the README, 'Where texts may go'.",
+    "REQUEST_TOO_LARGE": "Send less at a time.",
+    "REQUEST_TOO_SLOW": "Try again over a faster connection, or send less at a time.",
+    "WATCH_EXPIRED": "Begin the watch again, without its token.",
+    "PROVIDER_UNCONFIGURED": "Have the operator set what it needs where `footnote serve` runs, or choose another: "
+    "footnote providers",
+    "TRANSFER_CORRUPT": "Send the file again.",
+    "REQUEST_ID_REUSED": "Take a new request id for another content.",
+    "OWN_VECTORS": "Search it with a vector of your own or by words, and add to it with: footnote vectors add",
+    "VECTOR_NOT_FOUND": "See what there is with: footnote vectors list",
+    "ANSWER_NOT_FOUND": _SAID,
+    "OPERATION_NOT_FOUND": "See what there is with: footnote operations list",
+    "CHUNK_NOT_FOUND": "See what there is with: footnote chunks list",
+    "MESSAGE_NOT_FOUND": _SAID,
+    "KEY_NOT_FOUND": "See what there is with: footnote keys list --all",
+    "KEYS_OFF": "",
+    "LAST_ADMIN_KEY": "Make another administrator's key first, or add --force.",
+}
+"""By the name of a `footnote.types.v1.ErrorReason` without its prefix: for whoever made the call, in words of the
+command line. "" where the message itself says all there is to say."""
