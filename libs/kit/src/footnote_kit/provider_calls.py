@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import timedelta
 from time import perf_counter
 from typing import Any
 
@@ -12,6 +11,7 @@ from google.protobuf import json_format
 
 from footnote_kit.errors import FailedPrecondition, FootnoteError
 from footnote_kit.redact import redact_all
+from footnote_kit.timings import duration
 
 _DEPLOYMENTS = re.compile(
     r"(?i)(?:^|_)(?:ur[il]|endpoint|host|hostname|address|proxy|path|file|filename|folder|dir|directory|env|environment"
@@ -103,5 +103,5 @@ async def health(
         found.error = error.message
     except TimeoutError:
         found.error = f"No answer within {seconds:g} s."
-    found.latency.FromTimedelta(timedelta(seconds=perf_counter() - started))
+    found.latency.CopyFrom(duration(perf_counter() - started))
     return found

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
-from time import perf_counter
 from typing import Any
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
-from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation, StageTiming
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation
 from footnote.types.v1.collection_pb2 import CollectionSettings, PromptSettings, RerankSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, TextBounds
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_BELOW_RERANK_TOP, QueryStrategy
@@ -19,6 +17,7 @@ from footnote_kit.collection_settings import resolve
 from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
+from footnote_kit.timings import Stopwatch
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, bounds_of
 from google.protobuf import json_format
@@ -56,39 +55,37 @@ class Servicer(AugmentationServiceServicer):
         prompt, rerank = self._resolve(request.prompt, request.rerank)
         self._check(request)
         self._check_settings(prompt, rerank)
-        started = perf_counter()
-        timings: list[StageTiming] = []
+        watch = Stopwatch(PIPELINE_STAGE_AUGMENTATION)
         degradations: list[Degradation] = []
         candidates = list(request.chunks)
         dropped = []
         provider = rerank.provider
         if provider not in _NO_RERANKER and candidates and not request.without_sources:
             self._permitted.check(request.scope, provider, rerank, _bounds(request))
-            with telemetry.span("rerank", {"footnote.chunks": len(candidates), "footnote.strategy": provider}):
+            with (
+                watch.step("rerank"),
+                telemetry.span("rerank", {"footnote.chunks": len(candidates), "footnote.strategy": provider}),
+            ):
                 candidates, degradation = await self._rerank.apply(
                     provider, rerank.model, _plain(rerank.settings), request.question, candidates
                 )
-            timings.append(_timing("rerank", 0.0, perf_counter() - started))
             if degradation is not None:
                 degradations.append(degradation)
                 _log.warning("reranker_failed", provider=provider, detail=degradation.detail)
             elif rerank.top:
                 candidates, dropped = candidates[: rerank.top], candidates[rerank.top :]
-        begun = perf_counter()
-        with telemetry.span("assemble", {"footnote.chunks": len(candidates)}) as span:
+        with watch.step("assemble"), telemetry.span("assemble", {"footnote.chunks": len(candidates)}) as span:
             why = Why(TOKEN_REASON_BELOW_RERANK_TOP, rerank_top=rerank.top)
             left_out = [(item, why) for item in dropped]
             assembled = await asyncio.to_thread(build, self._assembly(request, prompt, candidates, left_out))
             span.set_attribute("footnote.sources", len(assembled.sources))
-        timings.append(_timing("assemble", begun - started, perf_counter() - begun))
-        timings.insert(0, _timing("", 0.0, perf_counter() - started))
         self._report(assembled)
         return pb.BuildPromptResponse(
             prompt=assembled.prompt,
             sources=assembled.sources,
             token_plan=assembled.plan,
             degradations=degradations,
-            timings=timings,
+            timings=watch.finish(),
             prompt_settings=prompt,
             rerank_settings=rerank,
         )
@@ -221,10 +218,3 @@ def _bounds(request: pb.BuildPromptRequest) -> TextBounds:
 def _plain(settings: Struct) -> dict[str, Any]:
     plain: dict[str, Any] = json_format.MessageToDict(settings)
     return plain
-
-
-def _timing(step: str, start: float, duration: float) -> StageTiming:
-    timing = StageTiming(stage=PIPELINE_STAGE_AUGMENTATION, step=step)
-    timing.start.FromTimedelta(timedelta(seconds=start))
-    timing.duration.FromTimedelta(timedelta(seconds=duration))
-    return timing

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
-from datetime import timedelta
 from typing import Any
 
 from footnote.generation.v1 import generation_service_pb2 as pb
@@ -29,6 +28,7 @@ from footnote_kit.collection_settings import resolve
 from footnote_kit.degradations import degradation
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
+from footnote_kit.timings import duration
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import bounds_of
 from google.protobuf import json_format
@@ -243,7 +243,7 @@ def _model_request(request: pb.GenerateRequest, settings: GenerationSettings, mo
 def _completed(event: Completed, settings: GenerationSettings) -> pb.GenerateCompleted:
     completed = pb.GenerateCompleted(answer=event.answer, settings=settings)
     if event.first_token is not None:
-        completed.time_to_first_token.FromTimedelta(timedelta(seconds=event.first_token))
+        completed.time_to_first_token.CopyFrom(duration(event.first_token))
     if event.verifier_failure:
         what = "Statements were checked by the rules alone."
         completed.degradations.append(

@@ -5,12 +5,9 @@ from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptRespons
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.generation.v1.generation_service_pb2 import GenerateCompleted
 from footnote.types.v1.answer_pb2 import (
-    PIPELINE_STAGE_AUGMENTATION,
-    PIPELINE_STAGE_RETRIEVAL,
     Answer,
     Prompt,
     Source,
-    StageTiming,
 )
 from footnote.types.v1.collection_pb2 import (
     Collection,
@@ -20,7 +17,7 @@ from footnote.types.v1.collection_pb2 import (
     RerankSettings,
 )
 from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_TOPIC, QUERY_STRATEGY_FOLLOW_UP
-from footnote_edge.asking.answering import Ledger, degrades, duration
+from footnote_edge.asking.answering import degrades
 from footnote_edge.asking.manifests import Record
 from footnote_edge.collections.catalog import expiry
 from footnote_edge.jobs.chores import shortened
@@ -38,18 +35,6 @@ from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFou
 )
 def test_only_our_own_failures_degrade(error: FootnoteError, goes_on: bool) -> None:
     assert degrades(error) is goes_on
-
-
-def test_a_stages_own_times_are_moved_to_the_questions_clock() -> None:
-    ledger = Ledger()
-    with ledger.timed(PIPELINE_STAGE_RETRIEVAL):
-        pass
-    inner = StageTiming(stage=PIPELINE_STAGE_RETRIEVAL, step="embed", start=duration(0.5), duration=duration(0.25))
-    ledger.include([inner], offset=2.0)
-    moved = ledger.timings[-1]
-    assert (moved.step, moved.start.ToMilliseconds(), moved.duration.ToMilliseconds()) == ("embed", 2500, 250)
-    assert ledger.duration_of(PIPELINE_STAGE_RETRIEVAL) == ledger.timings[0].duration
-    assert ledger.duration_of(PIPELINE_STAGE_AUGMENTATION).ToNanoseconds() == 0
 
 
 def test_the_manifest_says_what_the_answer_rests_on() -> None:

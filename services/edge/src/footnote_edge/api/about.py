@@ -1,12 +1,10 @@
 """What the deployment is: made once, at its start."""
 
-from datetime import timedelta
-
 from footnote.edge.v1 import system_pb2 as pb
 from footnote_kit.edge import SERVICES
 from footnote_kit.paging import LARGEST_SIZE, PAGE_BYTES
 from footnote_kit.settings import KitSettings
-from google.protobuf.duration_pb2 import Duration
+from footnote_kit.timings import duration
 
 from footnote_edge.door.sizes import CHARACTERS
 from footnote_edge.settings import Settings
@@ -36,16 +34,10 @@ def about(settings: Settings, kit: KitSettings, version: str) -> pb.GetSystemInf
             where_characters=CHARACTERS["where"],
         ),
         deadlines=pb.DefaultDeadlines(
-            ask=_lasting(settings.ask_timeout_seconds),
-            call=_lasting(settings.call_timeout_seconds),
-            transfer=_lasting(settings.job_timeout_seconds),
-            watch=_lasting(settings.watch_lifetime_seconds),
+            ask=duration(settings.ask_timeout_seconds),
+            call=duration(settings.call_timeout_seconds),
+            transfer=duration(settings.job_timeout_seconds),
+            watch=duration(settings.watch_lifetime_seconds),
         ),
-        answer_lifetime=_lasting(settings.answer_days * 86_400),
+        answer_lifetime=duration(settings.answer_days * 86_400),
     )
-
-
-def _lasting(seconds: float) -> Duration:
-    result = Duration()
-    result.FromTimedelta(timedelta(seconds=seconds))
-    return result

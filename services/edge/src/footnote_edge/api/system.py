@@ -18,10 +18,10 @@ from footnote.edge.v1.system_pb2 import (
     GetTraceResponse,
 )
 from footnote_kit.call import Call
+from footnote_kit.timings import duration
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts
-from footnote_edge.asking.answering import duration
 
 
 class SystemApi:

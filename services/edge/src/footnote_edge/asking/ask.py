@@ -32,10 +32,11 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal
 from footnote_kit.telemetry import counter, current_trace_id
+from footnote_kit.timings import duration
 from opentelemetry import trace
 
 from footnote_edge.asking import precedence
-from footnote_edge.asking.answering import Ledger, degrades, duration
+from footnote_edge.asking.answering import Ledger, degrades
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.manifests import Record
 from footnote_edge.asking.recall import without

@@ -1,0 +1,79 @@
+"""How long the stages and steps of one request take, as they stand in responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_UNSPECIFIED, PipelineStage, StageTiming
+from google.protobuf.duration_pb2 import Duration
+
+
+def duration(seconds: float) -> Duration:
+    """Return seconds as a protobuf duration."""
+    result = Duration()
+    result.FromNanoseconds(round(seconds * 1e9))
+    return result
+
+
+class Stopwatch:
+    """Measures the steps of one request in seconds from the moment it is made; `stage` is whose they are."""
+
+    def __init__(self, stage: PipelineStage.ValueType = PIPELINE_STAGE_UNSPECIFIED) -> None:
+        self._stage = stage
+        self._started = perf_counter()
+        self.timings: list[StageTiming] = []
+
+    def elapsed(self) -> float:
+        """Return the seconds since the start."""
+        return perf_counter() - self._started
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Record how long the block takes, as a step of the stage whose watch this is."""
+        with self.timed(self._stage, name):
+            yield
+
+    @contextmanager
+    def timed(self, stage: PipelineStage.ValueType, step: str = "") -> Iterator[None]:
+        """Record how long the block takes, however it ends; without a `step` it is the whole of a stage."""
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self._add(stage, step, began, perf_counter())
+
+    def record(self, step: str, began: float, ended: float) -> None:
+        """Record a step measured elsewhere, in `perf_counter` seconds."""
+        self._add(self._stage, step, began, ended)
+
+    def include(self, timings: Sequence[StageTiming], offset: float) -> None:
+        """Add a stage's own timings, which it counts from its call `offset` seconds after the start.
+
+        What it took as a whole becomes the step "total".
+        """
+        for timing in timings:
+            moved = StageTiming(stage=timing.stage, step=timing.step or "total", duration=timing.duration)
+            moved.start.FromNanoseconds(timing.start.ToNanoseconds() + int(offset * 1e9))
+            self.timings.append(moved)
+
+    def duration_of(self, stage: PipelineStage.ValueType) -> Duration:
+        """Return how long a stage as a whole took, zero while it has not ended."""
+        found = [timing.duration for timing in self.timings if timing.stage == stage and not timing.step]
+        return found[-1] if found else Duration()
+
+    def fork(self) -> Stopwatch:
+        """Return a watch of the same start for a part of the request that may yet be thrown away."""
+        watch = Stopwatch(self._stage)
+        watch._started = self._started
+        return watch
+
+    def finish(self) -> list[StageTiming]:
+        """Record the whole from the start, and return all."""
+        self.record("", self._started, perf_counter())
+        return self.timings
+
+    def _add(self, stage: PipelineStage.ValueType, step: str, began: float, ended: float) -> None:
+        start, took = max(0.0, began - self._started), max(0.0, ended - began)
+        self.timings.append(StageTiming(stage=stage, step=step, start=duration(start), duration=duration(took)))
