@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Sequence
 
 import numpy as np
+from footnote_text.scripts import HAN, KANA, KHMER, LAO, THAI
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
@@ -24,7 +25,7 @@ DENSE_WEIGHT = 0.1
 
 _WORD = re.compile(r"[^\W_]+")
 # Scripts written without spaces: their "words" are whole sentences, so only n-grams say anything.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_UNSPACED = re.compile(f"[{THAI}{LAO}{KHMER}{KANA}{HAN}]")
 _STEM = 6
 _WORD_WEIGHT, _STEM_WEIGHT, _NGRAM_WEIGHT = 1.0, 0.7, 0.25
 _UNSPACED_NGRAM_WEIGHT = 0.8

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import onnxruntime
 from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_text.scripts import HAN, KANA, SOUTH_EAST_ASIAN
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from tokenizers import Encoding, Tokenizer
@@ -27,7 +28,7 @@ _UNKNOWN = 3  # pieces that a word counts for of which the vocabulary has none
 _UNKNOWN_TOKENS = frozenset({"[UNK]", "<unk>"})
 _LOOKED_AT = 1000  # characters of a question
 # Scripts without spaces: each character is a word.
-_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_UNSPACED = f"{SOUTH_EAST_ASIAN}{KANA}{HAN}"
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from footnote_text.scripts import ARMENIAN, GEORGIAN, GREEK, HAN, HANGUL, HANGUL_LETTERS, HEBREW, KANA, TAMIL, THAI
 from footnote_text.stopwords import STOP_WORDS
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -17,15 +18,15 @@ _SHORT = 30  # words; above that the model needs no help
 _lock = threading.Lock()
 
 _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("ja", re.compile("[\u3040-\u30ff\u31f0-\u31ff]")),
-    ("ko", re.compile("[\uac00-\ud7a3\u1100-\u11ff]")),
-    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")),
-    ("th", re.compile("[\u0e01-\u0e7f]")),
-    ("el", re.compile("[\u0370-\u03ff]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-    ("ka", re.compile("[\u10a0-\u10ff]")),
-    ("hy", re.compile("[\u0530-\u058f]")),
-    ("ta", re.compile("[\u0b80-\u0bff]")),
+    ("ja", re.compile(f"[{KANA}]")),
+    ("ko", re.compile(f"[{HANGUL}{HANGUL_LETTERS}]")),
+    ("zh", re.compile(f"[{HAN}]")),
+    ("th", re.compile(f"[{THAI}]")),
+    ("el", re.compile(f"[{GREEK}]")),
+    ("he", re.compile(f"[{HEBREW}]")),
+    ("ka", re.compile(f"[{GEORGIAN}]")),
+    ("hy", re.compile(f"[{ARMENIAN}]")),
+    ("ta", re.compile(f"[{TAMIL}]")),
 )
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile("[A-Za-z]")

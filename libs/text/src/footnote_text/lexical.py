@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import Stemmer
 
+from footnote_text.scripts import UNSPACED
 from footnote_text.stopwords import STOP_WORDS
 
 _STEMMERS = {
@@ -28,21 +29,17 @@ _MAX_KEPT = 32
 # Beyond so many characters a word is not looked at: only the first 64 of its stem are kept anyway.
 _MAX_WORD = 256
 
-# Scripts written without spaces between words (Han, kana, Hangul in compounds, Thai, Lao, Myanmar, Khmer): bigrams.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
-)
+# Scripts written without spaces between words become bigrams.
 _TOKEN = re.compile(
-    rf"(?P<unspaced>[{_UNSPACED}]++)"
+    rf"(?P<unspaced>[{UNSPACED}]++)"
     # 1,577.0 or 3,5: one number. Bounded, because "1,1,1,…a" would be read to its end from each of its digits.
     rf"|(?P<number>\d++(?:[.,]\d++){{1,{_MAX_GROUPS}}}+(?![\d.,]{{0,{_MAX_TERM}}}+[^\W\d]))"
     r"|(?P<acronym>(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?)"
     # Marks of the Indic scripts belong to the word although \w leaves them out; the danda is punctuation.
-    rf"|(?P<word>(?:(?![{_UNSPACED}])[\w\u0900-\u0963\u0966-\u0dff])++"
-    rf"(?:['’ʼ](?:(?![{_UNSPACED}])\w)++)*+)"
+    rf"|(?P<word>(?:(?![{UNSPACED}])[\w\u0900-\u0963\u0966-\u0dff])++"
+    rf"(?:['’ʼ](?:(?![{UNSPACED}])\w)++)*+)"
 )
-_UNSPACED_CHAR = re.compile(f"[{_UNSPACED}]")
+_UNSPACED_CHAR = re.compile(f"[{UNSPACED}]")
 _APOSTROPHE = re.compile("['’ʼ]")
 _ELIDED_WORDS = """l d j m t s n c qu jusqu lorsqu puisqu quoiqu presqu quelqu entr un dell all nell sull dall coll
 quest quell"""

@@ -19,6 +19,7 @@ from footnote.types.v1.locator_pb2 import (
     SlideLocator,
     TextSpan,
 )
+from footnote_text.scripts import HAN, KANA
 
 from footnote_ingestion.parsers.failures import TOO_LARGE, ParseError
 
@@ -35,7 +36,7 @@ MAX_BLOCK = 50_000
 Place = PageLocator | SheetLocator | SlideLocator | LineLocator
 _WORD = re.compile(r"\w+")
 # Scripts written without spaces: there a run of letters is not a word, each character is counted.
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_UNSPACED = re.compile(f"[{KANA}{HAN}]")
 
 
 @dataclass(frozen=True, slots=True)

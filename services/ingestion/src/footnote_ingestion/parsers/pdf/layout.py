@@ -14,6 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from footnote.types.v1.locator_pb2 import Anchor, PageLocator
+from footnote_text.scripts import joins_without_space
 
 from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, anchor
 from footnote_ingestion.parsers.clean import inline
@@ -174,7 +175,7 @@ def _join(lines: Sequence[Line], vocabulary: set[str], labels: dict[int, str]) -
         if hyphen:
             text = _mend(text, part, vocabulary)
         elif text:
-            text += " " + part if not _no_space(text[-1], part[0]) else part
+            text += " " + part if not joins_without_space(text[-1], part[0]) else part
         else:
             text = part
         start = len(text) - len(part)
@@ -203,8 +204,3 @@ def _mend(text: str, part: str, vocabulary: set[str]) -> str:
     if not keep and whole not in vocabulary:  # "CO-" + "Author", "Transformer-" + "XL": capitals are not cut in two
         keep = after[0][0].isupper() and not before[0].isupper()
     return f"{text}-{part}" if keep else text + part
-
-
-def _no_space(before: str, after: str) -> bool:
-    """Han and Kana lines are joined without a space."""
-    return "\u3040" <= before <= "\u9fff" and "\u3040" <= after <= "\u9fff"
