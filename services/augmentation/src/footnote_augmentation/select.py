@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.reasons_pb2 import (
@@ -13,11 +13,12 @@ from footnote.types.v1.reasons_pb2 import (
     TokenReason,
 )
 from footnote_text.lexical import terms
+from footnote_text.near_duplicates import Originals, contained
 
 # Candidates whose score is at least this share of the best remaining one count as comparable.
 COMPARABLE = 0.85
-_SHINGLE = 3
-_DUPLICATE = 0.9
+# Of the runs of words of the smaller of two passages, what stands in the other one.
+DUPLICATE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +36,6 @@ class Selection:
 
     chosen: list[ScoredChunk]
     dropped: list[tuple[ScoredChunk, Why]]
-
-
-@dataclass(slots=True)
-class _Shingled:
-    candidate: ScoredChunk
-    shingles: frozenset[tuple[str, ...]]
-    duplicates: list[ScoredChunk] = field(default_factory=list)
-
-
-def _shingles(text: str) -> frozenset[tuple[str, ...]]:
-    words = terms(text)
-    if len(words) < _SHINGLE:
-        return frozenset([tuple(words)])
-    return frozenset(tuple(words[i : i + _SHINGLE]) for i in range(len(words) - _SHINGLE + 1))
-
-
-def near_duplicates(left: frozenset[tuple[str, ...]], right: frozenset[tuple[str, ...]]) -> bool:
-    """Whether nine tenths of the smaller passage's three-word shingles stand in the other one."""
-    smaller = min(len(left), len(right))
-    # A very short passage inside a long one is a heading or a row of its own, not a repetition worth losing.
-    if smaller * 4 < max(len(left), len(right)) and smaller < 8:
-        return False
-    return len(left & right) >= _DUPLICATE * smaller
 
 
 def _spread(candidates: Sequence[ScoredChunk]) -> list[ScoredChunk]:
@@ -81,10 +59,19 @@ def _spread(candidates: Sequence[ScoredChunk]) -> list[ScoredChunk]:
     return ordered
 
 
+def _counts_for(candidate: ScoredChunk, named_document_ids: Sequence[str]) -> Callable[[ScoredChunk], bool]:
+    """Return which candidates this one may be a repetition of.
+
+    The same words in a document that the question names are no repetition: it asked for both files.
+    """
+    document_id = candidate.chunk.document_id
+    return lambda other: document_id not in named_document_ids or other.chunk.document_id == document_id
+
+
 def select(candidates: Sequence[ScoredChunk], named_document_ids: Sequence[str] = ()) -> Selection:
     """Orders and thins candidates. Documents the question names come first with their best passage each."""
     dropped: list[tuple[ScoredChunk, Why]] = []
-    kept: list[_Shingled] = []
+    originals: Originals[ScoredChunk] = Originals(contained(DUPLICATE))
     ids: set[str] = set()
     for candidate in sorted(candidates, key=lambda item: -item.score):
         if not any(char.isalnum() for char in candidate.chunk.text):
@@ -94,25 +81,10 @@ def select(candidates: Sequence[ScoredChunk], named_document_ids: Sequence[str] 
             dropped.append((candidate, Why(TOKEN_REASON_GIVEN_TWICE)))
             continue
         ids.add(candidate.chunk.id)
-        shingles = _shingles(candidate.chunk.text)
-        # The same words in a document that the question names are no repetition: it asked for both files.
-        twin = next(
-            (
-                other
-                for other in kept
-                if near_duplicates(shingles, other.shingles)
-                and not (
-                    candidate.chunk.document_id in named_document_ids
-                    and other.candidate.chunk.document_id != candidate.chunk.document_id
-                )
-            ),
-            None,
-        )
-        if twin is None:
-            kept.append(_Shingled(candidate, shingles))
-        else:
-            dropped.append((candidate, Why(TOKEN_REASON_NEAR_DUPLICATE, duplicate_of=twin.candidate.chunk.id)))
-    remaining = [item.candidate for item in kept]
+        twin = originals.of(candidate, terms(candidate.chunk.text), _counts_for(candidate, named_document_ids))
+        if twin is not None:
+            dropped.append((candidate, Why(TOKEN_REASON_NEAR_DUPLICATE, duplicate_of=twin.chunk.id)))
+    remaining = originals.kept
     first: list[ScoredChunk] = []
     for document_id in dict.fromkeys(named_document_ids):
         named = next((item for item in remaining if item.chunk.document_id == document_id), None)

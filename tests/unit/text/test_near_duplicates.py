@@ -1,0 +1,90 @@
+import pytest
+from footnote_text.near_duplicates import Originals, alike, contained, runs
+
+LONG = [
+    "the",
+    "committee",
+    "met",
+    "in",
+    "March",
+    "and",
+    "agreed",
+    "on",
+    "a",
+    "budget",
+    "of",
+    "forty",
+    "thousand",
+    "euros",
+    "for",
+    "the",
+    "new",
+    "library",
+]
+
+
+def test_runs_are_of_three_words() -> None:
+    assert runs(["a", "b", "c", "d"]) == {("a", "b", "c"), ("b", "c", "d")}
+
+
+@pytest.mark.parametrize(
+    ("words", "below", "whole"), [(0, 3, True), (2, 3, True), (3, 3, False), (7, 8, True), (8, 8, False)]
+)
+def test_a_short_passage_is_one_run(words: int, below: int, whole: bool) -> None:
+    text = [str(number) for number in range(words)]
+    assert (runs(text, below) == {tuple(text)}) is (whole or words == 3)
+
+
+def test_alike_looks_at_both_as_wholes() -> None:
+    same = alike(0.8)
+    assert same(runs(LONG), runs(LONG))
+    assert same(runs(LONG), runs([*LONG, "today"]))
+    assert same(runs([*LONG, "today"]), runs(LONG))
+    assert not same(runs(LONG), runs([*LONG, *reversed(LONG)]))
+    assert not same(runs(LONG), runs(list(reversed(LONG))))
+
+
+def test_contained_looks_at_the_smaller() -> None:
+    same = contained(0.9)
+    assert same(runs(LONG), runs([*LONG, *reversed(LONG)]))
+    assert same(runs([*LONG, *reversed(LONG)]), runs(LONG))
+    assert not same(runs(LONG), runs(list(reversed(LONG))))
+
+
+def test_a_heading_inside_a_long_passage_is_not_contained_in_it() -> None:
+    same = contained(0.9)
+    heading, passage = LONG[:4], LONG
+    assert not same(runs(heading), runs(passage))
+    assert same(runs(LONG[:10]), runs(passage))
+
+
+def test_each_share_is_a_limit_that_is_reached() -> None:
+    left = runs([str(number) for number in range(12)])  # ten runs
+    one_off = runs([*(str(number) for number in range(11)), "other"])  # nine of them
+    assert contained(0.9)(left, one_off)
+    assert not contained(0.91)(left, one_off)
+    assert alike(9 / 11)(left, one_off)
+    assert not alike(9 / 11 + 0.001)(left, one_off)
+
+
+def test_the_first_of_what_repeats_is_its_original_and_only_new_passages_are_kept() -> None:
+    originals: Originals[str] = Originals(alike(0.8))
+    assert originals.of("a", LONG) is None
+    assert originals.of("b", list(reversed(LONG))) is None
+    assert originals.of("c", [*LONG, "today"]) == "a"
+    assert originals.of("d", LONG) == "a"
+    assert originals.kept == ["a", "b"]
+
+
+def test_what_does_not_count_is_no_original() -> None:
+    originals: Originals[str] = Originals(contained(0.9))
+    originals.of("a", LONG)
+    assert originals.of("b", LONG, lambda other: other != "a") is None
+    assert originals.of("c", LONG, lambda other: other != "a") == "b"
+    assert originals.kept == ["a", "b"]
+
+
+def test_passages_without_words_are_the_same() -> None:
+    originals: Originals[str] = Originals(contained(0.9))
+    assert originals.of("a", []) is None
+    assert originals.of("b", []) == "a"
