@@ -19,6 +19,7 @@ from footnote.types.v1.reasons_pb2 import (
     SearchStrategyChoice,
 )
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.breaker import Guard
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
@@ -27,7 +28,6 @@ from footnote_store.rows import Hit
 from numpy.typing import NDArray
 
 from footnote_retrieval import query
-from footnote_retrieval.breaker import Breaker
 from footnote_retrieval.model import Candidate, ChannelRun, Clock, Group, SearchRequest, degradation
 from footnote_retrieval.ports import ChunkStore, Embedder, QueryVector
 from footnote_retrieval.settings import Settings
@@ -79,12 +79,12 @@ class Channels:
         self._store = store
         self._embedder = embedder
         self._settings = settings
-        self._breakers: dict[str, Breaker] = {}
+        self._breakers: dict[str, Guard] = {}
 
-    def breaker(self, name: str) -> Breaker:
+    def breaker(self, name: str) -> Guard:
         """Return the circuit breaker of a dependency."""
         if name not in self._breakers:
-            self._breakers[name] = Breaker(name, self._settings.breaker_failures, self._settings.breaker_open)
+            self._breakers[name] = Guard(name, self._settings.breaker_failures, self._settings.breaker_open)
         return self._breakers[name]
 
     async def choose(

@@ -13,12 +13,12 @@ from footnote.types.v1.answer_pb2 import Degradation, MemoryMessage, MessageRole
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.breaker import Guard
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import UNBOUND
 from footnote_text import dialogue
 
-from footnote_retrieval.breaker import Breaker
 from footnote_retrieval.model import degradation
 from footnote_retrieval.ports import Embedder, MessageStore
 from footnote_retrieval.settings import Settings
@@ -80,7 +80,7 @@ class Memory:
         self._store = store
         self._embedder = embedder
         self._timeout = settings.memory_timeout
-        self._breaker = Breaker("memory search", settings.breaker_failures, settings.breaker_open)
+        self._breaker = Guard("memory search", settings.breaker_failures, settings.breaker_open)
 
     async def search(self, scope: Scope, query: str, options: MemoryOptions) -> MemoryResult:
         """Search the caller's own messages; failures give an empty context."""
