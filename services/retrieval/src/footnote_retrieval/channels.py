@@ -24,11 +24,12 @@ from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
 from footnote_kit.text_work import beside
+from footnote_kit.timings import Stopwatch
 from footnote_store.rows import Hit
 from numpy.typing import NDArray
 
 from footnote_retrieval import query
-from footnote_retrieval.model import Candidate, ChannelRun, Clock, Group, SearchRequest, degradation
+from footnote_retrieval.model import Candidate, ChannelRun, Group, SearchRequest, degradation
 from footnote_retrieval.ports import ChunkStore, Embedder, QueryVector
 from footnote_retrieval.settings import Settings
 
@@ -106,7 +107,7 @@ class Channels:
             return SearchStrategy.SEARCH_STRATEGY_HYBRID, choice
         return strategy, choice
 
-    async def run(self, plan: Plan, clock: Clock) -> Findings:
+    async def run(self, plan: Plan, clock: Stopwatch) -> Findings:
         """Run the channels that the plan asks for; if dense was to go alone and cannot, lexical steps in.
 
         Raises PermissionDenied or FailedPrecondition (PROVIDER_NOT_ALLOWED) where the question may not be embedded.
@@ -133,7 +134,7 @@ class Channels:
         _keep_one_revision(findings.candidates)
         return findings
 
-    async def _dense(self, plan: Plan, findings: Findings, clock: Clock) -> None:
+    async def _dense(self, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
         run = ChannelRun(SearchChannel.SEARCH_CHANNEL_DENSE)
         findings.runs.append(run)
         try:
@@ -157,7 +158,7 @@ class Channels:
         finally:
             self._record(run, "dense", began, clock)
 
-    async def _lexical(self, plan: Plan, findings: Findings, clock: Clock) -> None:
+    async def _lexical(self, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
         run = ChannelRun(SearchChannel.SEARCH_CHANNEL_LEXICAL)
         findings.runs.append(run)
         began = time.perf_counter()
@@ -175,13 +176,13 @@ class Channels:
             self._record(run, "lexical", began, clock)
 
     @staticmethod
-    def _record(run: ChannelRun, name: str, began: float, clock: Clock) -> None:
+    def _record(run: ChannelRun, name: str, began: float, clock: Stopwatch) -> None:
         ended = time.perf_counter()
         run.seconds = ended - began
         clock.record(name, began, ended)
         histogram("footnote.retrieval.duration").record(run.seconds, {"channel": name})
 
-    async def _embed(self, plan: Plan, findings: Findings, clock: Clock) -> None:
+    async def _embed(self, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
         """Embed the query once for each provider and model, however many collections share it."""
         groups = plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE)
         wanted = {group.embedding_key: group.embedding for group in groups}

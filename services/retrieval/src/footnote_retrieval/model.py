@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -177,38 +174,3 @@ class SearchResult:
 def degradation(reason: Reason, effect: str, detail: str = "") -> Degradation:
     """Return a degradation of this stage."""
     return degradations.degradation(PipelineStage.PIPELINE_STAGE_RETRIEVAL, reason, effect, detail)
-
-
-class Clock:
-    """Measures the steps of one request."""
-
-    def __init__(self) -> None:
-        self._start = time.perf_counter()
-        self.timings: list[StageTiming] = []
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Record the time of a block."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.record(name, began, time.perf_counter())
-
-    def record(self, name: str, began: float, ended: float) -> None:
-        """Record a step measured elsewhere, in `perf_counter` seconds."""
-        timing = StageTiming(stage=PipelineStage.PIPELINE_STAGE_RETRIEVAL, step=name)
-        timing.start.FromNanoseconds(int(max(0.0, began - self._start) * 1e9))
-        timing.duration.FromNanoseconds(int(max(0.0, ended - began) * 1e9))
-        self.timings.append(timing)
-
-    def fork(self) -> Clock:
-        """Return a clock of the same start for a part of the request that may yet be thrown away."""
-        clock = Clock()
-        clock._start = self._start
-        return clock
-
-    def finish(self) -> list[StageTiming]:
-        """Record the whole and return all."""
-        self.record("", self._start, time.perf_counter())
-        return self.timings

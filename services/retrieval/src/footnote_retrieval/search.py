@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from footnote.types.v1.answer_pb2 import Degradation
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL, Degradation
 from footnote.types.v1.chunk_pb2 import ChannelScore, ScoredChunk, SearchChannel
 from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
 from footnote.types.v1.reasons_pb2 import SearchFallback, SearchStrategyChoice, SearchStrategyReason
@@ -18,6 +18,7 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 from footnote_kit.text_work import beside
+from footnote_kit.timings import Stopwatch
 from footnote_store.filters import ALL, And, any_of, both, compile_expr, conjunction
 from opentelemetry import trace
 
@@ -28,7 +29,6 @@ from footnote_retrieval.channels import Channels, Findings, Plan
 from footnote_retrieval.files import FileIndex, FileNames, NamedFile, named_files
 from footnote_retrieval.model import (
     Candidate,
-    Clock,
     Effective,
     Group,
     SearchRequest,
@@ -73,7 +73,7 @@ class Searcher:
         its own vectors (OWN_VECTORS).
         """
         own_vectors.check_request(request)
-        clock = Clock()
+        clock = Stopwatch(PIPELINE_STAGE_RETRIEVAL)
 
         async def resolve() -> list[Searchable]:
             with clock.step("resolve"):
@@ -96,7 +96,7 @@ class Searcher:
         """Tell whether a search may begin by what was known before: what has left cannot be called back."""
         return all(self._embedder.is_local(searchable.collection.settings.embedding) for searchable in visible)
 
-    async def _search_in(self, visible: Sequence[Searchable], request: SearchRequest, clock: Clock) -> SearchResult:
+    async def _search_in(self, visible: Sequence[Searchable], request: SearchRequest, clock: Stopwatch) -> SearchResult:
         now = self._now()
         groups = _groups(visible, request.scope.tenant_id)
         counting = self.counting(request.settings, [s.collection.settings.retrieval for s in visible])
@@ -170,7 +170,7 @@ class Searcher:
         strategy: SearchStrategy.ValueType,
         choice: SearchStrategyChoice,
         settings: Effective,
-        clock: Clock,
+        clock: Stopwatch,
     ) -> tuple[Findings, SearchStrategy.ValueType]:
         """Run the channels; phrases must be there where any chunk has them, and AUTO does not end with nothing.
 
@@ -195,7 +195,7 @@ class Searcher:
 
     def _rank(
         self, plan: Plan, findings: Findings, strategy: SearchStrategy.ValueType, settings: Effective,
-        affinity: Mapping[str, float], files: Sequence[NamedFile], wanted: int, clock: Clock,
+        affinity: Mapping[str, float], files: Sequence[NamedFile], wanted: int, clock: Stopwatch,
     ) -> list[Candidate]:  # fmt: skip
         """Give every candidate its score and sort."""
         both_ran = strategy == _HYBRID and not findings.dense_failed and not findings.lexical_failed
@@ -262,7 +262,7 @@ class Searcher:
                 candidate.dense_weight = share
 
     async def _expand(
-        self, chunks: list[ScoredChunk], chosen: Sequence[Candidate], settings: Effective, now: float, clock: Clock,
+        self, chunks: list[ScoredChunk], chosen: Sequence[Candidate], settings: Effective, now: float, clock: Stopwatch,
         degradations: list[Degradation],
     ) -> list[ScoredChunk]:  # fmt: skip
         """Add parents and neighbours where they are wanted; without them the hits are still good."""
