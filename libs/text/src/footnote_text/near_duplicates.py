@@ -56,6 +56,9 @@ class Originals(Generic[T]):
         self._whole_below = whole_below
         self._kept: list[tuple[T, Runs]] = []
 
+    def __len__(self) -> int:
+        return len(self._kept)
+
     @property
     def kept(self) -> list[T]:
         """What was new, in the order in which it came."""

@@ -11,12 +11,12 @@ from footnote.types.v1.reasons_pb2 import (
     SCORE_ADJUSTMENT_KIND_PROXIMITY,
     SCORE_ADJUSTMENT_KIND_RECENCY,
 )
+from footnote_text.near_duplicates import Originals, alike
 
 from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.proximity import MOST, STRENGTH, TOP, Proximity
 
-_SHINGLE = 3
 _SHORT = 8  # terms; shorter passages count as repetitions only when they are equal
 
 
@@ -54,49 +54,16 @@ def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: flo
         candidate.adjust(SCORE_ADJUSTMENT_KIND_RECENCY, boosted - candidate.score, age)
 
 
-def _shingles(lexical_text: str) -> frozenset[tuple[str, ...]]:
-    words = lexical_text.split()
-    if len(words) < _SHORT:
-        return frozenset([tuple(words)])
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
-
-
-class Repetitions:
-    """Finds passages that say nearly the same as one kept before: Jaccard index of runs of three search terms."""
-
-    def __init__(self, threshold: float) -> None:
-        self._threshold = threshold
-        self._kept: list[tuple[str, frozenset[tuple[str, ...]]]] = []
-
-    def original(self, chunk_id: str, lexical_text: str) -> str:
-        """Return the id of the passage that this one repeats, or "" after keeping it as new."""
-        mine = _shingles(lexical_text)
-        for kept_id, theirs in self._kept:
-            smaller, larger = sorted((len(mine), len(theirs)))
-            if smaller < self._threshold * larger:
-                continue
-            common = len(mine & theirs)
-            if common >= self._threshold * (len(mine) + len(theirs) - common):
-                return kept_id
-        self._kept.append((chunk_id, mine))
-        return ""
-
-
 def without_repetitions(candidates: Sequence[Candidate], wanted: int, threshold: float) -> list[Candidate]:
     """Return the first `wanted` candidates, leaving out near repetitions of one before."""
-    repetitions = Repetitions(threshold)
-    kept: list[Candidate] = []
-    by_id: dict[str, Candidate] = {}
+    originals: Originals[Candidate] = Originals(alike(threshold), whole_below=_SHORT)
     for candidate in candidates:
-        if len(kept) >= wanted:
+        if len(originals) >= wanted:
             break
-        original = repetitions.original(candidate.hit.id, candidate.hit.lexical_text)
-        if original:
-            by_id[original].adjust(SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE, 0.0, candidate.hit.id)
-            continue
-        kept.append(candidate)
-        by_id[candidate.hit.id] = candidate
-    return kept
+        original = originals.of(candidate, candidate.hit.lexical_text.split())
+        if original is not None:
+            original.adjust(SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE, 0.0, candidate.hit.id)
+    return originals.kept
 
 
 def guarantee_files(ranked: list[Candidate], files: Sequence[NamedFile], wanted: int) -> list[Candidate]:
