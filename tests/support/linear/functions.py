@@ -27,7 +27,7 @@ from footnote_kit.collection_settings import resolve
 from footnote_providers.builtin import embed
 from footnote_retrieval import affinity, files
 from footnote_store import expr
-from footnote_text import abbreviations, dialogue, tokens
+from footnote_text import abbreviations, dialogue, scripts, tokens
 
 from support.linear.patterns import modules
 
@@ -52,6 +52,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
     "footnote_text.dialogue.line": lambda t: dialogue.line("you", t),
+    "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
     "footnote_text.tokens.truncate_to": lambda t: tokens.truncate_to(t, 100),
     "footnote_ingestion.parsers.texts.html.write_html": lambda t: html.write_html(t, _writer(), None),
     "footnote_ingestion.parsers.texts.plain.write_text": lambda t: text.write_text(t, _writer()),
