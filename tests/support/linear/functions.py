@@ -25,7 +25,8 @@ from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_kit.collection_settings import resolve
 from footnote_providers.builtin import embed
-from footnote_retrieval import affinity, files
+from footnote_retrieval.query import files
+from footnote_retrieval.ranking import affinity
 from footnote_store import expr
 from footnote_text import abbreviations, dialogue, scripts, tokens
 
@@ -56,9 +57,9 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.tokens.truncate_to": lambda t: tokens.truncate_to(t, 100),
     "footnote_ingestion.parsers.texts.html.write_html": lambda t: html.write_html(t, _writer(), None),
     "footnote_ingestion.parsers.texts.plain.write_text": lambda t: text.write_text(t, _writer()),
-    "footnote_retrieval.affinity.affinities": lambda t: affinity.affinities(t, "en", _NAMES),
-    "footnote_retrieval.files.effort_of_naming": lambda t: files.effort_of_naming(t, _NAMES),
-    "footnote_retrieval.files.named_files": lambda t: files.named_files(t, _NAMES),
+    "footnote_retrieval.ranking.affinity.affinities": lambda t: affinity.affinities(t, "en", _NAMES),
+    "footnote_retrieval.query.files.effort_of_naming": lambda t: files.effort_of_naming(t, _NAMES),
+    "footnote_retrieval.query.files.named_files": lambda t: files.named_files(t, _NAMES),
     "footnote_augmentation.budget.cut_at_sentence": lambda t: budget.cut_at_sentence(t, "en", lambda p: len(p) < 999),
     "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),
     "footnote_augmentation.plan.accumulate": lambda t: plan.accumulate(t[:400], t, "en"),

@@ -28,7 +28,7 @@ from footnote_ingestion.parsers.pdf import margins as pdf_margins
 from footnote_ingestion.parsers.sheets import number_formats
 from footnote_ingestion.parsers.texts import markdown, rtf
 from footnote_ingestion.parsers.texts import plain as text
-from footnote_retrieval import query
+from footnote_retrieval.query import understanding as query
 from footnote_text import lexical, sentences
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -101,6 +102,20 @@ class Group:
     def member(self, collection_key: str) -> Searchable | None:
         """Return the collection with this key."""
         return self._by_key.get(collection_key)
+
+
+def grouped(visible: Sequence[Searchable], tenant_id: str) -> list[Group]:
+    """Return the groups that collections make up; one without a space holds nothing to search."""
+    members: dict[tuple[str, bytes], list[Searchable]] = {}
+    for searchable in visible:
+        embedding = searchable.collection.settings.embedding
+        if searchable.space:
+            key = (searchable.space, embedding.SerializeToString(deterministic=True))
+            members.setdefault(key, []).append(searchable)
+    return [
+        Group(space, same[0].collection.settings.embedding, tuple(same), tenant_id)
+        for (space, _), same in members.items()
+    ]
 
 
 class Adjustment(NamedTuple):

@@ -3,11 +3,13 @@ from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE, SCORE_ADJUSTMENT_KIND_PROXIMITY
 from footnote_kit.degradations import word
-from footnote_retrieval import adjust
-from footnote_retrieval.files import NamedFile
 from footnote_retrieval.model import Candidate, Group
-from footnote_retrieval.proximity import MOST, STRENGTH, Proximity
-from footnote_retrieval.search import readable
+from footnote_retrieval.query.files import NamedFile
+from footnote_retrieval.ranking import adjust
+from footnote_retrieval.ranking.files import guarantee_files
+from footnote_retrieval.ranking.proximity import MOST, STRENGTH, Proximity
+from footnote_retrieval.ranking.repetitions import without_repetitions
+from footnote_retrieval.ranking.scored import readable
 from footnote_text.lexical import lexical_text, terms
 from support.chunks import make_chunk, make_hit
 
@@ -58,7 +60,7 @@ LONG = "the warranty of this machine covers every part for two years from the da
 
 
 def test_repetitions_leave_their_place_to_others() -> None:
-    kept = adjust.without_repetitions(
+    kept = without_repetitions(
         [candidate(LONG, 0.9, "a"), candidate(LONG + "!", 0.8, "b"), candidate("something else", 0.7, "c")], 2, 0.9
     )
     assert [c.hit.chunk.document_id for c in kept] == ["a", "c"]
@@ -67,16 +69,16 @@ def test_repetitions_leave_their_place_to_others() -> None:
 
 def test_short_passages_repeat_only_when_equal() -> None:
     candidates = [candidate(text, 0.5, text[-1]) for text in ("price of part A", "price of part B", "price of part A")]
-    assert len(adjust.without_repetitions(candidates, 5, 0.9)) == 2
+    assert len(without_repetitions(candidates, 5, 0.9)) == 2
 
 
 def test_both_named_files_are_among_the_first() -> None:
     ranked = [candidate(f"x{i}", 0.9 - i / 100, "a", ordinal=i) for i in range(5)] + [candidate("y", 0.1, "b")]
     files = [NamedFile("a.pdf", ("a",)), NamedFile("b.pdf", ("b",))]
-    result = adjust.guarantee_files(ranked, files, 3)
+    result = guarantee_files(ranked, files, 3)
     assert [c.hit.chunk.document_id for c in result[:3]] == ["a", "a", "b"]
     assert len(result) == 6
-    assert adjust.guarantee_files(ranked, files[:1], 3) is ranked
+    assert guarantee_files(ranked, files[:1], 3) is ranked
 
 
 def test_words_together_count_more_than_words_apart() -> None:

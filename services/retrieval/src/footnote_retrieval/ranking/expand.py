@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from footnote.types.v1.answer_pb2 import Degradation
 from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_PARENT
+from footnote_kit.errors import FootnoteError
 from footnote_store.filters import conjunction, quote
 from footnote_store.rows import Hit, revision_key
 
-from footnote_retrieval.model import Group
+from footnote_retrieval.model import Candidate, Effective, Group, degradation
 from footnote_retrieval.ports import ChunkStore
 
 _ROWS = 2000
@@ -77,3 +79,26 @@ async def with_parents(
         by_parent[parent.id] = scored
         result.append(scored)
     return result
+
+
+async def expanded(
+    store: ChunkStore, chunks: list[ScoredChunk], chosen: Sequence[Candidate], settings: Effective, now: float,
+    timeout: float, degradations: list[Degradation],
+) -> list[ScoredChunk]:  # fmt: skip
+    """Add parents and neighbours where they are wanted; without them the hits are still good, and it is said so."""
+    try:
+        groups = {id(candidate.group): candidate.group for candidate in chosen}
+        group_of = {id(chunk): candidate.group for chunk, candidate in zip(chunks, chosen, strict=True)}
+        if settings.resolve_parents:
+            kept: set[int] = set()
+            for group in groups.values():
+                mine = [chunk for chunk in chunks if group_of[id(chunk)] is group]
+                kept.update(map(id, await with_parents(store, group, mine, now, timeout)))
+            chunks = [chunk for chunk in chunks if id(chunk) in kept]
+        for group in groups.values():
+            mine = [chunk for chunk in chunks if group_of[id(chunk)] is group]
+            await add_neighbors(store, group, mine, settings.neighbors, now, timeout)
+    except FootnoteError as error:
+        effect = "Passages come without their surroundings."
+        degradations.append(degradation("STORE_UNAVAILABLE", effect, error.message))
+    return chunks

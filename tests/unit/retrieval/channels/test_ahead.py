@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from footnote_retrieval.ahead import Ahead
+from footnote_retrieval.channels.ahead import Ahead
 
 
 class Desk:

@@ -1,5 +1,5 @@
 import pytest
-from footnote_retrieval.files import FileNames, named_files
+from footnote_retrieval.query.files import FileNames, named_files
 
 FILES = {
     "1": "rapport.pdf",

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import overload
 
-from footnote_kit.errors import FootnoteError
-from footnote_kit.logs import get_logger
-from footnote_kit.text_work import beside
-from footnote_store.filters import conjunction
 from footnote_text.lexical import fold
 
-from footnote_retrieval.model import Group
-from footnote_retrieval.ports import ChunkStore
-
-_log = get_logger("footnote.retrieval.files")
 _TOKEN = re.compile(r"[^\W_]+")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _EXTENSION = re.compile(r"\.\w{1,5}$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_MAX_FILES = 5000  # above that, names in questions are not looked for
-_TTL = 30.0
-_MAX_CACHED = 256
 _LONGEST_RUN = 40  # words of a file name that a question may name
 # Words beside which even a plain one-word name is meant as a file: "the file handbook", "fichier stock".
 _CUES = frozenset(
@@ -194,44 +182,3 @@ def _distinct(stem: Sequence[str]) -> bool:
 def _cued(tokens: Sequence[str], at: int, size: int) -> bool:
     around = [*tokens[max(0, at - 1) : at], *tokens[at + size : at + size + 1]]
     return any(token in _CUES for token in around)
-
-
-def found(named: Sequence[NamedFile], document_ids: Iterable[str]) -> list[str]:
-    """Return of each named file the first of these documents that is one of its own, in the order of the files."""
-    owner = {document_id: index for index, file in enumerate(named) for document_id in file.document_ids}
-    first: dict[int, str] = {}
-    for document_id in document_ids:
-        if document_id in owner:
-            first.setdefault(owner[document_id], document_id)
-    return [first[index] for index in sorted(first)]
-
-
-class FileIndex:
-    """File names of the collections, kept for half a minute unless the collections change before."""
-
-    def __init__(self, store: ChunkStore) -> None:
-        self._store = store
-        self._cache: dict[tuple[object, ...], tuple[float, FileNames]] = {}
-
-    async def names(self, group: Group, now: float, timeout: float) -> FileNames:
-        """Return the names; none when there are too many, or the store does not answer."""
-        key = (
-            group.space,
-            group.tenant_id,
-            *((m.collection_key, m.hidden_revisions, m.collection.chunk_count, m.collection.document_count)
-              for m in group.members),
-        )  # fmt: skip
-        cached = self._cache.get(key)
-        if cached and cached[0] > time.monotonic():
-            return cached[1]
-        try:
-            expr = conjunction([group.scope(now).rows(), "ordinal == 0"])
-            found = await self._store.filenames(group.space, expr, _MAX_FILES + 1, timeout)
-        except FootnoteError as error:
-            _log.warning("filenames_unavailable", error=error.message)
-            return FileNames({})
-        names = await beside(effort(found), FileNames, found if len(found) <= _MAX_FILES else {})
-        if len(self._cache) >= _MAX_CACHED:
-            self._cache.clear()
-        self._cache[key] = (time.monotonic() + _TTL, names)
-        return names

@@ -13,8 +13,8 @@ from itertools import pairwise
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF
 from footnote_text.stopwords import STOP_WORDS
 
-from footnote_retrieval.files import FileNames, pieces
 from footnote_retrieval.model import Candidate
+from footnote_retrieval.query.files import FileNames, pieces
 
 _FEWEST_LETTERS = 3
 _YEAR = 4

@@ -1,9 +1,9 @@
 import pytest
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF
-from footnote_retrieval.affinity import affinities, apply_affinity
-from footnote_retrieval.files import FileNames
 from footnote_retrieval.model import Candidate, Group
+from footnote_retrieval.query.files import FileNames
+from footnote_retrieval.ranking.affinity import affinities, apply_affinity
 from support.chunks import make_chunk, make_hit
 
 FILINGS = {

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from footnote_retrieval import fusion
+from footnote_retrieval.ranking import fusion
 from hypothesis import given
 from hypothesis import strategies as st
 

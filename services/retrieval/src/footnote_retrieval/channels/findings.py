@@ -1,0 +1,105 @@
+"""What the channels brought, and the scores that one of them did not bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from footnote.types.v1.answer_pb2 import Degradation
+from footnote.types.v1.chunk_pb2 import SearchChannel
+from footnote_kit.logs import get_logger
+from footnote_store.rows import Hit
+from numpy.typing import NDArray
+
+from footnote_retrieval.channels.plan import Plan
+from footnote_retrieval.model import Candidate, ChannelRun, Group
+from footnote_retrieval.ports import QueryVector
+
+_log = get_logger("footnote.retrieval.channels")
+
+
+@dataclass(slots=True)
+class Findings:
+    """What the channels brought."""
+
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    vectors: dict[bytes, QueryVector] = field(default_factory=dict)
+    runs: list[ChannelRun] = field(default_factory=list)
+    degradations: list[Degradation] = field(default_factory=list)
+    dense_failed: bool = False
+    lexical_failed: bool = False
+
+
+def collect(
+    group: Group, hits: Sequence[Hit], channel: SearchChannel.ValueType, now: float, findings: Findings
+) -> None:
+    """Take hits into the candidates, checking the scope of each once more."""
+    for rank, hit in enumerate(hits, 1):
+        if not group.allows(hit, now):
+            # Never expected; whoever sees this has found a fault in the filter or in the store.
+            _log.error("hit_outside_scope", chunk_id=hit.id, space=group.space)
+            continue
+        candidate = findings.candidates.get(hit.id)
+        if candidate is None:
+            candidate = findings.candidates[hit.id] = Candidate(hit, group)
+        if channel == SearchChannel.SEARCH_CHANNEL_DENSE:
+            candidate.dense, candidate.dense_rank = hit.score, rank
+        else:
+            candidate.lexical, candidate.lexical_rank = hit.score, rank
+
+
+def complete(plan: Plan, findings: Findings) -> None:
+    """Fill in the score that a candidate lacks of the channel that did not bring it.
+
+    Cosines are computed from the vectors that came with the lexical hits. BM25 scores are not: a chunk below the
+    best few dozen has little of it, and half of the lowest score seen did as well as the true one on every set.
+    """
+    for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE):
+        sought = findings.vectors[group.embedding_key].vector
+        missing = [c for c in findings.candidates.values() if c.group is group and c.dense is None and _fits(c, sought)]
+        if missing:
+            stored = np.stack([c.hit.vector for c in missing if c.hit.vector is not None])
+            for candidate, cosine in zip(missing, cosines(stored, sought), strict=True):
+                candidate.dense = float(cosine)
+    known = [c.dense for c in findings.candidates.values() if c.dense is not None]
+    shares = [c.lexical for c in findings.candidates.values() if c.lexical is not None]
+    lowest_cosine = min(known, default=0.0)
+    # A list that is not full holds every chunk with a common term; the others have none.
+    lowest_share = min(shares) / 2 if len(shares) >= plan.limit else 0.0
+    for candidate in findings.candidates.values():
+        if candidate.dense is None and candidate.group.embedding_key not in plan.by_words:
+            candidate.dense = lowest_cosine
+        candidate.lexical = lowest_share if candidate.lexical is None else candidate.lexical
+
+
+def keep_one_revision(candidates: dict[str, Candidate]) -> None:
+    """Leave out the chunks of a revision whose writing began after the search had been told what to hide.
+
+    Revisions are announced a moment before their first row is written, so only a search that takes longer sees two of
+    a document: the lower is the one that was current.
+    """
+    current: dict[tuple[str, str], Hit] = {}
+    revisions = {(c.hit.collection_key, c.hit.revision_key): c.hit for c in candidates.values()}
+    for hit in revisions.values():
+        document = (hit.collection_key, hit.owner_key)
+        lowest = current.setdefault(document, hit)
+        if hit.revision < lowest.revision:
+            current[document] = hit
+    if len(current) == len(revisions):
+        return
+    for chunk_id, candidate in list(candidates.items()):
+        hit = candidate.hit
+        if hit.revision > current[hit.collection_key, hit.owner_key].revision:
+            del candidates[chunk_id]
+
+
+def _fits(candidate: Candidate, query: NDArray[np.float32]) -> bool:
+    return candidate.hit.vector is not None and len(candidate.hit.vector) == len(query)
+
+
+def cosines(stored: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the cosine to a vector of each row, shape (n, dimensions), of length 1; 0 for a row of nothing."""
+    length = float(np.linalg.norm(query)) or 1.0
+    products: NDArray[np.float32] = stored @ query
+    return products / length

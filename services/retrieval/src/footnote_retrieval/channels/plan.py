@@ -1,0 +1,58 @@
+"""What to search for, in which groups, under which filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from footnote.types.v1.chunk_pb2 import SearchChannel
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_store.filters import ALL, And, any_of, both, compile_expr
+
+from footnote_retrieval.model import Group, SearchRequest
+from footnote_retrieval.query.files import NamedFile
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to search for, in which groups, under which filter."""
+
+    text: str
+    lexical_query: str
+    groups: Sequence[Group]
+    filter: str
+    limit: int
+    dense: bool
+    lexical: bool
+    now: float
+    scope: Scope
+    query_vector: tuple[float, ...] = ()
+    by_words: frozenset[bytes] = frozenset()
+    """Embedding keys of the groups that are searched by words only: they bring their own vectors."""
+
+    def groups_of(self, channel: SearchChannel.ValueType) -> Sequence[Group]:
+        """Return the groups that a channel searches."""
+        if channel == SearchChannel.SEARCH_CHANNEL_LEXICAL or not self.by_words:
+            return self.groups
+        return [group for group in self.groups if group.embedding_key not in self.by_words]
+
+
+def filter_of(request: SearchRequest, files: Sequence[NamedFile]) -> str:
+    """Return the filter that the request gives; files named in the question limit it to themselves."""
+    documents = any_of("document_id", request.document_ids)
+    if files:
+        documents = any_of("document_id", [document for file in files for document in file.document_ids])
+    expr = both(request.where, documents)
+    return compile_expr(expr if expr != ALL else And(()))
+
+
+def bounds_of(collections: Sequence[Collection]) -> TextBounds:
+    """Return what binds a question to these collections: the strictest of them."""
+    kept = [collection.name for collection in collections if collection.settings.local_only]
+    return TextBounds(
+        local_only=bool(kept),
+        because=f"the collection {', '.join(map(repr, kept[:3]))}" if kept else "",
+        collections=[name for collection in collections for name in (collection.name, collection.id)],
+    )

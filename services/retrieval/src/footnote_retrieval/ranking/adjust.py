@@ -1,0 +1,45 @@
+"""What lifts a candidate after fusion, whatever its file: words standing together, a young age."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_PROXIMITY, SCORE_ADJUSTMENT_KIND_RECENCY
+
+from footnote_retrieval.model import Candidate
+from footnote_retrieval.ranking.proximity import MOST, STRENGTH, TOP, Proximity
+
+
+def order(candidates: list[Candidate]) -> None:
+    """Sort best first; equal scores by newer document, then by reading order."""
+    candidates.sort(
+        key=lambda c: (-round(c.score, 9), -c.hit.created_at, c.hit.id),
+    )
+
+
+def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str]) -> None:
+    """Lift passages in which the query's words stand together; scores stay within 0..1. Candidates come best first.
+
+    score' = (score + strength · lexical weight · proximity) / (1 + strength · the most that proximity can be)
+    """
+    if len(set(query)) < 2:
+        return  # one word stands with nothing
+    proximity = Proximity(query)
+    for position, candidate in enumerate(candidates):
+        close = proximity(candidate.hit.lexical_text) if position < TOP else 0.0
+        lifted = (candidate.score + STRENGTH * (1 - candidate.dense_weight) * close) / (1 + STRENGTH * MOST)
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_PROXIMITY, lifted - candidate.score, close / MOST)
+
+
+def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: float, now: float) -> None:
+    """Add to each score a share that halves with every `half_life` seconds of age; scores stay within 0..1.
+
+    score' = (score + weight · 2^(−age / half_life)) / (1 + weight)
+    """
+    if weight <= 0:
+        return
+    for candidate in candidates:
+        age = max(0.0, now - candidate.hit.created_at / 1000)
+        boosted = (candidate.score + weight * math.pow(2.0, -age / half_life)) / (1 + weight)
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_RECENCY, boosted - candidate.score, age)

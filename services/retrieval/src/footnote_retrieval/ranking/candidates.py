@@ -1,0 +1,45 @@
+"""What a ranking works on: the plan, the findings, and what request and question want of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from footnote.types.v1.collection_pb2 import SearchStrategy
+
+from footnote_retrieval.channels.findings import Findings
+from footnote_retrieval.channels.plan import Plan
+from footnote_retrieval.model import Effective
+from footnote_retrieval.query.files import NamedFile
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One ranking: what its steps may look at beside the candidates."""
+
+    plan: Plan
+    findings: Findings
+    strategy: SearchStrategy.ValueType
+    settings: Effective
+    affinity: Mapping[str, float]
+    """By document id, how far the question speaks of its file name."""
+    named: Sequence[NamedFile]
+    offset: int
+    file_name_weight: float
+    near_duplicate: float
+
+    @property
+    def wanted(self) -> int:
+        """How many of the best are to be known, those before the page included."""
+        return self.offset + self.settings.limit
+
+    @property
+    def both_ran(self) -> bool:
+        """Whether there are two channels to fuse."""
+        hybrid = self.strategy == SearchStrategy.SEARCH_STRATEGY_HYBRID
+        return hybrid and not self.findings.dense_failed and not self.findings.lexical_failed
+
+    @property
+    def by_words_too(self) -> bool:
+        """Whether lexical evidence may move a score; ranks say nothing of how much."""
+        return self.strategy != SearchStrategy.SEARCH_STRATEGY_VECTOR and not self.settings.rrf

@@ -1,0 +1,80 @@
+"""The ranking is a list of named steps, and each says on the candidate what it did to it."""
+
+import pytest
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL
+from footnote.types.v1.chunk_pb2 import SearchChannel
+from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.timings import Stopwatch
+from footnote_retrieval.channels.findings import Findings
+from footnote_retrieval.channels.plan import Plan
+from footnote_retrieval.model import Candidate, ChannelRun, Effective, Group
+from footnote_retrieval.query.files import NamedFile
+from footnote_retrieval.ranking.candidates import Ranking
+from footnote_retrieval.ranking.steps import STEPS, rank
+from support.chunks import make_chunk, make_hit
+
+GROUP = Group("chunks_8", EmbeddingSettings(), (), "t")
+NOW = 1_800_000_000.0
+WORDS = "budget meeting north south plan winter summer report train hotel".split()  # noqa: SIM905
+
+
+def findings(count: int) -> Findings:
+    found = Findings(runs=[ChannelRun(SearchChannel.SEARCH_CHANNEL_LEXICAL)])
+    for number in range(count):
+        words = " ".join(WORDS[(number * 3 + step * (1 + number % 4)) % len(WORDS)] for step in range(12))
+        chunk = make_chunk(words, document_id=f"d{number % 7}", ordinal=number, created=int(NOW) - number * 86_400)
+        found.candidates[chunk.id] = Candidate(
+            make_hit(chunk), GROUP, lexical=10.0 - number / 5, lexical_rank=number + 1
+        )
+    return found
+
+
+def ranking(*, offset: int = 0, named: int = 2, min_score: float = 0.0) -> Ranking:
+    settings = RetrievalSettings(limit=5, min_score=min_score, recency_weight=0.1)
+    settings.recency_half_life.FromSeconds(864_000)
+    plan = Plan("", "budget meeting train", [GROUP], "", 60, False, True, NOW, Scope())
+    files = [NamedFile(f"{number}.md", (f"d{number}",)) for number in range(named)]
+    return Ranking(
+        plan, findings(50), SearchStrategy.SEARCH_STRATEGY_FULLTEXT, Effective.of(settings), {"d3": 1.0}, files,
+        offset, 0.3, 0.9,
+    )  # fmt: skip
+
+
+def test_steps_are_named_once_and_those_timed_together_stand_together() -> None:
+    assert len({step.name for step in STEPS}) == len(STEPS)
+    timed = [step.timed for step in STEPS]
+    assert timed == sorted(timed, key=["fuse", "adjust", "select"].index)
+    assert all((step.run.__doc__ or "").strip() for step in STEPS)
+
+
+@pytest.mark.parametrize("named", [0, 1, 2, 4])
+@pytest.mark.parametrize("offset", [0, 5])
+@pytest.mark.parametrize("min_score", [0.0, 0.5])
+def test_a_step_brings_no_candidate_and_notes_only_what_it_declares(offset: int, named: int, min_score: float) -> None:
+    given = ranking(offset=offset, named=named, min_score=min_score)
+    candidates = list(given.findings.candidates.values())
+    noted = set()
+    for step in STEPS:
+        before = {id(one): (one.score, len(one.adjustments)) for one in candidates}
+        after = step.run(candidates, given)
+        assert {id(one) for one in after} <= before.keys(), step.name
+        for one in after:
+            score, count = before[id(one)]
+            kinds = {adjustment.kind for adjustment in one.adjustments[count:]}
+            assert kinds <= {step.kind}, step.name
+            if step.name != "fuse":
+                assert kinds or one.score == score, f"{step.name} moved a score and does not say so"
+            noted |= kinds
+        candidates = after
+    assert len(noted) >= 3
+    assert [one.hit.id for one in candidates] == [
+        one.hit.id
+        for one in rank(ranking(offset=offset, named=named, min_score=min_score), Stopwatch(PIPELINE_STAGE_RETRIEVAL))
+    ]
+
+
+def test_the_times_of_the_steps_are_told_by_their_three_parts() -> None:
+    clock = Stopwatch(PIPELINE_STAGE_RETRIEVAL)
+    rank(ranking(), clock)
+    assert [timing.step for timing in clock.timings] == ["fuse", "adjust", "select"]
