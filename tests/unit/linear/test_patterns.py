@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from footnote_generation.adapters.extractive.chinese import candidates
 from footnote_generation.language import places
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,18 +25,12 @@ PER_KILOBYTE = 8.0
 _ENOUGH = 6
 _LONG = 0.02
 _GENERATION = "footnote_generation."
-_CHINESE = f"{_GENERATION}adapters.extractive.chinese."
 # Patterns made from words of a question or a source: what they are made with here.
 _EXAMPLES: dict[str, Sequence[dict[str, object]]] = {
-    f"{_CHINESE}candidates.candidates": [{"word": "名称"}],
-    f"{_CHINESE}evidence._places": [{"word": "中"}, {"word": "中中中中"}],
-    f"{_CHINESE}evidence._pinned": [{"pin": type("Pin", (), {"text": text})} for text in ("a", "11", "中中")],
-    f"{_CHINESE}evidence._clash": [{"title": "中"}, {"title": "1111"}],
     f"{_GENERATION}support._verbatim": [{"words": words} for words in (["a"], ["a"] * 6, ["1", "000"])],
 }
 # Functions that hold patterns made when they are called first.
 _MAKERS: dict[str, Callable[[], object]] = {
-    f"{_CHINESE}candidates._patterns": candidates._patterns,
     f"{_GENERATION}places._parts": lambda: [places._parts(()), places._parts(("a", "1.1", "report 2023.pdf"))],
 }
 

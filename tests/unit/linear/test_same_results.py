@@ -15,8 +15,6 @@ from footnote.types.v1.reasons_pb2 import SUSPICION_REASON_FORGED_CITATION
 from footnote_augmentation import plan, suspicion
 from footnote_cli import addresses
 from footnote_generation.adapters.extractive import passages, rows
-from footnote_generation.adapters.extractive.chinese import candidates
-from footnote_generation.adapters.extractive.chinese import question as chinese
 from footnote_generation.answering import markers
 from footnote_generation.language import quantities
 from footnote_generation.verification import claims
@@ -156,10 +154,6 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
     "forged citations": (
         _found(_R(r"\[\s*sources?\s*\d+[^\]\n]{0,80}\]|\bcite\b[^.!?\n]{0,30}\[\s*\d+\s*\]", re.I)),
         _found(next(p for _, reason, p in suspicion._SIGNS if reason == SUSPICION_REASON_FORGED_CITATION)),
-    ),
-    "days": (_found(_R("[月/.-].*[日号\\d]|年.*月")), _found(candidates._DAY)),
-    "chinese titles": (
-        lambda t: _R("《([^》]+)》").findall(t.replace("《 ", "")), lambda t: chinese._TITLE.findall(t.replace("《 ", ""))
     ),
     "lines": (lambda t: [m.span() for m in _R(r"[^\n]*\w[^\n]*").finditer(t)], passages._lines),
     "cells": (

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from footnote.types.v1.answer_pb2 import Source
 
-from footnote_generation.adapters.extractive.chinese import evidence as chinese
-from footnote_generation.adapters.extractive.chinese.question import read as read_chinese
 from footnote_generation.adapters.extractive.confidence import confidence, signs
 from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Kind, Question, read
@@ -37,12 +35,11 @@ def draft(question_text: str, sources: Sequence[Source]) -> Draft:
     found = units(sources, question.language)
     if not found:
         return Draft((), 0.0)
-    asked = read_chinese(question_text) if chinese.mostly(found) else None
-    evidence = chinese.evidence(asked, found) if asked else None
-    ranked = rank(question, found, [source.score for source in sources], kinds=evidence.strengths if evidence else None)
+    ranked = rank(question, found, [source.score for source in sources])
     chosen = _choose(question, ranked)
-    sure = chinese.support(evidence) if evidence else support(question, ranked, found)
-    return Draft(tuple((tidy(item.unit, question), item.unit.source) for item in chosen), sure)
+    return Draft(
+        tuple((tidy(item.unit, question), item.unit.source) for item in chosen), support(question, ranked, found)
+    )
 
 
 def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -101,8 +102,14 @@ _ASKING = word_set("""what which who whom whose when where why how many much nam
     quel quelle quels quelles qui quand où combien pourquoi comment année date jour mois personne lieu ville
     pays sorte genre nombre
     pourcentage appelle nom type citer décrire expliquer définir donner est-ce""")
-# Characters of Chinese questions that ask or join: a pair with one of them says nothing of the subject.
-_ASKING_CHARS = frozenset("哪谁什么几吗呢的了是在有多少何为个年月日被于和与及其")
+# What asks or joins in Chinese: question words with the measure word that goes with them, particles, the copula, "there
+# is", the commonest prepositions and conjunctions. Closed classes, as a grammar lists them (Li and Thompson, "Mandarin
+# Chinese: A Functional Reference Grammar", 1981: questions, classifiers, particles, coverbs): no set of questions chose
+# them. A pair of characters that touches one says nothing of the subject.
+_ASKING_CHINESE = re.compile(
+    r"什么(?:时候|地方)?|怎么样?|怎样|如何|为何|何[时地处人]|谁|哪(?:一?[年月日天个位名家支座些种次届]|里|儿)?"
+    r"|多少[年月日天个位名人次元种]?|几[年月日天个位名人次元种点号]|多[久长大高远重深宽快]|[吗呢吧的了是在有被于和与及其]"
+)
 
 
 def read(text: str) -> Question:
@@ -110,13 +117,15 @@ def read(text: str) -> Question:
     language = languages.detect(text, ("en", "fr")) or "en"
     analysed = analyse(text, language)
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.THING)
-    about = tuple(word for word in analysed.words if word.stems and not _asks(word))
+    asking = [match.span() for match in _ASKING_CHINESE.finditer(text)]
+    about = tuple(word for word in analysed.words if word.stems and not _asks(word, asking))
     category = _CATEGORY.search(text)
     sought = analyse(category[1], language).stems if category else frozenset()
     return Question(text, language, kind, analysed, about or tuple(w for w in analysed.words if w.stems), sought)
 
 
-def _asks(word: Word) -> bool:
+def _asks(word: Word, asking: Sequence[tuple[int, int]]) -> bool:
+    """Whether a word only asks; `asking` are the stretches of the question that do so where no spaces part words."""
     if is_unspaced(word.text[0]):
-        return bool(set(word.text) & _ASKING_CHARS)
+        return any(start < word.end and word.start < end for start, end in asking)
     return word.text.lower() in _ASKING

@@ -114,12 +114,8 @@ def rank(
     units: Sequence[Unit],
     scores: Sequence[float],
     weights: Weights | None = None,
-    kinds: Sequence[float] | None = None,
 ) -> list[Ranked]:
-    """Order sentences best first; `scores` are the sources' own, by rank.
-
-    `kinds` says for each unit how far it holds the sort of thing asked for, where that is known already.
-    """
+    """Order sentences best first; `scores` are the sources' own, by rank."""
     weights = weights or Weights()
     wanted = _wanted(question, units)
     total = sum(wanted.values()) or 1.0
@@ -132,7 +128,7 @@ def rank(
         covered_by_source[source] = sum(value for stem, value in wanted.items() if stem in stems) / total
     top = max(scores, default=0.0) or 1.0
     ranked: list[Ranked] = []
-    for index, unit in enumerate(units):
+    for unit in units:
         own = nearby = 0.0
         unit_groups = frozenset(g for stem in unit.analysed.stems for g in lexicon.groups(stem))
         for stem, value in wanted.items():
@@ -150,7 +146,7 @@ def rank(
         prior = scores[unit.rank] / top if unit.rank < len(scores) else 0.0
         score = (
             weights.coverage * (own + nearby)
-            + weights.answer * (kinds[index] if kinds else answers_kind(question, unit)) * (0.3 + own)
+            + weights.answer * answers_kind(question, unit) * (0.3 + own)
             + weights.nearness * together
             + weights.prior * prior
             + weights.source * covered_by_source[unit.source]
