@@ -36,7 +36,9 @@ def test_precision_and_recall_on_labelled_pairs(name: str, pairs: Sequence[Pair]
     for kind in KINDS:
         print(f"{kind:12}{table[kind, 'SUPPORTED']:>12}{table[kind, 'WEAK']:>8}{table[kind, 'UNSUPPORTED']:>14}")
     assert precision >= 0.95
-    assert recall >= (0.80 if name == "all" else 0.70)
+    # It was 0.80 with synonyms written with the first set in view, which took half the statements of
+    # language/test_synonyms.py for true as well.
+    assert recall >= 0.70
     assert len(PAIRS) >= 150
 
 
