@@ -14,6 +14,7 @@ from footnote_cli.commands import (
     ask,
     chunks,
     collections,
+    conformance,
     conversations,
     documents,
     ingest,
@@ -79,6 +80,7 @@ app.command()(status.trace)
 app.command()(probe.probe)
 app.command("service-token")(trust.service_token)
 app.command("stage-token")(trust.stage_token)
+app.command()(conformance.conformance)
 
 
 def _version(wanted: bool) -> None:

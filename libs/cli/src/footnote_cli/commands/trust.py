@@ -70,21 +70,11 @@ def stage_token(
 def _proof(stage: str, tenant: str, user: str, roles: Sequence[str], method: str, folder: Path) -> tuple[str, str]:
     """Return a scope as JSON and the header that proves it; CommandError without a secret."""
     from footnote.types.v1.scope_pb2 import Role, Scope
-    from footnote_kit import secret_file
-    from footnote_kit.credential import HEADER, ServiceCredential
-    from footnote_kit.settings import KitSettings
+    from footnote_kit.credential import HEADER
     from google.protobuf.json_format import MessageToJson
 
-    try:
-        credential = secret_file.configured(KitSettings())
-        if credential is None:
-            credential = ServiceCredential(secret_file.read_private(folder / secret_file.FILE))
-    except FileNotFoundError as error:
-        raise CommandError(
-            f"{folder} holds no secret of services started apart.",
-            "Set FOOTNOTE_SERVICE_TOKEN for the services and here; `serve all` keeps the secret it makes to itself.",
-        ) from error
-    except (ValueError, OSError) as error:
-        raise CommandError(f"The secret cannot be used: {error}.", "See: footnote service-token --help") from error
+    from footnote_cli.service_secret import service_secret
+
+    credential = service_secret(folder, "service-token")
     scope = Scope(tenant_id=tenant, user_id=user, roles=[Role.Value(f"ROLE_{role.upper()}") for role in roles])
     return MessageToJson(scope, indent=None), f"{HEADER}: {credential.sign(stage, method, scope, _HOUR)}"

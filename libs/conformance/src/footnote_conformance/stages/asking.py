@@ -1,0 +1,57 @@
+"""How checks ask for what must be refused, and say what came back instead."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+from footnote.types.v1.scope_pb2 import Scope
+
+from footnote_conformance.refusals import Refusal
+from footnote_conformance.suite import Failed, expect
+from footnote_conformance.target import Target, request_of
+
+_SHOWN = 200
+Expected = tuple[str, str]
+"""A status code and a reason."""
+
+INVALID: Expected = ("INVALID_ARGUMENT", "INVALID_FIELD")
+
+
+async def refused(call: Awaitable[Any], wanted: Expected, about: str, field: str = "") -> Refusal:
+    """Return the refusal that a call ended with; Failed when it is another, or does not name the field."""
+    try:
+        answer = await call
+    except Refusal as refusal:
+        expect(
+            (refusal.code, refusal.reason) == wanted and refusal.typed,
+            f"{about}: {refusal} (domain '{refusal.domain}'), not {' '.join(wanted)}",
+        )
+        expect(not field or field in refusal.fields, f"{about}: {refusal}, without the field {field}")
+        return refusal
+    raise Failed(f"{about}: it was answered ({str(answer)[:_SHOWN]}…), not refused with {' '.join(wanted)}")
+
+
+async def refused_field(target: Target, method: str, field: str, **fields: Any) -> None:
+    """Ask with fields of which one is wrong."""
+    await refused(target.call(method, **fields), INVALID, f"{method} with a wrong {field}", field)
+
+
+async def with_scope(target: Target, method: str, scope: Scope | None, **fields: Any) -> Any:
+    """Call a method on behalf of another scope, proven as it is."""
+    return await target.stage.call(method, request_of(target.stage.contract.methods_by_name[method], scope, **fields))
+
+
+def stranger(target: Target) -> Scope:
+    """Return an administrator of another tenant."""
+    return target.anew().scope
+
+
+async def at_once(calls: Sequence[Awaitable[Any]]) -> list[Any]:
+    """Return what calls brought that are made side by side; raises the first failure."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_awaited(call)) for call in calls]
+    return [task.result() for task in tasks]
+
+
+async def _awaited(call: Awaitable[Any]) -> Any:
+    return await call

@@ -1,0 +1,211 @@
+"""What the contracts ask of every stage alike; the fields and methods come from the descriptors."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import grpc
+from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2
+
+from footnote_conformance import violations
+from footnote_conformance.refusals import Refusal, refusal_of
+from footnote_conformance.stages.asking import INVALID, at_once, refused
+from footnote_conformance.suite import Skipped, Suite, expect
+from footnote_conformance.target import Target, contract_of, request_of
+
+_REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+_MISSING = ("UNAUTHENTICATED", "SCOPE_MISSING")
+_INVALID_SCOPE = ("UNAUTHENTICATED", "SCOPE_INVALID")
+_ALLOWED = {
+    "INVALID_ARGUMENT", "NOT_FOUND", "PERMISSION_DENIED", "FAILED_PRECONDITION", "UNAVAILABLE", "RESOURCE_EXHAUSTED",
+    "ABORTED",
+}  # fmt: skip
+_SIDE_BY_SIDE = 16
+_AFTER_DEADLINE = 5.0
+
+
+def add_to(suite: Suite) -> None:
+    """Add the checks that every stage has, those first."""
+    _of_the_server(suite)
+    _of_the_scope(suite)
+    _of_the_fields(suite)
+    _of_time(suite)
+
+
+def _of_the_server(suite: Suite) -> None:
+    @suite.check("Every service has the standard health service: SERVING, for all and for the stage's service by name.")
+    async def health_is_served(target: Target) -> None:
+        stub = health_pb2_grpc.HealthStub(target.stage.channel)
+        for name in ("", target.stage.contract.full_name):
+            answer = await _plain(stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=10))
+            expect(answer.status == health_pb2.HealthCheckResponse.SERVING, f"'{name}' has status {answer.status}")
+
+    @suite.check("Every service has server reflection (grpc.reflection.v1), which lists its service and finds it.")
+    async def reflection_is_served(target: Target) -> None:
+        wanted = target.stage.contract.full_name
+        listed = await _reflected(target, reflection_pb2.ServerReflectionRequest(list_services=""))
+        names = [service.name for service in listed.list_services_response.service]
+        expect(wanted in names, f"it lists {', '.join(names)}, without {wanted}")
+        found = await _reflected(target, reflection_pb2.ServerReflectionRequest(file_containing_symbol=wanted))
+        expect(found.file_descriptor_response.file_descriptor_proto, f"no file with {wanted}: {found.error_response}")
+
+    @suite.check(
+        "A failed call carries a google.rpc.ErrorInfo of domain footnote.types.v1 with a reason of ErrorReason."
+    )
+    async def empty_requests_end_with_a_reason(target: Target) -> None:
+        for method in target.stage.contract.methods:
+            try:
+                await target.call(method.name)
+            except Refusal as refusal:
+                shown = f"{method.name} with nothing but a scope: {refusal} (domain '{refusal.domain}')"
+                expect(refusal.typed and refusal.code in _ALLOWED, shown)
+
+
+def _of_the_scope(suite: Suite) -> None:
+    @suite.check("A call without a scope is refused with UNAUTHENTICATED and reason SCOPE_MISSING.")
+    async def scope_is_required(target: Target) -> None:
+        for method in target.stage.contract.methods:
+            for scope in (None, Scope(user_id="u"), Scope(tenant_id="t")):
+                call = target.stage.call(method.name, request_of(method, scope))
+                await refused(call, _MISSING, f"{method.name} with scope ({str(scope).strip()})")
+
+    @suite.check(
+        "A stage believes a scope only when the calling service proves it, else UNAUTHENTICATED, SCOPE_INVALID."
+    )
+    async def scope_is_proven(target: Target) -> None:
+        credential = target.stage.credential
+        if credential is None:
+            raise Skipped("no service token was given, so there is nothing to prove a scope with")
+        stage, scope = target.stage, target.scope
+        reader = Scope(tenant_id=scope.tenant_id, user_id=scope.user_id, roles=[ROLE_READER])
+        expired = {
+            method.name: credential.sign(stage.name, stage.path(method.name), scope, 0)
+            for method in stage.contract.methods
+        }
+        await asyncio.sleep(1.1)  # good for no second, issued in the one before
+        for method in stage.contract.methods:
+            request, path = request_of(method, scope), stage.path(method.name)
+            for name, header in {
+                "without a proof": "",
+                "with nonsense": "v1." + "a" * 120,
+                "with a proof for another stage": credential.sign("another", path, scope, 60),
+                "with a proof for another method": credential.sign(stage.name, f"{path}s", scope, 60),
+                "with a proof for another scope": credential.sign(stage.name, path, target.anew().scope, 60),
+                "with a proof for a reader": credential.sign(stage.name, path, reader, 60),
+                "with a proof that has expired": expired[method.name],
+            }.items():
+                headers = [("x-footnote-proof", header)] if header else []
+                call = stage.call(method.name, request, headers)
+                await refused(call, _INVALID_SCOPE, f"{method.name} {name}")
+
+    if any("all_tenants" in method.input_type.fields_by_name for method in _methods(suite)):
+
+        @suite.check("Over all tenants: only with ROLE_SYSTEM, else PERMISSION_DENIED.")
+        async def all_tenants_are_for_services(target: Target) -> None:
+            for method in target.stage.contract.methods:
+                if "all_tenants" in method.input_type.fields_by_name:
+                    call = target.call(method.name, all_tenants=True)
+                    await refused(call, ("PERMISSION_DENIED", "PERMISSION_DENIED"), f"{method.name} over all tenants")
+
+
+def _of_the_fields(suite: Suite) -> None:
+    @suite.check("A number that an enum does not have is INVALID_ARGUMENT, INVALID_FIELD with the field's path.")
+    async def unknown_enum_numbers_are_refused(target: Target) -> None:
+        await _all_refused(target, violations.unknown_enums)
+
+    if any(any(violations.broken_bounds(GetMessageClass(method.input_type)())) for method in _methods(suite)):
+
+        @suite.check("What a field may hold: a violation is INVALID_ARGUMENT with INVALID_FIELD and the field's path.")
+        async def bounds_are_kept(target: Target) -> None:
+            await _all_refused(target, violations.broken_bounds)
+
+    paged = [method.name for method in _methods(suite) if "page_token" in method.input_type.fields_by_name]
+    if paged:
+
+        @suite.check("`page_token` is a `next_page_token`, `page_size` 1 to 1000 or 0: else INVALID_FIELD.")
+        async def paging_is_checked(target: Target) -> None:
+            for name in paged:
+                call = target.call(name, page_token="bm9uZSBvZiB5b3Vycw")
+                await _refused_or_absent(call, f"{name} with a token that nobody gave out", "page_token")
+                await _refused_or_absent(target.call(name, page_size=-1), f"{name} with page_size -1", "page_size")
+
+
+def _of_time(suite: Suite) -> None:
+    @suite.check("The time given to the call ran out: DEADLINE_EXCEEDED, and the stage goes on with other calls.")
+    async def deadlines_end_calls(target: Target) -> None:
+        request = target.request(suite.probe)
+        for seconds in (0.0001, 0.001, 0.005):
+            begun = time.monotonic()
+            try:
+                await target.stage.call(suite.probe, request, timeout=seconds)
+            except Refusal as refusal:
+                expect(refusal.code == "DEADLINE_EXCEEDED", f"{seconds} s were given: {refusal}")
+            expect(time.monotonic() - begun < _AFTER_DEADLINE, f"{seconds} s were given, it took {_AFTER_DEADLINE} s")
+        await target.call(suite.probe)
+
+    @suite.check("A call that its caller cancels ends, and takes nothing from those that come after it.")
+    async def cancelled_calls_leave_nothing(target: Target) -> None:
+        request = target.request(suite.probe)
+        for _ in range(_SIDE_BY_SIDE):
+            call = target.stage.start(suite.probe, request)
+            await asyncio.sleep(0)
+            call.cancel()
+        await target.call(suite.probe)
+
+    @suite.check("Calls side by side are answered as one alone is.")
+    async def calls_run_side_by_side(target: Target) -> None:
+        first = await target.call(suite.probe)
+        answers = await at_once([target.call(suite.probe) for _ in range(_SIDE_BY_SIDE)])
+        expect(all(answer == first for answer in answers), f"{suite.probe} was answered differently beside others")
+
+
+def _methods(suite: Suite) -> list[MethodDescriptor]:
+    return list(contract_of(suite.stage).methods)
+
+
+async def _all_refused(target: Target, made: Callable[[Message], Iterator[tuple[str, Message]]]) -> None:
+    """Send every wrong request to every method, each with its scope's proof."""
+    for method in target.stage.contract.methods:
+        for field, request in made(request_of(method, target.scope)):
+            await refused(
+                target.stage.call(method.name, request), INVALID, f"{method.name} with a wrong {field}", field
+            )
+
+
+async def _refused_or_absent(call: Any, about: str, field: str) -> None:
+    """A list in something that does not exist, or that is for services alone, may be refused for that first."""
+    try:
+        await call
+    except Refusal as refusal:
+        if refusal.code in ("NOT_FOUND", "PERMISSION_DENIED") and refusal.typed:
+            return
+        expect((refusal.code, refusal.reason) == INVALID and field in refusal.fields, f"{about}: {refusal}")
+        return
+    expect(False, f"{about}: it was answered")
+
+
+async def _reflected(target: Target, request: Any) -> Any:
+    call = target.stage.channel.stream_stream(
+        _REFLECTION,
+        reflection_pb2.ServerReflectionRequest.SerializeToString,
+        reflection_pb2.ServerReflectionResponse.FromString,
+    )
+
+    async def requests() -> AsyncIterator[Any]:
+        yield request
+
+    return await _plain(call(requests(), timeout=10).read())
+
+
+async def _plain(call: Any) -> Any:
+    """Return what a call of a foreign service brought; raises Refusal."""
+    try:
+        return await call
+    except grpc.aio.AioRpcError as error:
+        raise refusal_of(error) from error

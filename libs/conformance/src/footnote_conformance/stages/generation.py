@@ -1,0 +1,249 @@
+"""What the contract says of generation: prompt to an answer whose footnotes were checked against the sources."""
+
+import asyncio
+from typing import Any
+
+from footnote.types.v1.answer_pb2 import (
+    FINISH_REASON_ANSWERED,
+    FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
+    FINISH_REASON_UNSPECIFIED,
+    MESSAGE_ROLE_SYSTEM,
+    MESSAGE_ROLE_USER,
+    VERDICT_UNSPECIFIED,
+    ChatMessage,
+    Prompt,
+    Source,
+)
+from footnote.types.v1.collection_pb2 import GenerationSettings
+from footnote.types.v1.locator_pb2 import TextSpan
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
+
+from footnote_conformance.stages import common
+from footnote_conformance.stages.asking import at_once, refused, refused_field, stranger, with_scope
+from footnote_conformance.suite import Suite, expect
+from footnote_conformance.target import Target
+
+SUITE = Suite("generation", probe="ListProviders")
+common.add_to(SUITE)
+
+_QUESTION = "How many days of paid leave do employees have?"
+_TEXTS = (
+    "Every employee has 27 days of paid leave a year. After ten years of service it is 30 days.",
+    "The canteen opens at noon and closes at two. On Fridays there is fish.",
+    "Leave is asked for in the portal, two weeks ahead.",
+)
+_UNKNOWN = ("INVALID_ARGUMENT", "PROVIDER_INVALID")
+
+
+def _sources() -> list[Source]:
+    return [
+        Source(
+            number=number,
+            chunk_id=f"d{number}:000001:0000000",
+            document_id=f"d{number}",
+            revision=1,
+            filename=f"handbook-{number}.md",
+            text=text,
+            score=1.0 - number / 10,
+            label=f"handbook-{number}.md",
+        )
+        for number, text in enumerate(_TEXTS, 1)
+    ]
+
+
+def _asked(**fields: Any) -> dict[str, Any]:
+    """Return the fields of a request to answer the question from the sources."""
+    sources = fields.pop("sources", _sources())
+    given = "\n\n".join(f"[{source.number}] {source.label}\n{source.text}" for source in sources)
+    rules = f"Answer from these sources only, and cite them as [n].\n\n{given}"
+    question = fields.pop("question", _QUESTION)
+    messages = [
+        ChatMessage(role=MESSAGE_ROLE_SYSTEM, text=rules),
+        ChatMessage(role=MESSAGE_ROLE_USER, text=question),
+    ]
+    return {
+        "question": question,
+        "sources": sources,
+        "locale": "en",
+        "prompt": Prompt(messages=messages, locale="en"),
+        **fields,
+    }
+
+
+def _cut(text: str, span: TextSpan) -> str:
+    return text[span.start : span.end]
+
+
+async def _answered(target: Target, **fields: Any) -> tuple[list[Any], Any]:
+    """Return all events of an answer, and the completed one."""
+    events = await target.call("Generate", **_asked(**fields))
+    kinds = [event.WhichOneof("event") for event in events]
+    expect(kinds, "the stream ended with OK and without an event")
+    expect(kinds[-1] == "completed", f"the last event is '{kinds[-1]}', not 'completed'")
+    expect(kinds.count("completed") == 1, f"'completed' came {kinds.count('completed')} times")
+    return events, events[-1].completed
+
+
+@SUITE.check("Text and citations interleave, `completed` is last; its text is what counts.")
+async def the_stream_ends_with_completed(target: Target) -> None:
+    """It says how the answer ended, who wrote it, and what it has cost."""
+    events, completed = await _answered(target)
+    answer = completed.answer
+    expect(answer.text.strip(), "the answer has no text")
+    expect(any(event.text_delta for event in events), "no words came before the end")
+    expect(answer.finish_reason != FINISH_REASON_UNSPECIFIED, "the answer does not say why it ended")
+    expect(answer.provider and answer.model, f"written by provider '{answer.provider}', model '{answer.model}'")
+    expect(answer.HasField("usage"), "the answer does not say what it has cost")
+
+
+@SUITE.check("GenerateResponse.text_delta: markers are never split between two deltas.")
+async def markers_are_never_split(target: Target) -> None:
+    """Every delta has as many opening as closing brackets."""
+    events, _ = await _answered(target)
+    for event in events:
+        text = event.text_delta
+        expect(text.count("[") == text.count("]"), f"a delta is '{text}'")
+
+
+@SUITE.check(
+    "A citation's number is that of a source given; Reliability: citations of others are removed from the answer."
+)
+async def citations_name_given_sources_only(target: Target) -> None:
+    """Numbers need not be 1, 2, 3; chunk, document and file name are the source's."""
+    renumbered = _sources()
+    for source, number in zip(renumbered, (4, 7, 9), strict=True):
+        source.number = number
+    for sources in (_sources(), renumbered):
+        events, completed = await _answered(target, sources=sources)
+        given = {source.number: source for source in sources}
+        answer = completed.answer
+        expect(answer.finish_reason == FINISH_REASON_ANSWERED, f"it ended with finish_reason {answer.finish_reason}")
+        expect(answer.citations, "the sources hold the answer, and it cites none")
+        streamed = [event.citation for event in events if event.WhichOneof("event") == "citation"]
+        for citation in [*answer.citations, *streamed]:
+            expect(citation.number in given, f"source {citation.number} is cited, given are {sorted(given)}")
+            source = given[citation.number]
+            same = (citation.chunk_id, citation.document_id) == (source.chunk_id, source.document_id)
+            expect(same, f"citation {citation.number} has chunk '{citation.chunk_id}', not its source's")
+
+
+@SUITE.check("Citation spans: the quote in the source's text, sentence and marker in the answer's, in code points.")
+async def citation_spans_are_exact(target: Target) -> None:
+    """What stands at a span is what it says, also after characters of more than a byte."""
+    sources = _sources()
+    sources[0].text = f"Größe 🙂 zählt. {sources[0].text}"
+    _, completed = await _answered(target, sources=sources)
+    answer = completed.answer
+    texts = {source.number: source.text for source in sources}
+    for citation in answer.citations:
+        there = _cut(texts.get(citation.number, ""), citation.quote_span)
+        expect(there == citation.quote, f"the quote is '{citation.quote}', at its span the source has '{there}'")
+        marker = _cut(answer.text, citation.marker_span)
+        expect(f"{citation.number}" in marker and "[" in marker, f"at the marker's span stands '{marker}'")
+        expect(_cut(answer.text, citation.claim_span).strip(), "at the claim's span stands nothing")
+
+
+@SUITE.check("Answer.claims: the verdict on each sentence of the answer.")
+async def sentences_have_verdicts(target: Target) -> None:
+    """A verdict is never left out, and a claim names given sources only."""
+    _, completed = await _answered(target)
+    claims = completed.answer.claims
+    expect(claims, "no sentence has a verdict")
+    for claim in claims:
+        expect(claim.support != VERDICT_UNSPECIFIED, "a sentence was not checked")
+        expect(set(claim.sources) <= {1, 2, 3}, f"a sentence rests on sources {list(claim.sources)} of 1, 2, 3")
+    told = completed.answer.reliability
+    expect(0 <= told.claims_supported <= 1 and 0 <= told.sources_used <= 1, f"the reliability is {told}")
+
+
+@SUITE.check("GenerateRequest.without_sources: answer without sources, ANSWERED_WITHOUT_SOURCES, and no footnote.")
+async def a_greeting_needs_no_sources(target: Target) -> None:
+    """Nothing is cited where nothing was given."""
+    _, completed = await _answered(target, question="Hello!", sources=[], without_sources=True)
+    answer = completed.answer
+    wanted = answer.finish_reason == FINISH_REASON_ANSWERED_WITHOUT_SOURCES
+    expect(wanted, f"the answer to a greeting has finish_reason {answer.finish_reason}")
+    expect(not answer.citations, f"it cites {[citation.number for citation in answer.citations]}")
+
+
+@SUITE.check("GenerateCompleted.settings: the settings that counted, everything filled in.")
+async def settings_that_counted_are_told(target: Target) -> None:
+    """As ResolveSettings fills them in."""
+    wanted = GenerationSettings(max_tokens=77)
+    _, completed = await _answered(target, settings=wanted)
+    told = completed.settings
+    expect(told.max_tokens == 77, f"max_tokens of 77 counted as {told.max_tokens}")
+    expect(told.HasField("temperature") and told.provider, "provider or temperature were not filled in")
+    resolved = (await target.call("ResolveSettings", generation=wanted)).generation
+    expect(resolved == told, f"ResolveSettings says {resolved}, Generate {told}")
+
+
+@SUITE.check(
+    "Required: the question of Generate, the first_message of GenerateTitle. What is missing is INVALID_FIELD."
+)
+async def required_fields_are_asked_for(target: Target) -> None:
+    """Blanks are as good as nothing; numbers of sources begin at 1, each once."""
+    for blank in ("", " \n"):
+        await refused_field(target, "Generate", "question", **_asked(question=blank))
+        await refused_field(target, "GenerateTitle", "first_message", first_message=blank)
+    for numbers in ((0, 1, 2), (1, 1, 2)):
+        sources = _sources()
+        for source, number in zip(sources, numbers, strict=True):
+            source.number = number
+        await refused_field(target, "Generate", "sources", **_asked(sources=sources))
+
+
+@SUITE.check("PROVIDER_INVALID: no provider of that name is registered. INVALID_ARGUMENT.")
+async def unknown_providers_are_refused(target: Target) -> None:
+    """Generate, GenerateTitle and ResolveSettings refuse the same."""
+    nobody = GenerationSettings(provider="nobody")
+    await refused(target.call("Generate", **_asked(settings=nobody)), _UNKNOWN, "Generate with provider 'nobody'")
+    await refused(target.call("ResolveSettings", generation=nobody), _UNKNOWN, "ResolveSettings with 'nobody'")
+
+
+@SUITE.check("GenerateTitleResponse.title: at most 60 characters, on one line.")
+async def titles_are_short(target: Target) -> None:
+    """Of a short message and of a very long one."""
+    for message in (_QUESTION, f"{_QUESTION} " * 200, "First line.\nSecond line."):
+        title = (await target.call("GenerateTitle", first_message=message)).title
+        expect(title.strip() and len(title) <= 60 and "\n" not in title, f"a title is '{title}'")
+
+
+@SUITE.check("ListProviders: the models' providers, each with its id and the JSON Schema of its settings.")
+async def providers_are_listed(target: Target) -> None:
+    """Settings that the schema does not know are a problem said in words."""
+    providers = (await target.call("ListProviders")).providers
+    expect(providers, "no provider is listed")
+    for provider in providers:
+        expect(provider.kind == PROVIDER_KIND_MODEL and provider.id, f"provider '{provider.id}' is no model's")
+        schema = dict(provider.settings_schema)
+        expect(schema.get("type") == "object", f"the settings of '{provider.id}' have no schema of an object")
+
+
+@SUITE.check("A caller that goes away ends the answer; those that come after it are answered.")
+async def a_cancelled_answer_ends(target: Target) -> None:
+    """Cancelled before, and after, its first event."""
+    for wait in (False, True, False, True):
+        call = target.stage.start("Generate", target.request("Generate", **_asked()))
+        if wait:
+            await call.read()
+        else:
+            await asyncio.sleep(0)
+        call.cancel()
+    await _answered(target)
+
+
+@SUITE.check("Nothing of one tenant is ever visible to another: an answer rests on what its own request gave, no more.")
+async def nothing_of_another_tenant_is_in_an_answer(target: Target) -> None:
+    """Asked beside another tenant's request of the same question."""
+    mine = _sources()
+    mine[0].text = "Every employee has 27 days of paid leave, and marzipan."
+    other = stranger(target)
+    for _ in range(3):
+        answers = await at_once(
+            [
+                target.call("Generate", **_asked(sources=mine)),
+                with_scope(target, "Generate", other, **_asked()),
+            ]
+        )
+        expect("marzipan" not in str(answers[1]).lower(), "an answer holds the words of another tenant's source")

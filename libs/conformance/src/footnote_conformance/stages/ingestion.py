@@ -1,0 +1,227 @@
+"""What the contract says of ingestion: bytes in, a document with a life cycle and blocks with exact places out."""
+
+import hashlib
+from typing import Any
+
+from footnote.ingestion.v1.ingestion_service_pb2 import UploadMetadata
+from footnote.types.v1.document_pb2 import (
+    BLOCK_KIND_HEADING,
+    DOCUMENT_STATE_INDEXED,
+    DOCUMENT_STATE_PROCESSING,
+    DOCUMENT_STATE_UPLOADED,
+    Document,
+)
+from footnote.types.v1.scope_pb2 import Scope
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from footnote_conformance.refusals import Refusal
+from footnote_conformance.stages import common
+from footnote_conformance.stages.asking import INVALID, refused, stranger, with_scope
+from footnote_conformance.stages.library import Library
+from footnote_conformance.stages.pages import foreign_token, walked
+from footnote_conformance.suite import Suite, expect
+from footnote_conformance.target import Target, request_of
+
+SUITE = Suite("ingestion", probe="GetIsolation", needs=("indexing",))
+common.add_to(SUITE)
+
+_TEXT = "# Travel\n\nThe allowance is 54 euros abroad — größer als 38 🙂.\n\n## Trains\n\nTrains are second class.\n"
+_PART = 256 * 1024
+_NO_DOCUMENT = ("NOT_FOUND", "DOCUMENT_NOT_FOUND")
+
+
+def _library(target: Target) -> Library:
+    return Library(target.others["indexing"], target.scope)
+
+
+def _messages(target: Target, scope: Scope, data: bytes, metadata: UploadMetadata) -> list[Any]:
+    """Return the requests of an upload: metadata first, then the bytes in parts of at most 256 KiB."""
+    method = target.stage.contract.methods_by_name["UploadDocument"]
+    parts = [data[start : start + _PART] for start in range(0, len(data), _PART)]
+    first = request_of(method, scope, metadata=metadata)
+    return [first, *(request_of(method, None, data=part) for part in parts)]
+
+
+async def _uploaded(
+    target: Target, collection_id: str, data: bytes | str = _TEXT, name: str = "travel.md", **fields: Any
+) -> Any:
+    """Upload a file and return the response."""
+    metadata = UploadMetadata(collection_id=collection_id, filename=name, **fields)
+    data = data.encode() if isinstance(data, str) else data
+    return await target.stage.call("UploadDocument", _messages(target, target.scope, data, metadata))
+
+
+@SUITE.check("UploadDocument checks and stores a file; GetDocument returns it in state UPLOADED, revision 1.")
+async def an_upload_is_a_document(target: Target) -> None:
+    """Size and SHA-256 are those of the bytes; of the name the last segment is kept."""
+    async with _library(target).collection() as made:
+        document = (await _uploaded(target, made.id, name="../../etc/travel.md", tags=["t"])).document
+        digest = hashlib.sha256(_TEXT.encode()).hexdigest()
+        told = (document.filename, document.size_bytes, document.sha256)
+        expect(told == ("travel.md", len(_TEXT.encode()), digest), f"name, size and SHA-256 are {told}")
+        state = (document.state, document.revision, document.indexed_revision)
+        expect(state == (DOCUMENT_STATE_UPLOADED, 1, 0), f"state and revisions are {state}")
+        owner = (document.tenant_id, document.owner_id, document.collection_id)
+        expect(owner == (target.scope.tenant_id, target.scope.user_id, made.id), f"it belongs to {owner}")
+        found = (await target.call("GetDocument", document_id=document.id)).document
+        expect(found == document, "GetDocument returns another than UploadDocument")
+
+
+@SUITE.check("DownloadDocument streams the file back as it was uploaded, in parts of at most 256 KiB.")
+async def downloads_are_what_was_uploaded(target: Target) -> None:
+    """A file of several parts."""
+    data = "".join(f"Line {number} of a long file.\n" for number in range(30_000)).encode()
+    async with _library(target).collection() as made:
+        document = (await _uploaded(target, made.id, data, "long.txt")).document
+        parts = await target.call("DownloadDocument", document_id=document.id)
+        expect(parts[0].document.id == document.id, "the first message does not have the document")
+        expect(all(len(part.data) <= _PART for part in parts), "a part is larger than 256 KiB")
+        expect(b"".join(part.data for part in parts) == data, "the bytes are others")
+
+
+@SUITE.check("ParseDocument: blocks in reading order; `locator.span` is exact; the last message holds the metadata.")
+async def blocks_have_exact_places(target: Target) -> None:
+    """The document's text is every block's text followed by one line feed, counted in code points."""
+    async with _library(target).collection() as made:
+        document = (await _uploaded(target, made.id)).document
+        messages = await target.call("ParseDocument", document_id=document.id)
+        expect(messages[-1].HasField("metadata"), "the last message has no metadata")
+        expect(not any(one.HasField("metadata") for one in messages[:-1]), "metadata came before the last message")
+        blocks = [block for one in messages for block in one.blocks]
+        text = "".join(f"{block.text}\n" for block in blocks)
+        for block in blocks:
+            there = text[block.locator.span.start : block.locator.span.end]
+            expect(block.text and there == block.text, f"at the span of '{block.text}' stands '{there}'")
+        headings = [block.text for block in blocks if block.kind == BLOCK_KIND_HEADING]
+        expect(headings == ["Travel", "Trains"], f"the headings are {headings}")
+        expect(
+            list(blocks[-1].locator.heading_path) == ["Travel", "Trains"], "the last block is not below its headings"
+        )
+        expect(
+            messages[-1].metadata.block_count == len(blocks), f"it counts {messages[-1].metadata.block_count} blocks"
+        )
+
+
+@SUITE.check("UpdateDocumentState moves a document through its life cycle: UPLOADED, PROCESSING, INDEXED.")
+async def documents_go_through_their_states(target: Target) -> None:
+    """INDEXED is refused unless as many chunks were stored as expected, and so is what is no step: ILLEGAL_STATE."""
+    illegal = ("FAILED_PRECONDITION", "ILLEGAL_STATE")
+    async with _library(target).collection() as made:
+        one = (await _uploaded(target, made.id)).document.id
+        leap = {"document_id": one, "state": DOCUMENT_STATE_INDEXED, "chunks_expected": 1, "chunks_stored": 1}
+        await refused(target.call("UpdateDocumentState", **leap), illegal, "from UPLOADED to INDEXED at once")
+        moved = await target.call("UpdateDocumentState", document_id=one, state=DOCUMENT_STATE_PROCESSING)
+        expect(moved.document.state == DOCUMENT_STATE_PROCESSING, f"it is in state {moved.document.state}")
+        half = target.call("UpdateDocumentState", **{**leap, "chunks_expected": 2})
+        try:
+            answer = await half
+            expect(False, f"INDEXED with 1 of 2 chunks was answered: state {answer.document.state}")
+        except Refusal as refusal:
+            expect(refusal.typed and refusal.code != "INTERNAL", f"INDEXED with 1 of 2 chunks: {refusal}")
+        moved = await target.call("UpdateDocumentState", **leap)
+        state = (moved.document.state, moved.document.indexed_revision)
+        expect(state == (DOCUMENT_STATE_INDEXED, 1), f"state and indexed revision are {state}")
+
+
+@SUITE.check("UploadDocumentResponse.duplicate: true when the collection had these bytes already; no file was stored.")
+async def the_same_bytes_are_one_document(target: Target) -> None:
+    """Unless `allow_duplicate` asks for another."""
+    async with _library(target).collection() as made:
+        first, again = await _uploaded(target, made.id), await _uploaded(target, made.id, name="copy.md")
+        expect(not first.duplicate, "the first upload counts as a duplicate")
+        same = again.duplicate and again.document.id == first.document.id
+        expect(same, f"the second one is '{again.document.id}', duplicate {again.duplicate}")
+        third = await _uploaded(target, made.id, allow_duplicate=True)
+        expect(third.document.id != first.document.id, "allow_duplicate gave the same document")
+
+
+@SUITE.check("Nothing is kept when an upload fails: FILE_EMPTY, FILE_UNSUPPORTED, TRANSFER_CORRUPT. INVALID_ARGUMENT.")
+async def bad_files_are_refused(target: Target) -> None:
+    """And the collection holds no document afterwards."""
+    async with _library(target).collection() as made:
+        for about, reason, data, fields in (
+            ("no bytes", "FILE_EMPTY", b"", {}),
+            ("bytes of no format", "FILE_UNSUPPORTED", bytes(range(256)) * 40, {"name": "x.bin"}),
+            ("fewer bytes than announced", "TRANSFER_CORRUPT", b"text", {"size_bytes": 5}),
+            ("another SHA-256", "TRANSFER_CORRUPT", b"text", {"sha256": "0" * 64}),
+        ):
+            call = _uploaded(target, made.id, data, **fields)
+            await refused(call, ("INVALID_ARGUMENT", reason), f"a file of {about}")
+        left = (await target.call("ListDocuments", collection_ids=[made.id])).total_size
+        expect(left == 0, f"{left} of them were kept")
+
+
+@SUITE.check(
+    "UploadMetadata: collection and file name are required. COLLECTION_NOT_FOUND where there is none of that id."
+)
+async def uploads_say_where_they_go(target: Target) -> None:
+    """What is missing is INVALID_FIELD."""
+    call = _uploaded(target, "f" * 32)
+    await refused(call, ("NOT_FOUND", "COLLECTION_NOT_FOUND"), "an upload into no collection")
+    async with _library(target).collection() as made:
+        try:
+            await _uploaded(target, made.id, name="")
+            expect(False, "a file without a name was taken")
+        except Refusal as refusal:
+            expect((refusal.code, refusal.reason) == INVALID, f"a file without a name: {refusal}")
+
+
+@SUITE.check("DOCUMENT_NOT_FOUND: the document does not exist or is not visible to the caller. NOT_FOUND.")
+async def nothing_of_another_tenant_is_visible(target: Target) -> None:
+    """To get, download, parse or change; deleting what cannot be seen succeeds and does nothing."""
+    other = stranger(target)
+    async with _library(target).collection() as made:
+        one = (await _uploaded(target, made.id)).document.id
+        for scope, document_id in ((other, one), (target.scope, "f" * 32)):
+            for method in ("GetDocument", "DownloadDocument", "ParseDocument"):
+                call = with_scope(target, method, scope, document_id=document_id)
+                await refused(call, _NO_DOCUMENT, f"{method} of what cannot be seen")
+            await with_scope(target, "DeleteDocument", scope, document_id=document_id)
+        listed = await with_scope(target, "ListDocuments", other)
+        expect(not listed.documents and not listed.total_size, f"{listed.total_size} of another tenant are listed")
+        await target.call("GetDocument", document_id=one)
+
+
+@SUITE.check("ListDocuments: page_size, next_page_token, total_size; newest first; a token is its caller's.")
+async def documents_come_in_pages(target: Target) -> None:
+    """Every one once, whatever the size of the pages."""
+    async with _library(target).collection() as made:
+        ids = [(await _uploaded(target, made.id, f"Text {at}.\n", f"{at}.txt")).document.id for at in range(5)]
+
+        async def page(size: int, token: str, scope: Scope = target.scope) -> Any:
+            fields = {"collection_ids": [made.id], "page_size": size, "page_token": token}
+            answer = await with_scope(target, "ListDocuments", scope, **fields)
+            expect(answer.total_size == len(ids), f"total_size is {answer.total_size} of {len(ids)}")
+            return answer
+
+        for size in (1, 2, 5, 1000):
+            found = [one.id for one in await walked(page, "documents", size)]
+            expect(found == ids[::-1], f"in pages of {size} there are {len(found)}, newest first: {found == ids[::-1]}")
+        colleague = Scope(tenant_id=target.scope.tenant_id, user_id="colleague", roles=target.scope.roles)
+        await foreign_token(page, lambda size, token: page(size, token, colleague))
+
+
+@SUITE.check("UpdateDocument changes what the mask names; an etag that is not the current one is ABORTED, CONFLICT.")
+async def changes_need_the_current_etag(target: Target) -> None:
+    """Tags are changed and read back."""
+    async with _library(target).collection() as made:
+        before = (await _uploaded(target, made.id)).document
+        fields = {
+            "document_id": before.id,
+            "document": Document(tags=["new"]),
+            "update_mask": FieldMask(paths=["tags"]),
+        }
+        after = (await target.call("UpdateDocument", **fields, etag=before.etag)).document
+        expect(list(after.tags) == ["new"] and after.etag != before.etag, f"the tags are {list(after.tags)}")
+        call = target.call("UpdateDocument", **fields, etag=before.etag)
+        await refused(call, ("ABORTED", "CONFLICT"), "a change with an old etag")
+
+
+@SUITE.check("DeleteDocument deletes the record and the file. Deleting what is gone already succeeds.")
+async def deleted_documents_are_gone(target: Target) -> None:
+    """Twice deleted is deleted."""
+    async with _library(target).collection() as made:
+        one = (await _uploaded(target, made.id)).document.id
+        for _ in range(2):
+            await target.call("DeleteDocument", document_id=one)
+        await refused(target.call("GetDocument", document_id=one), _NO_DOCUMENT, "what was deleted")

@@ -1,0 +1,206 @@
+"""What the contract says of retrieval: query to scored chunks, of the caller's collections and of no other."""
+
+import json
+from typing import Any
+
+from footnote.types.v1.chunk_pb2 import SEARCH_CHANNEL_LEXICAL
+from footnote.types.v1.collection_pb2 import (
+    SEARCH_STRATEGY_AUTO,
+    SEARCH_STRATEGY_FULLTEXT,
+    SEARCH_STRATEGY_HYBRID,
+    SEARCH_STRATEGY_UNSPECIFIED,
+    SEARCH_STRATEGY_VECTOR,
+    RetrievalSettings,
+)
+from footnote.types.v1.filter_pb2 import COMPARISON_OP_EQ, Comparison, Filter, FilterValue
+
+from footnote_conformance.stages import common
+from footnote_conformance.stages.asking import INVALID, at_once, refused, refused_field, stranger, with_scope
+from footnote_conformance.stages.library import TEXTS, Library
+from footnote_conformance.suite import Suite, expect
+from footnote_conformance.target import Target
+
+SUITE = Suite("retrieval", probe="ResolveSettings", needs=("indexing",))
+common.add_to(SUITE)
+
+_QUERY = "Who made the sextant of the museum?"
+_NO_COLLECTION = ("NOT_FOUND", "COLLECTION_NOT_FOUND")
+_BAD_FILTER = ("INVALID_ARGUMENT", "INVALID_FILTER")
+
+
+def _library(target: Target) -> Library:
+    return Library(target.others["indexing"], target.scope)
+
+
+async def _found(target: Target, **fields: Any) -> Any:
+    return await target.call("Retrieve", **{"query": _QUERY, "collections": ["instruments"], **fields})
+
+
+def _documents(response: Any) -> list[str]:
+    return [hit.chunk.document_id for hit in response.chunks]
+
+
+@SUITE.check("Retrieve finds the chunks that best match a query, best first, scores 0..1; strategy is never AUTO.")
+async def the_best_passage_comes_first(target: Target) -> None:
+    """By vectors, by words, and by both."""
+    library = _library(target)
+    async with library.collection() as made:
+        await library.fill(made)
+        strategies = (
+            SEARCH_STRATEGY_UNSPECIFIED,
+            SEARCH_STRATEGY_VECTOR,
+            SEARCH_STRATEGY_FULLTEXT,
+            SEARCH_STRATEGY_HYBRID,
+        )
+        for strategy in strategies:
+            answer = await _found(target, settings=RetrievalSettings(strategy=strategy))
+            expect(_documents(answer)[:1] == ["sextant"], f"strategy {strategy} finds {_documents(answer)}")
+            scores = [hit.score for hit in answer.chunks]
+            expect(scores == sorted(scores, reverse=True), f"the scores are {scores}")
+            expect(all(0 <= score <= 1 for score in scores), f"the scores are {scores}")
+            known = answer.strategy not in (SEARCH_STRATEGY_AUTO, SEARCH_STRATEGY_UNSPECIFIED)
+            expect(known, f"the strategy used is {answer.strategy}")
+            expect(list(answer.collection_ids) == [made.id], f"searched were {list(answer.collection_ids)}")
+            chunk = answer.chunks[0].chunk
+            whole = chunk.collection == "instruments" and chunk.tenant_id == target.scope.tenant_id and chunk.text
+            expect(whole, f"a chunk has collection '{chunk.collection}', tenant '{chunk.tenant_id}'")
+
+
+@SUITE.check("Filters: `where` as JSON, `filter` typed, `document_ids`; where several are given, all hold.")
+async def filters_are_respected(target: Target) -> None:
+    """On tags, on metadata, on the file; typed and as JSON find the same."""
+    library = _library(target)
+    async with library.collection() as made:
+        await library.fill(made)
+        shelf = Filter(
+            comparison=Comparison(field="shelf", op=COMPARISON_OP_EQ, value=FilterValue(number_value=len("barometer")))
+        )
+        for fields, wanted in (
+            ({"where": json.dumps({"tags": "theodolite"})}, {"theodolite"}),
+            ({"where": json.dumps({"shelf": len("barometer")})}, {"barometer"}),
+            ({"filter": shelf}, {"barometer"}),
+            ({"where": json.dumps({"filename": {"$in": ["sextant.md", "barometer.md"]}})}, {"sextant", "barometer"}),
+            ({"document_ids": ["theodolite"]}, {"theodolite"}),
+            ({"document_ids": ["theodolite"], "where": json.dumps({"tags": "barometer"})}, set()),
+            ({"filter": shelf, "where": json.dumps({"tags": "sextant"})}, set()),
+        ):
+            found = set(_documents(await _found(target, **fields)))
+            expect(found <= wanted, f"with {fields} there are {sorted(found)}")
+            expect(found or not wanted, f"with {fields} there is nothing")
+
+
+@SUITE.check("INVALID_FILTER: the filter is not valid. INVALID_ARGUMENT, and BadRequest names `where`.")
+async def wrong_filters_are_refused(target: Target) -> None:
+    """Neither ignored nor a fault of ours."""
+    library = _library(target)
+    async with library.collection():
+        for where in ("{", "[]", json.dumps({"tags": {"$near": 1}}), json.dumps({"$or": 1})):
+            await refused(_found(target, where=where), _BAD_FILTER, f"where {where}", "where")
+
+
+@SUITE.check("RetrievalSettings.limit, RetrieveRequest.offset: chunks to return, results to skip.")
+async def limits_and_offsets_are_kept(target: Target) -> None:
+    """Two pages of one have what one of two has."""
+    library = _library(target)
+    async with library.collection() as made:
+        await library.fill(made)
+        both = _documents(await _found(target, settings=RetrievalSettings(limit=2)))
+        expect(len(both) == 2, f"with limit 2 there are {both}")
+        one = RetrievalSettings(limit=1)
+        apart = [_documents(await _found(target, settings=one, offset=offset)) for offset in (0, 1)]
+        expect(apart == [both[:1], both[1:]], f"one by one there are {apart}, together {both}")
+
+
+@SUITE.check("RetrieveRequest.explain: fill in what made each score.")
+async def scores_are_explained(target: Target) -> None:
+    """A channel that found a chunk says its rank and its score."""
+    library = _library(target)
+    async with library.collection() as made:
+        await library.fill(made)
+        answer = await _found(target, explain=True, settings=RetrievalSettings(strategy=SEARCH_STRATEGY_FULLTEXT))
+        channels = answer.chunks[0].channels
+        expect([one.channel for one in channels] == [SEARCH_CHANNEL_LEXICAL], f"full text search has {list(channels)}")
+        expect(channels[0].rank == 1 and 0 <= channels[0].score <= 1, f"the best has rank {channels[0].rank}")
+
+
+@SUITE.check("Nothing of one tenant is ever visible to another; a collection that cannot be seen is NOT_FOUND.")
+async def nothing_of_another_tenant_is_found(target: Target) -> None:
+    """By name, by id, over all collections, by metadata, and with a collection of the same name."""
+    library, other = _library(target), stranger(target)
+    async with library.collection() as made:
+        await library.fill(made)
+        for name in (made.id, made.name, "nothing-of-that-name"):
+            call = with_scope(target, "Retrieve", other, query=_QUERY, collections=[name])
+            await refused(call, _NO_COLLECTION, f"a search in another tenant's '{name}'")
+            call = with_scope(target, "QueryChunks", other, collection=name)
+            await refused(call, _NO_COLLECTION, f"a query in another tenant's '{name}'")
+        theirs = Library(target.others["indexing"], other)
+        async with theirs.collection() as same_name:
+            await theirs.index(same_name, "telescope", "The telescope stands on the roof.")
+            for collections in ([], ["instruments"]):
+                answers = await at_once(
+                    [
+                        with_scope(target, "Retrieve", other, query=_QUERY, collections=collections),
+                        _found(target, collections=collections),
+                    ]
+                )
+                found = set(_documents(answers[0]))
+                expect(found <= {"telescope"}, f"another tenant's {sorted(found)} were found")
+                expect(_documents(answers[1])[:1] == ["sextant"], "the owner does not find them")
+
+
+@SUITE.check("QueryChunks returns chunks by their metadata, without a query, in reading order, with their total.")
+async def chunks_are_queried_by_metadata(target: Target) -> None:
+    """Limit and offset cut the list, not the total."""
+    library = _library(target)
+    async with library.collection() as made:
+        await library.fill(made)
+        everything = await target.call("QueryChunks", collection="instruments")
+        expect({chunk.document_id for chunk in everything.chunks} == set(TEXTS), "not every document is there")
+        expect(everything.count == len(everything.chunks) == everything.total, f"it counts {everything.count}")
+        part = await target.call("QueryChunks", collection="instruments", limit=1, offset=1)
+        expect(list(part.chunks) == list(everything.chunks)[1:2], "limit 1 and offset 1 give another chunk")
+        expect(part.total == everything.total, f"the total is {part.total} of {everything.total}")
+        where = json.dumps({"tags": "sextant"})
+        found = await target.call("QueryChunks", collection="instruments", where=where)
+        expect({chunk.document_id for chunk in found.chunks} == {"sextant"}, "the filter is not respected")
+
+
+@SUITE.check("RetrieveRequest.query: required, unless a `query_vector` is given; at most 8000 characters.")
+async def queries_are_required(target: Target) -> None:
+    """What is missing or too long is INVALID_FIELD."""
+    library = _library(target)
+    async with library.collection():
+        await refused_field(target, "Retrieve", "query", query="  ", collections=["instruments"])
+        await refused_field(target, "Retrieve", "query", query="x" * 8001, collections=["instruments"])
+        await refused(_found(target, offset=-1), INVALID, "an offset of -1", "offset")
+
+
+@SUITE.check("DIMENSION_MISMATCH: a query_vector that is not as long as the vectors searched. INVALID_ARGUMENT.")
+async def vectors_of_another_length_are_refused(target: Target) -> None:
+    """Whatever the collection's length is."""
+    library = _library(target)
+    async with library.collection() as made:
+        await library.fill(made)
+        call = _found(target, query_vector=[0.5, 0.5, 0.5])
+        await refused(call, ("INVALID_ARGUMENT", "DIMENSION_MISMATCH"), "a query_vector of three numbers")
+
+
+@SUITE.check("RetrieveResponse.settings: the settings that counted, everything filled in.")
+async def settings_that_counted_are_told(target: Target) -> None:
+    """A value given counts."""
+    library = _library(target)
+    async with library.collection():
+        told = (await _found(target, settings=RetrievalSettings(limit=7))).settings
+        expect(told.limit == 7, f"a limit of 7 counted as {told.limit}")
+        filled = told.HasField("min_score") and told.HasField("recency_weight") and told.strategy
+        expect(filled, f"not everything is filled in: {told}")
+
+
+@SUITE.check("SearchMemory never fails for want of memory: it answers with an empty context.")
+async def an_empty_memory_is_no_failure(target: Target) -> None:
+    """Switched off it says so."""
+    answer = await target.call("SearchMemory", query=_QUERY)
+    expect(not answer.context and not answer.source_messages, "a new user has memories")
+    off = await target.call("SearchMemory", query=_QUERY, enabled=False)
+    expect(not off.enabled and not off.context, "memory that is switched off was searched")

@@ -1,0 +1,135 @@
+"""The implementation that is asked: its methods by name, a scope in every request, and the proof of it."""
+
+import secrets
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import grpc
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote_kit.credential import HEADER, ServiceCredential
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from footnote_conformance.refusals import refusal_of
+
+SECONDS = 60.0
+"""That a call may take."""
+
+
+def contract_of(stage: str) -> ServiceDescriptor:
+    """Return the service of a stage as its contract has it."""
+    module = import_module(f"footnote.{stage}.v1.{stage}_service_pb2")
+    (service,) = module.DESCRIPTOR.services_by_name.values()
+    found: ServiceDescriptor = service
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage's methods. Without a `credential` calls carry no proof: certificates must speak for them."""
+
+    name: str
+    channel: grpc.aio.Channel
+    credential: ServiceCredential | None = None
+
+    @property
+    def contract(self) -> ServiceDescriptor:
+        """Its service."""
+        return contract_of(self.name)
+
+    def path(self, method: str) -> str:
+        """Return a method's path."""
+        return f"/{self.contract.full_name}/{method}"
+
+    def proof(self, method: str, scope: Scope | None) -> list[tuple[str, str]]:
+        """Return the headers that prove a call of a method for a scope."""
+        if self.credential is None:
+            return []
+        return [(HEADER, self.credential.sign(self.name, self.path(method), scope, SECONDS))]
+
+    def start(
+        self,
+        method: str,
+        requests: Message | Sequence[Message],
+        headers: Sequence[tuple[str, str]] | None = None,
+        timeout: float = SECONDS,
+    ) -> Any:
+        """Start a call and return grpc.aio's; the first request's scope is proven unless `headers` are given."""
+        found: MethodDescriptor = self.contract.methods_by_name[method]
+        first = requests if isinstance(requests, Message) else requests[0] if requests else None
+        if headers is None:
+            scope: Any = getattr(first, "scope", None)
+            headers = self.proof(method, scope if first is not None and first.HasField("scope") else None)
+        shape = "_".join("stream" if many else "unary" for many in (found.client_streaming, found.server_streaming))
+        call = getattr(self.channel, shape)(self.path(method), _bytes, GetMessageClass(found.output_type).FromString)
+        given: Any = requests
+        if found.client_streaming:
+            given = _each([requests] if isinstance(requests, Message) else requests)
+        return call(given, timeout=timeout, metadata=tuple(headers))
+
+    async def call(
+        self,
+        method: str,
+        requests: Message | Sequence[Message],
+        headers: Sequence[tuple[str, str]] | None = None,
+        timeout: float = SECONDS,
+    ) -> Any:
+        """Return the response, of a method that streams them the list of all; raises Refusal."""
+        call = self.start(method, requests, headers, timeout)
+        try:
+            if self.contract.methods_by_name[method].server_streaming:
+                return [response async for response in call]
+            return await call
+        except grpc.aio.AioRpcError as error:
+            raise refusal_of(error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The stage that is asked, those that it needs, and on whose behalf: an administrator of a tenant of its own."""
+
+    stage: Stage
+    others: Mapping[str, Stage]
+    scope: Scope
+    probe: str = ""
+
+    @classmethod
+    def of(cls, stage: Stage, others: Iterable[Stage] = (), probe: str = "") -> "Target":
+        """Return a target with a scope of its own."""
+        return cls(stage, {other.name: other for other in others}, _nobody_elses(), probe)
+
+    def anew(self) -> "Target":
+        """Return the same in another tenant."""
+        return replace(self, scope=_nobody_elses())
+
+    def request(self, method: str, **fields: Any) -> Any:
+        """Return a request of a method of the stage with the scope."""
+        return request_of(self.stage.contract.methods_by_name[method], self.scope, **fields)
+
+    async def call(self, method: str, **fields: Any) -> Any:
+        """Call a method of the stage with these fields; raises Refusal."""
+        return await self.stage.call(method, self.request(method, **fields))
+
+
+def request_of(method: MethodDescriptor, scope: Scope | None, **fields: Any) -> Any:
+    """Return a request of a method."""
+    request: Any = GetMessageClass(method.input_type)(**fields)
+    if scope is not None:
+        request.scope.CopyFrom(scope)
+    return request
+
+
+def _nobody_elses() -> Scope:
+    return Scope(tenant_id=f"conformance-{secrets.token_hex(8)}", user_id="conformance", roles=[ROLE_ADMIN])
+
+
+def _bytes(message: Message) -> bytes:
+    return message.SerializeToString()
+
+
+async def _each(requests: Iterable[Message]) -> AsyncIterator[Message]:
+    for request in requests:
+        yield request
