@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBS = ("footnote_kit", "footnote_text", "footnote_database", "footnote_store", "footnote_providers", "footnote_conformance", "footnote_cli")
+LIBS = (
+    "footnote_kit",
+    "footnote_text",
+    "footnote_database",
+    "footnote_store",
+    "footnote_providers",
+    "footnote_conformance",
+    "footnote_cli",
+)
 SERVICES = (
     "footnote_ingestion",
     "footnote_indexing",
