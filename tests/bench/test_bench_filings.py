@@ -89,4 +89,5 @@ async def test_filings_are_found_by_document_and_by_page(running: Deployment) ->
     count = len(questions)
     console.print(f"among the first {FIRST}: document {documents / count:.3f}, page {right_pages / count:.3f}")
     assert documents / count >= 0.9
-    assert right_pages / count >= 0.45
+    # 14 of 30 while a file's name could add 0.3 to any score, 13 since it only leans: it was fitted to these names.
+    assert right_pages / count >= 0.4

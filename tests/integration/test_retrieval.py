@@ -230,7 +230,7 @@ async def test_a_named_file_limits_and_two_named_are_both_there(library: Library
     one = await retrieve(library, "What is in the rapport.pdf file about stock of bolts?")
     assert {scored.chunk.filename for scored in one.chunks} == {"rapport.pdf"}
     assert list(one.strategy_choice.named_filenames) == ["rapport.pdf"]
-    two = await retrieve(library, "Compare stock of bolts units between PRODUCTION.XLSX and inventaire ete")
+    two = await retrieve(library, "Compare stock of bolts units between PRODUCTION.XLSX and inventaire_ete")
     assert {scored.chunk.filename for scored in two.chunks} == {"production.xlsx", "Inventaire_Été.csv"}
     assert len(two.chunks) == 5
     assert set(two.strategy_choice.named_filenames) == {"production.xlsx", "Inventaire_Été.csv"}

@@ -67,12 +67,6 @@ def _words(check: Callable[[str], object]) -> Callable[[str], object]:
     return lambda text: [check(word) for word in text.split()]
 
 
-_OLD_FORM = re.compile(
-    r"(?:(?<=[.?!;])\s+|^)(?:please\s+)?(?:answer|respond|reply|round|state|give|provide|write|express)\b"
-    r"[^.?!]*\b(?:answers?|responses?|units?|decimals?|places?|millions?|billions?|thousands?|percents?|words?"
-    r"|sentences?|format|rounded)\b[^.?!]*(?:[.!]|$)",
-    re.IGNORECASE,
-)
 _OLD_LEAD = (
     r"(?:(?:sources?|src|ref(?:erence)?s?|document|doc|extrait|passage|voir|see|cf\.?|quelle)\s*:?\s*(?:n[°o]\s*)?\#?)"
 )
@@ -105,7 +99,6 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
         lambda t: [next(g for g in m.groups() if g).strip() for m in _OLD_QUOTED.finditer(t)],
         lambda t: [next(g for g in m.groups() if g).strip() for m in query._QUOTED.finditer(t)],
     ),
-    "form of the answer": (lambda t: _OLD_FORM.sub(" ", t), query.without_form),
     "address": (
         _words(_whole(_R(r"(https?://)?[^\s/]+:(\d{1,5})|(unix|dns|ipv4|ipv6):\S+"))), _words(_whole(addresses._ADDRESS))
     ),

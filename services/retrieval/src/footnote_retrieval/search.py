@@ -142,7 +142,7 @@ class Searcher:
         named: Sequence[NamedFile], now: float,
     ) -> Plan:  # fmt: skip
         return Plan(
-            text=understood.subject,
+            text=request.query,
             lexical_query=await beside(len(request.query), understanding.lexical_query, understood, languages),
             groups=groups,
             filter=filter_of(request, named),

@@ -1,3 +1,6 @@
+import random
+from itertools import permutations
+
 import pytest
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF
@@ -70,3 +73,27 @@ def test_scores_lean_to_the_document_and_stay_within_bounds() -> None:
     apply_affinity([near, far], {"a": 1.0}, 0.3)
     assert 1.0 >= near.score > far.score
     assert [adjustment.kind for adjustment in near.adjustments] == [SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF]
+
+
+@pytest.mark.parametrize("weight", [0.05, 0.15, 0.3, 1.0])
+def test_a_clearly_better_passage_is_never_passed(weight: float) -> None:
+    group = Group(space="s", embedding=EmbeddingSettings(), members=(), tenant_id="t")
+    rng = random.Random(7)
+    for _ in range(200):
+        scores = [rng.random() for _ in range(8)]
+        candidates = [
+            Candidate(hit=make_hit(make_chunk("x", document_id=f"d{n}"), s), group=group, score=s)
+            for n, s in enumerate(scores)
+        ]
+        apply_affinity(candidates, {f"d{n}": rng.random() for n in range(0, 8, 2)} | {"d6": 1.0}, weight)
+        for (before, one), (other_before, other) in permutations(zip(scores, candidates, strict=True), 2):
+            assert 0 <= one.score <= 1
+            if before > other_before * (1 + weight) + 1e-9:
+                assert one.score > other.score
+
+
+def test_a_passage_that_says_nothing_of_the_matter_gains_nothing_by_its_name() -> None:
+    group = Group(space="s", embedding=EmbeddingSettings(), members=(), tenant_id="t")
+    candidate = Candidate(hit=make_hit(make_chunk("x", document_id="a"), 0.0), group=group, score=0.0)
+    apply_affinity([candidate], {"a": 1.0}, 1.0)
+    assert candidate.score == 0.0

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import overload
 
 from footnote_text.lexical import fold
+
+from footnote_retrieval.query.understanding import quoted
 
 _TOKEN = re.compile(r"[^\W_]+")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _EXTENSION = re.compile(r"\.\w{1,5}$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_RUN = 40  # words of a file name that a question may name
-# Words beside which even a plain one-word name is meant as a file: "the file handbook", "fichier stock".
-_CUES = frozenset(
-    """file files document documents doc pdf spreadsheet sheet workbook deck slides presentation report paper fichier
-    fichiers feuille classeur rapport diaporama datei dokument tabelle archivo documento fichero hoja bestand""".split()  # noqa: SIM905
-)
+_MOST_PLACES = 100  # of the same words in a question that are looked at: whether they are written as a name there
+_JOINING = ("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +26,6 @@ class NamedFile:
 
     filename: str
     document_ids: tuple[str, ...]
-
-
-@lru_cache(maxsize=8192)
-def _parts(filename: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the tokens of a file name without and with its extension, folded."""
-    stem, _, extension = filename.rpartition(".")
-    if not stem:
-        stem, extension = filename, ""
-    tokens = tuple(_TOKEN.findall(fold(_CAMEL.sub(" ", stem))))
-    return tokens, (*tokens, fold(extension)) if extension else tokens
 
 
 def pieces(text: str) -> list[str]:
@@ -51,43 +39,77 @@ def name_pieces(filename: str) -> frozenset[str]:
     return frozenset(pieces(_EXTENSION.sub("", filename)))
 
 
-class _Words(Sequence[str]):
-    """The words of a question, in which runs of words are found without reading it again for each."""
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of a text and what stands before, between and after them, one gap more than words; folded."""
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self._words = tuple(words)
-        self._runs: dict[int, dict[tuple[str, ...], int]] = {}
+    words: tuple[str, ...]
+    gaps: tuple[str, ...]
+    _runs: dict[int, dict[tuple[str, ...], list[int]]] = field(default_factory=dict, compare=False)
 
-    def __len__(self) -> int:
-        return len(self._words)
+    @classmethod
+    def of(cls, text: str) -> _Words:
+        """Read a text."""
+        folded = fold(text)
+        words, gaps, end = [], [], 0
+        for match in _TOKEN.finditer(folded):
+            words.append(match[0])
+            gaps.append(folded[end : match.start()])
+            end = match.end()
+        return cls(tuple(words), (*gaps, folded[end:]))
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        return self._words[index]
-
-    def find(self, wanted: Sequence[str]) -> int:
-        """Return where `wanted` stands first as a run; -1 when it doesn't."""
+    def places(self, wanted: tuple[str, ...]) -> list[int]:
+        """Return where `wanted` stands as a run, without reading the text again for each that is sought."""
         size = len(wanted)
-        if size > _LONGEST_RUN:
-            return -1
+        if not 0 < size <= _LONGEST_RUN:
+            return []
         if size not in self._runs:
-            runs: dict[tuple[str, ...], int] = {}
-            for start in range(len(self._words) - size + 1):
-                runs.setdefault(self._words[start : start + size], start)
+            runs: dict[tuple[str, ...], list[int]] = {}
+            for start in range(len(self.words) - size + 1):
+                runs.setdefault(self.words[start : start + size], []).append(start)
             self._runs[size] = runs
-        return self._runs[size].get(tuple(wanted), -1)
+        return self._runs[size].get(wanted, [])[:_MOST_PLACES]
+
+    def alone(self, start: int, size: int) -> bool:
+        """Tell whether a run is no part of a longer name: "my-report.pdf" is not "report.pdf"."""
+        return not self.gaps[start].endswith(_JOINING) and not self.gaps[start + size].startswith(_JOINING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A file name as it may be written: its words without extension, what stands between them, its extension."""
+
+    stem: tuple[str, ...]
+    gaps: tuple[str, ...]
+    extension: str
+
+    @classmethod
+    @lru_cache(maxsize=8192)
+    def of(cls, filename: str, *, split: bool) -> _Written:
+        """Read a file name; "employeeHandbook" is two words where it is to be split, else one."""
+        stem, _, extension = filename.rpartition(".")
+        if not stem:
+            stem, extension = filename, ""
+        words = _Words.of(_CAMEL.sub(" ", stem) if split else stem)
+        return cls(words.words, words.gaps[1:-1], fold(extension))
+
+    def place(self, asked: _Words) -> tuple[int, int]:
+        """Return where a question writes it as a name and how many words that takes; (-1, 0) where it doesn't."""
+        size = len(self.stem)
+        if self.extension:
+            for at in asked.places((*self.stem, self.extension)):
+                if asked.gaps[at + size] == "." and asked.alone(at, size + 1):
+                    return at, size + 1
+        if any("_" in gap for gap in self.gaps):
+            for at in asked.places(self.stem):
+                if asked.gaps[at + 1 : at + size] == self.gaps and asked.alone(at, size):
+                    return at, size
+        return -1, 0
 
 
 def effort(filenames: Mapping[str, str]) -> int:
     """Return how much work it is to make FileNames, as characters of a text that would be as much to analyse."""
     return 10 * len(filenames)
-
-
-def _joined(filename: str) -> str:
-    return fold(filename.rpartition(".")[0] or filename)
 
 
 class FileNames:
@@ -106,9 +128,8 @@ class FileNames:
         for name in self.documents:
             for piece in name_pieces(name):
                 self.by_piece.setdefault(piece, set()).add(name)
-            stem, _ = _parts(name)
-            if stem:
-                for start in (stem[0], _joined(name)):
+            for split in (True, False):
+                for start in _Written.of(name, split=split).stem[:1]:
                     self._by_start.setdefault(start, set()).add(name)
 
     def __len__(self) -> int:
@@ -125,21 +146,27 @@ def effort_of_naming(query: str, names: FileNames) -> int:
 
 
 def named_files(query: str, names: FileNames) -> list[NamedFile]:
-    """Return the files that a question names, in order of appearance.
+    """Return the files that a question names, in order of appearance: the search is limited to these.
 
-    Case, accents and separators do not matter. A name without its extension counts when it has at least two words, or
-    a digit in it, or stands beside a word such as "file"; otherwise a file "policy.pdf" would catch every question
-    about policy.
+    A file is named by its name with extension ("travel-policy.md"), by its name in quotes, with or without extension,
+    and by its name as it is written where no prose is written like that (with "_": "BOEING_2022_10K"). Case and accents
+    do not matter. Whatever else sounds like a name is how people talk about a matter: it only leans (`affinities`).
     """
-    tokens = _Words(_TOKEN.findall(fold(_CAMEL.sub(" ", query))))
-    plain = _Words(_TOKEN.findall(fold(query)))
+    readings = [(_Words.of(_CAMEL.sub(" ", query)), True), (_Words.of(query), False)]
+    in_quotes = {_Words.of(_CAMEL.sub(" ", phrase)).words for phrase in quoted(query)}
+    in_quotes |= {_Words.of(phrase).words for phrase in quoted(query)}
     found: list[tuple[int, int, NamedFile]] = []
-    for filename in names.beginning_with({*tokens, *plain}):
-        stem, full = _parts(filename)
-        at, size = _place(tokens, plain, stem, full, (_joined(filename),))
-        if at >= 0:
-            found.append((at, size, NamedFile(filename, names.documents[filename])))
-    # "annual report 2023" names annual_report_2023.pdf, not annual_report.pdf as well.
+    for filename in names.beginning_with({word for asked, _ in readings for word in asked.words}):
+        for asked, split in readings:
+            written = _Written.of(filename, split=split)
+            at, size = written.place(asked)
+            for run in (written.stem, (*written.stem, written.extension)):
+                if at < 0 and run in in_quotes:
+                    at, size = asked.places(run)[0] if asked.places(run) else 0, len(run)
+            if at >= 0:
+                found.append((at, size, NamedFile(filename, names.documents[filename])))
+                break
+    # "annual report 2023.pdf" names annual_report_2023.pdf, not 2023.pdf as well.
     best: list[NamedFile] = []
     reached, widest = 0, (-1, 0)
     for at, size, file in sorted(found, key=lambda entry: (entry[0], -entry[1])):
@@ -149,36 +176,3 @@ def named_files(query: str, names: FileNames) -> list[NamedFile]:
             continue  # inside another
         best.append(file)
     return best
-
-
-def _place(
-    tokens: _Words, plain: _Words, stem: Sequence[str], full: Sequence[str], joined: Sequence[str]
-) -> tuple[int, int]:
-    """Return where the name stands in the question and how many tokens it takes; (-1, 0) when it isn't there."""
-    if len(full) > len(stem):
-        at = tokens.find(full)
-        if at >= 0:
-            return at, len(full)
-    at = tokens.find(stem)
-    if at < 0 and len(joined[0]) >= 4:
-        at = plain.find(joined)
-        if at >= 0:
-            return (at, 1) if _distinct(joined) or _cued(plain, at, 1) else (-1, 0)
-    if at < 0:
-        return -1, 0
-    size = len(stem)
-    if _distinct(stem) or _cued(tokens, at, size):
-        return at, size
-    return -1, 0
-
-
-def _distinct(stem: Sequence[str]) -> bool:
-    """Tell whether a name without extension is unlikely to be meant as plain words."""
-    if len(stem) >= 2:
-        return sum(map(len, stem)) >= 6
-    return len(stem[0]) >= 4 and any(c.isdigit() for c in stem[0]) and any(c.isalpha() for c in stem[0])
-
-
-def _cued(tokens: Sequence[str], at: int, size: int) -> bool:
-    around = [*tokens[max(0, at - 1) : at], *tokens[at + size : at + size + 1]]
-    return any(token in _CUES for token in around)

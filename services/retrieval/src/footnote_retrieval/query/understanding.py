@@ -29,17 +29,6 @@ _ASKING = """what who whom whose which when where why how is are does do did can
 quand où pourquoi comment combien est wer was wie wo wann warum welche quién qué cuál cómo cuándo dónde chi cosa quale
 come quando dove quem qual como onde wat welke waar wanneer hoe"""
 _QUESTION_WORDS = frozenset(fold(_ASKING).split())
-# "Round your answer to two decimal places. Answer in USD millions.": about the answer's form, not about the matter.
-_FORM_BEGINS = re.compile(
-    r"(?:(?<=[.?!;])\s++|^)(?:please\s++)?(?:answer|respond|reply|round|state|give|provide|write|express)\b",
-    re.IGNORECASE,
-)
-_FORM_WORD = re.compile(
-    r"\b(?:answers?|responses?|units?|decimals?|places?|millions?|billions?|thousands?|percents?|words?"
-    r"|sentences?|format|rounded)\b",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"[^.?!]*+([.?!]|\Z)")
 _KEYWORDS = 2
 _SEMANTIC_WEIGHT = 0.4  # a provider recommending less than that does not understand meaning well enough to go alone
 _OTHER_LANGUAGES = 2
@@ -50,8 +39,6 @@ class Query:
     """A query understood."""
 
     text: str
-    subject: str
-    """The text without sentences that only say what form the answer shall have."""
     language: str
     phrases: tuple[str, ...]
     words: int
@@ -66,25 +53,16 @@ class Query:
 def understand(text: str, language: str = "", expected: Sequence[str] = ()) -> Query:
     """Find language and quoted phrases; `expected` are the languages of the collections, most frequent first."""
     found = language.lower()[:2] or languages.detect(text, expected) or (expected[0] if expected else "")
-    phrases = tuple(next(group for group in match.groups() if group).strip() for match in _QUOTED.finditer(text))
+    phrases = quoted(text)
     # Scripts without spaces have no countable words; their bigrams say how long a question is.
     words = len(terms(text, "")) if any(map(is_unspaced, text)) else len(_WORD.findall(text))
-    subject = without_form(text).strip() or text
-    return Query(text, subject, found, tuple(phrase for phrase in phrases if phrase), words)
+    return Query(text, found, phrases, words)
 
 
-def without_form(text: str) -> str:
-    """Return a text without what its sentences say, from such a verb on, about the answer's form; questions stay."""
-    kept: list[str] = []
-    start = 0
-    for sentence in _SENTENCE.finditer(text):
-        if sentence[1] == "?":
-            continue
-        begins = _FORM_BEGINS.search(text, sentence.start(), sentence.end())
-        if begins and _FORM_WORD.search(text, begins.end(), sentence.end()):
-            kept.append(text[start : begins.start()])
-            start = sentence.end()
-    return " ".join([*kept, text[start:]])
+def quoted(text: str) -> tuple[str, ...]:
+    """Return what stands in quotes, in order."""
+    found = (next(group for group in match.groups() if group).strip() for match in _QUOTED.finditer(text))
+    return tuple(phrase for phrase in found if phrase)
 
 
 def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
@@ -93,7 +71,7 @@ def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
     Abbreviations are spelled out beside themselves. A word that is a stop word in the query's language stays out of the
     other languages' terms.
     """
-    found = terms(query.subject, query.language)
+    found = terms(query.text, query.language)
     known = set(found)
 
     def add(more: Sequence[str]) -> None:
@@ -101,12 +79,12 @@ def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
         found.extend(fresh)
         known.update(fresh)
 
-    for spelled in spelled_out(query.subject, query.language):
+    for spelled in spelled_out(query.text, query.language):
         add(terms(spelled, query.language))
     others = [code for code in expected if code != query.language][:_OTHER_LANGUAGES]
     if others:
         stop = STOP_WORDS.get(query.language, frozenset())
-        content = " ".join(word for word in query.subject.split() if fold(word.strip('?!.,;:«»"')) not in stop)
+        content = " ".join(word for word in query.text.split() if fold(word.strip('?!.,;:«»"')) not in stop)
         for code in others:
             add(terms(content, code))
     return " ".join(found)

@@ -1,7 +1,7 @@
 """Documents whose file name the question speaks of: "Boeing's tax rate in FY2022" leans to BOEING_2022_10K.pdf.
 
-Weaker than naming a file (`files.py`), which limits the search: here a document's passages only gain score, by how many
-of the question's words tell its name apart from the names of the other files.
+Weaker than naming a file (`query/files.py`), which limits the search: here a document's passages only gain a share of
+their own score, by how many of the question's words tell its name apart from the names of the other files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from footnote_retrieval.query.files import FileNames, pieces
 
 _FEWEST_LETTERS = 3
 _YEAR = 4
-_LEAST = 0.1  # a word that most names share tells nothing
+_LEAST = 0.1  # a word that most names share tells nothing; fitted and checked as `file_name_weight` (settings.py)
 
 
 def _question_pieces(query: str, language: str) -> frozenset[str]:
@@ -58,10 +58,14 @@ def affinities(query: str, language: str, names: FileNames) -> dict[str, float]:
 
 
 def apply_affinity(candidates: Sequence[Candidate], affinity: Mapping[str, float], weight: float) -> None:
-    """Add to each score its document's share; scores stay within 0..1: (score + weight · affinity) / (1 + weight)."""
+    """Raise each score by its document's share of itself; scores stay within 0..1.
+
+    score' = score · (1 + weight · affinity) / (1 + weight): a passage never passes one more than 1 + weight times as
+    good, and one that says nothing of the matter gains nothing by its file's name.
+    """
     if weight <= 0 or not affinity:
         return
     for candidate in candidates:
         share = affinity.get(candidate.hit.document_id, 0.0)
-        boosted = (candidate.score + weight * share) / (1 + weight)
+        boosted = candidate.score * (1 + weight * share) / (1 + weight)
         candidate.adjust(SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF, boosted - candidate.score, share)

@@ -52,7 +52,7 @@ def _head(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
     weight = ranking.file_name_weight
     ordered = sorted(
         candidates,
-        key=lambda c: -(c.score + weight * ranking.affinity.get(c.hit.document_id, 0.0)),
+        key=lambda c: -c.score * (1 + weight * ranking.affinity.get(c.hit.document_id, 0.0)),
     )
     size = max(TOP, ranking.wanted + _SPARE)
     head = ordered[:size]
