@@ -88,8 +88,8 @@ EXCLUSIVE: tuple[str, ...] = (
     "january february march april may june july august september october november december",
 )
 
-# Verbs and nouns that carry hardly any of a statement's meaning: missing in the source they prove little. Written by hand,
-# chosen by no set of questions; names of things that a statement can get wrong (a company, a user) are none of them.
+# Verbs and nouns that carry hardly any of a statement's meaning: missing in the source they prove little. Of what
+# chose them nothing is kept. What a statement can get wrong (a company, a user) is none of them.
 LIGHT = word_set("""be have do make get go give take come become seem amount reach equal stand total set
     state indicate show say mention note
     specify include contain provide use used apply concern relate refer describe list

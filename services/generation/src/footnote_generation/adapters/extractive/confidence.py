@@ -36,9 +36,9 @@ class Signs:
     unspaced: float
 
 
-# The first is the constant. Fitted by logistic regression on the first halves of SQuAD-13, PIAF and rejection-zh; that fit
-# is not kept here. tests/integration/test_generation_extractive.py measures them on the second halves and on CMRC 2018,
-# which did not choose them.
+# The first is the constant. Fitted on half of the questions of three public sets; that fit is not kept here.
+# tests/integration/test_generation_extractive.py measures them on halves that did not choose them and on CMRC 2018, of
+# which no question did.
 _WEIGHTS = (-3.37, 0.36, 0.57, 1.03, 1.2, 0.51, 1.91, 0.08, 0.34, -0.06, -0.5)
 
 

@@ -33,8 +33,8 @@ class Ranked:
 class Weights:
     """How much each sign counts.
 
-    Found on the first halves of SQuAD-13 and PIAF by a search that is not kept here. What they are worth on the second
-    halves and on CMRC 2018, which did not choose them: tests/integration/test_generation_extractive.py.
+    Found on half of the labelled questions by a search that is not kept here. What they are worth on the other half
+    and on CMRC 2018, which did not choose them: tests/integration/test_generation_extractive.py.
     """
 
     coverage: float = 1.0
