@@ -1,0 +1,97 @@
+"""The suite of second opinions on statements: whatever has generation's `ask` and what is said of it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from footnote_providers.testing.asking import LONG, ODD, TEXTS, answered_or_typed, broken_off, side_by_side
+
+_STATEMENT = "Employees receive 25 days of paid leave per year."
+
+
+class Opinion(Protocol):
+    """What a model thinks of a statement beside a passage, each from 0 to 1."""
+
+    @property
+    def supports(self) -> float:
+        """How far the passage bears the statement out."""
+        ...
+
+    @property
+    def contradicts(self) -> float:
+        """How far it says otherwise."""
+        ...
+
+
+class Verifier(Protocol):
+    """A model that is asked about statements."""
+
+    @property
+    def most_passages(self) -> int:
+        """Passages that it should be given at once."""
+        ...
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that an answer may take."""
+        ...
+
+    async def ask(self, statement: str, passages: Sequence[str]) -> Sequence[Opinion]:
+        """Return an opinion per passage, in order; raises FootnoteError."""
+        ...
+
+
+def _fits(opinions: Sequence[Opinion], count: int) -> None:
+    assert len(opinions) == count, f"{count} passages gave {len(opinions)} opinions"
+    for one in opinions:
+        assert 0 <= one.supports <= 1 and 0 <= one.contradicts <= 1, f"an opinion is {one}"
+
+
+async def has_an_opinion_per_passage_in_order(verifier: Verifier) -> None:
+    """Check one from 0 to 1 for each; the passage that says the same supports no less than another."""
+    assert verifier.most_passages >= 1 and verifier.timeout > 0
+    for passages in ((_STATEMENT, TEXTS[1]), (TEXTS[1], _STATEMENT)):
+        opinions = await verifier.ask(_STATEMENT, passages)
+        _fits(opinions, 2)
+        same, other = (opinions[passages.index(text)].supports for text in (_STATEMENT, TEXTS[1]))
+        assert same >= other, f"the same words support with {same}, others with {other}"
+
+
+async def takes_as_many_passages_as_it_says(verifier: Verifier) -> None:
+    """Check one passage, and the most."""
+    for count in (1, verifier.most_passages):
+        _fits(await verifier.ask(_STATEMENT, [f"{TEXTS[1]} {at}" for at in range(count)]), count)
+
+
+async def takes_odd_and_long_texts(verifier: Verifier) -> None:
+    """Check texts without a word and very long ones: answered, or refused by a typed error."""
+    for text in (*ODD, LONG):
+        for statement, passage in ((_STATEMENT, text), (text[:2000], _STATEMENT)):
+            opinions = await answered_or_typed(_asked(verifier, statement, passage))
+            if opinions is not None:
+                _fits(opinions, 1)
+
+
+async def runs_side_by_side(verifier: Verifier) -> None:
+    """Check that calls at once bring what one brings alone."""
+    (alone,) = await verifier.ask(_STATEMENT, TEXTS[:1])
+    for (one,) in await side_by_side(lambda: _asked(verifier, _STATEMENT, TEXTS[0])):
+        assert abs(one.supports - alone.supports) < 1e-2
+
+
+async def can_be_cancelled(verifier: Verifier) -> None:
+    """Check that a call broken off ends, and that the next is answered."""
+    await broken_off(lambda: _asked(verifier, _STATEMENT, LONG[:5000]))
+    _fits(await verifier.ask(_STATEMENT, TEXTS[:1]), 1)
+
+
+async def _asked(verifier: Verifier, statement: str, passage: str) -> Sequence[Opinion]:
+    return await verifier.ask(statement, [passage])
+
+
+VERIFIER: tuple[Callable[[Verifier], Awaitable[None]], ...] = (
+    has_an_opinion_per_passage_in_order,
+    takes_as_many_passages_as_it_says,
+    takes_odd_and_long_texts,
+    runs_side_by_side,
+    can_be_cancelled,
+)
