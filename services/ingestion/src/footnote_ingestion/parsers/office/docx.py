@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import BadZipFile
 
 from docx.document import Document
 from docx.opc.exceptions import PackageNotFoundError
@@ -62,7 +63,7 @@ def _open(path: Path) -> Document:
     try:
         document: Document = Package.open(str(path)).main_document_part.document
         return document
-    except (PackageNotFoundError, KeyError, ValueError, AttributeError, etree.XMLSyntaxError) as error:
+    except (PackageNotFoundError, BadZipFile, KeyError, ValueError, AttributeError, etree.XMLSyntaxError) as error:
         raise ParseError(CORRUPT, "The Word document is damaged and cannot be opened.") from error
 
 

@@ -41,7 +41,7 @@ class WorkbookParser:
             properties.page_count = len(names)
             for position, name in enumerate(names, 1):
                 out.pages(position - 1, len(names))
-                sheet = book.get_sheet_by_name(name)
+                sheet = _sheet(book, name)
                 if sheet.start is None:
                     continue
                 if sheet.height > limits.rows:
@@ -111,6 +111,13 @@ def _open(path: Path) -> calamine.CalamineWorkbook:
         if "password" in str(error).lower():
             raise ParseError(PASSWORD_PROTECTED, "The workbook opens only with a password.") from error
         raise ParseError(CORRUPT, "The workbook is damaged and cannot be opened.") from error
+
+
+def _sheet(book: calamine.CalamineWorkbook, name: str) -> calamine.CalamineSheet:
+    try:
+        return book.get_sheet_by_name(name)
+    except calamine.CalamineError as error:
+        raise ParseError(CORRUPT, f"The sheet '{name}' is damaged and cannot be read.") from error
 
 
 def _formatted(value: object, style: Shown | None) -> str:
