@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.credential import HEADER, ServiceCredential
+from footnote_kit.ending import Ending
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
@@ -79,12 +80,15 @@ class Stage:
     ) -> Any:
         """Return the response, of a method that streams them the list of all; raises Refusal."""
         call = self.start(method, requests, headers, timeout)
+        found = self.contract.methods_by_name[method]
+        ending = Ending(call) if found.client_streaming else None
         try:
-            if self.contract.methods_by_name[method].server_streaming:
+            if found.server_streaming:
                 return [response async for response in call]
             return await call
         except grpc.aio.AioRpcError as error:
-            raise refusal_of(error) from error
+            # Of a stream that was refused while a part of it was being written, the peer's own words.
+            raise refusal_of(error if ending is None else await ending.of(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
