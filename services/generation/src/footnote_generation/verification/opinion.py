@@ -13,7 +13,8 @@ from footnote_generation.verification import contradictions
 from footnote_generation.verification.doubts import Doubt
 from footnote_generation.verification.support import MAX_STATEMENT, Evidence, Judgement, find_windows
 
-# Of what chose it nothing is kept. From here on a model's contradiction counts; models that only know likeness never reach it.
+# Of what chose it nothing is kept. From here on a model's contradiction counts; models that only know likeness never
+# reach it.
 CONTRADICTED_AT = 0.8
 
 

@@ -25,7 +25,8 @@ from footnote_generation.verification import contradictions, polarity
 from footnote_generation.verification.doubts import NONE, Doubt
 
 # Chosen with PAIRS of tests/support/verification_pairs.py in view; HELD_OUT and FRESH there, and the development
-# split of WiCE, did not choose them. The limits below bound the work; of what chose the weights after them nothing is kept.
+# split of WiCE, did not choose them. The limits below bound the work; of what chose the weights after them nothing is
+# kept.
 SUPPORTED_AT = 0.66
 WEAK_AT = 0.34
 _MAX_WINDOW = 3

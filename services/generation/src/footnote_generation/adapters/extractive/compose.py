@@ -16,8 +16,8 @@ from footnote_generation.adapters.extractive.rows import shorten
 from footnote_generation.language import lexicon
 
 _LONGEST = 420
-# How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is kept;
-# they order and cut the answer, and decide nothing about its being one.
+# How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is
+# kept; they order and cut the answer, and decide nothing about its being one.
 _MORE = {Kind.LIST: 3, Kind.REASON: 2, Kind.MANNER: 3, Kind.DEFINITION: 2, Kind.THING: 2}
 _LEAD = re.compile(rf"^(?:{lexicon.LEADS}),\s+", re.IGNORECASE)
 _FOOTNOTES = re.compile(r"\s?[\[(]\s?\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\s?[\])](?!\w)")
