@@ -22,7 +22,7 @@ quick: setup
 
 test: setup
 	$(BIN)/python -m pytest tests/unit tests/contract -m "not bench" -n auto
-	$(BIN)/python -m pytest tests/integration tests/e2e tests/faults -m "not bench" -n 2 --dist loadfile
+	$(BIN)/python -m pytest tests/integration tests/conformance tests/e2e tests/faults -m "not bench" -n 2 --dist loadfile
 
 polyglot: setup
 	$(BIN)/python tests/polyglot/run.py

@@ -29,7 +29,7 @@ from footnote_store.filters import RowScope
 from footnote_store.store import VectorStore
 from google.protobuf import duration_pb2, json_format, timestamp_pb2
 from support import postgres
-from support.blocks import ROW, article, block, placed, text_of
+from support.blocks import PARAGRAPH, ROW, article, block, placed, text_of
 from support.engine import running_engine
 from support.indexing import Client, requests
 
@@ -200,6 +200,19 @@ async def test_a_row_of_a_thousand_cells_is_stored(client: Client, store: Vector
     row.table = 1
     result = await client.index(collection.id, "wide-1", placed([row]))
     assert result.chunks_stored == result.chunks_expected >= 1
+
+
+async def test_a_large_file_of_more_than_a_thousand_chunks(client: Client, store: VectorStore) -> None:
+    chunking = collection_pb2.ChunkingSettings(
+        strategy=collection_pb2.CHUNKING_STRATEGY_PARAGRAPH, size=100, overlap_percent=0, contextual_header=False
+    )
+    collection = await client.create("large", chunking=chunking)
+    paragraphs = [
+        f"Paragraph {n} of the long file tells of the {n * 7919 % 1200}th lamp of the harbour." for n in range(1200)
+    ]
+    result = await client.index(collection.id, "large-1", placed([block(PARAGRAPH, text) for text in paragraphs]))
+    assert result.chunks_stored == result.chunks_expected == 1200
+    assert set(await visible(client, store, "large")) == set(paragraphs)
 
 
 @on_every_database

@@ -18,7 +18,7 @@ import regex
 PACKAGES = tuple(
     f"footnote_{name}"
     for name in (
-        "kit", "text", "database", "store", "providers", "cli",
+        "kit", "text", "database", "store", "providers", "conformance", "cli",
         "ingestion", "indexing", "retrieval", "augmentation", "generation", "edge",
     )
 )  # fmt: skip

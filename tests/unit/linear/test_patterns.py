@@ -27,11 +27,11 @@ _LONG = 0.02
 _GENERATION = "footnote_generation."
 # Patterns made from words of a question or a source: what they are made with here.
 _EXAMPLES: dict[str, Sequence[dict[str, object]]] = {
-    f"{_GENERATION}support._verbatim": [{"words": words} for words in (["a"], ["a"] * 6, ["1", "000"])],
+    f"{_GENERATION}verification.support._verbatim": [{"words": words} for words in (["a"], ["a"] * 6, ["1", "000"])],
 }
 # Functions that hold patterns made when they are called first.
 _MAKERS: dict[str, Callable[[], object]] = {
-    f"{_GENERATION}places._parts": lambda: [places._parts(()), places._parts(("a", "1.1", "report 2023.pdf"))],
+    f"{_GENERATION}language.places._parts": lambda: [places._parts(()), places._parts(("a", "1.1", "report 2023.pdf"))],
 }
 
 
