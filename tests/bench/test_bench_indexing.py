@@ -29,6 +29,7 @@ from footnote_providers.builtin import Settings
 from footnote_providers.onnx_files import find_files
 from footnote_providers.onnx_local import OnnxEmbeddings
 from footnote_providers.onnx_local import Settings as OnnxSettings
+from footnote_providers.registration import Registration
 from footnote_providers.settings import OnnxSettings as OnnxDeployment
 from footnote_store.rows import Row, encode_chunk
 from footnote_store.store import VectorStore
@@ -195,7 +196,7 @@ def no_vectors(texts: Sequence[str]) -> Vectors:
 
 @pytest.fixture
 def zero_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    registration = registry.Registration(
+    registration = Registration(
         id="zero",
         display_name="Zero",
         settings=Settings,

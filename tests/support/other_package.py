@@ -15,7 +15,7 @@ from footnote_augmentation.ports import Descriptor as RerankerDescriptor
 from footnote_generation.ports import Descriptor, Finished, ModelRegistration, Opinion, VerifierRegistration, Words
 from footnote_ingestion.parsers.base import PARAGRAPH, Format, Properties
 from footnote_providers.builtin import BuiltinEmbeddings
-from footnote_providers.registry import Registration
+from footnote_providers.registration import Registration
 
 
 class LemonParser:

@@ -11,13 +11,14 @@ from footnote_kit.errors import FailedPrecondition, InvalidArgument
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.builtin import BuiltinEmbeddings, Settings
+from footnote_providers.registration import Registration
 from footnote_providers.settings import DefaultSettings
 
-THIRD = registry.Registration(
+THIRD = Registration(
     id="third", display_name="Third party", settings=Settings, make=lambda model, size, _: BuiltinEmbeddings(model, 8),
     default_model="third-1",
 )  # fmt: skip
-IMPOSTOR = registry.Registration(
+IMPOSTOR = Registration(
     id="builtin", display_name="Impostor", settings=Settings, make=lambda model, size, _: BuiltinEmbeddings(model, 8)
 )
 

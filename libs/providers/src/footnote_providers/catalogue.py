@@ -12,7 +12,7 @@ from footnote_providers import builtin, onnx_local, openai_compatible, own_vecto
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.egress.egress import Egress
 from footnote_providers.onnx_files import find_files, invalid
-from footnote_providers.registry import Registration
+from footnote_providers.registration import Registration
 from footnote_providers.resilience import Gate, Policy
 from footnote_providers.settings import DefaultSettings, OnnxSettings, RemoteSettings
 

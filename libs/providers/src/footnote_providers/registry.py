@@ -4,9 +4,8 @@ A third party adds one by an entry point in the group `footnote.embedding_provid
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,13 +15,14 @@ from footnote_kit import plugins
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.provider_calls import callers_own
 from google.protobuf import json_format
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.egress.policy import Kind
 from footnote_providers.own_vectors import PROVIDER
 from footnote_providers.pool import Pool
+from footnote_providers.registration import Registration
 from footnote_providers.settings import DefaultSettings
 
 ENTRY_POINT_GROUP = "footnote.embedding_providers"
@@ -31,42 +31,10 @@ _MOST_KEPT = 16
 """Providers kept open, models in memory: more are made again when they are wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
-    """A provider as the registry knows it: what it can do, what may be set, and how to make one."""
-
-    id: str
-    display_name: str
-    settings: type[BaseModel]
-    make: Callable[[str, int, BaseModel], EmbeddingProvider]
-    default_model: str = ""
-    recommended_dense_weight: float = 0.5
-    max_batch: int = 100
-    capabilities: tuple[str, ...] = ("embeddings",)
-    local: bool = False
-    """Texts stay in this process."""
-    address: Callable[[], str] | None = None
-    """Where texts are sent to, for those that are no part of this process; unknown counts as another machine."""
-
-    def descriptor(self) -> provider_pb2.Provider:
-        """Return the public description."""
-        provider = provider_pb2.Provider(
-            kind=provider_pb2.PROVIDER_KIND_EMBEDDING,
-            id=self.id,
-            display_name=self.display_name,
-            capabilities=self.capabilities,
-            default_model=self.default_model,
-            recommended_dense_weight=self.recommended_dense_weight,
-            max_batch=self.max_batch,
-        )
-        json_format.ParseDict(self.settings.model_json_schema(), provider.settings_schema)
-        return provider
-
-
 @cache
 def registrations() -> Mapping[str, Registration]:
     """Return every provider registered here by id, ours first; a third party cannot replace one of ours."""
-    from footnote_providers.catalogue import CATALOGUE
+    from footnote_providers.catalogue import CATALOGUE  # with its libraries, when first asked for
 
     ours = {registration.id: registration for registration in CATALOGUE}
     return ours | plugins.installed(ENTRY_POINT_GROUP, Registration, lambda registration: registration.id, ours)

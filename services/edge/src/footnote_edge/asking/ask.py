@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent, StageEvent
@@ -41,13 +41,11 @@ from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.manifests import Record
 from footnote_edge.asking.recall import without
 from footnote_edge.asking.steps import Found, Steps
-from footnote_edge.collections.bounds import of_conversation
+from footnote_edge.asking.tools import Tools
+from footnote_edge.collections.binding import of_conversation
 from footnote_edge.conversations.turns import Turn
 from footnote_edge.door.limiting import Tab
 from footnote_edge.door.request_ids import Claim
-
-if TYPE_CHECKING:
-    from footnote_edge.asking.asker import Asker
 
 T = TypeVar("T")
 _Settings: TypeAlias = tuple[CollectionSettings, TextBounds]
@@ -67,7 +65,7 @@ class Run:
 
     def __init__(
         self,
-        asker: "Asker",
+        tools: Tools,
         scope: Scope,
         request: AskRequest,
         question: str,
@@ -79,15 +77,15 @@ class Run:
         self._claim = claim
         self._again = again
         self._turn = turn
-        self._asker = asker
-        self._stages = asker.stages
+        self._tools = tools
+        self._stages = tools.stages
         self._scope = scope
         self._request = request
         self._question = question
         self._deadline = deadline
         self._ledger = Ledger()
-        self._steps = Steps(asker.stages, scope, self._ledger, deadline)
-        self._tab = Tab(asker.limiting, scope.tenant_id, scope.user_id)
+        self._steps = Steps(tools.stages, scope, self._ledger, deadline)
+        self._tab = Tab(tools.limiting, scope.tenant_id, scope.user_id)
         self._tasks: list[asyncio.Task[Any]] = []
         self._answered: generation.GenerateCompleted | None = None
         self._conversation: Conversation | None = None
@@ -221,13 +219,13 @@ class Run:
     async def _record_question(self, settings: "asyncio.Task[_Settings]") -> None:
         if self._turn is not None:
             return  # it is there; what becomes of it is decided together with its answer
-        await self._asker.keeper.question(
+        await self._tools.keeper.question(
             self._scope, self._conversation, self._request, lambda: _bounds(settings), self._question_id()
         )
 
     async def _keep(self, completed: AskCompleted, topic: str, bounds: TextBounds) -> AskCompleted:
         """Store the answer in its place and return it, or the one that the same call has stored meanwhile."""
-        keeper = self._asker.keeper
+        keeper = self._tools.keeper
         completed.answer.id = self._claim.id_of("answer")
         if self._conversation is not None:
             completed.question_id = self._question_id()
@@ -255,14 +253,14 @@ class Run:
         conversation_id = self._request.conversation_id
         if not conversation_id:
             return
-        conversations = self._asker.conversations
+        conversations = self._tools.conversations
         with self._ledger.timed(PIPELINE_STAGE_EDGE, "history"):
             self._conversation = await conversations.get(self._scope, conversation_id)
             if self._turn is not None:
                 self._conversation.topic = self._turn.topic
             before = self._turn.question_id if self._turn is not None else self._claim.id_of("question")
             earlier = await conversations.messages.history(
-                self._scope, conversation_id, self._asker.settings.history_messages, before
+                self._scope, conversation_id, self._tools.settings.history_messages, before
             )
         self._history = [ChatMessage(role=one.role, text=one.text) for one in earlier.messages]
         if not earlier.whole:
@@ -279,9 +277,9 @@ class Run:
         bounds = (await settings)[1]
         with self._ledger.timed(PIPELINE_STAGE_RETRIEVAL, "memory"):
             if self._again is not None:
-                found = await self._asker.recall.again(self._scope, self._again.memory_message_ids)
+                found = await self._tools.recall.again(self._scope, self._again.memory_message_ids)
             else:
-                found = await self._asker.recall.search(
+                found = await self._tools.recall.search(
                     self._scope,
                     self._question,
                     conversation_id=self._request.conversation_id,
@@ -291,13 +289,13 @@ class Run:
                 )
             if found.source_messages and not bounds.local_only:
                 theirs = {message.conversation_id for message in found.source_messages}
-                found = without(found, await self._asker.conversations.kept_here(theirs))
+                found = without(found, await self._tools.conversations.kept_here(theirs))
         self._ledger.report(found.degradations)
         return found
 
     async def _collection_settings(self) -> _Settings:
         """Return the settings of the collections, and what binds texts about them."""
-        names, finder = self._collections, self._asker.bounds
+        names, finder = self._collections, self._tools.bounds
         problem: FootnoteError | None = None
         try:
             with self._ledger.timed(PIPELINE_STAGE_EDGE, "settings"):

@@ -17,6 +17,7 @@ from footnote_edge.asking.ask import Again, Run
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.keeping import Keeper, told
 from footnote_edge.asking.recall import Recall
+from footnote_edge.asking.tools import Tools
 from footnote_edge.collections.bounds import Bounds
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.conversations.conversations import Conversations
@@ -44,8 +45,6 @@ class Asker:
         egress: Egress,
     ) -> None:
         self.egress = egress
-        self.bounds = Bounds(stages, catalog, settings.call_timeout_seconds)
-        self.stages = stages
         self.catalog = catalog
         self.conversations = conversations
         self.keeper = keeper
@@ -53,6 +52,8 @@ class Asker:
         self.limiting = limiting
         self.settings = settings
         self.recall = Recall(stages, conversations)
+        bounds = Bounds(stages, catalog, settings.call_timeout_seconds)
+        self._tools = Tools(stages, bounds, conversations, self.recall, keeper, limiting, settings)
         self._turns = Turns(conversations.messages)
 
     async def ask(
@@ -131,7 +132,9 @@ class Asker:
     ) -> AsyncGenerator[AskResponse]:
         await self.limiting.admit(scope.tenant_id)
         deadline = Deadline.after(seconds)
-        run = Run(self, scope, request, request.question.strip(), deadline, claim or Claim(uuid4().hex), again, turn)
+        run = Run(
+            self._tools, scope, request, request.question.strip(), deadline, claim or Claim(uuid4().hex), again, turn
+        )
         try:
             async for event in run.events():
                 yield event

@@ -13,7 +13,7 @@ from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.collections.bounds import bounds_of
+from footnote_edge.collections.binding import bounds_of
 
 _log = get_logger(__name__)
 _SHOWN_WITHIN = 2.0

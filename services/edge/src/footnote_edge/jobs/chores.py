@@ -20,7 +20,7 @@ from footnote_kit.logs import get_logger
 from footnote_text import tokens
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.collections.bounds import of_conversation
+from footnote_edge.collections.binding import of_conversation
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.door.metering import Meter, Spent
 from footnote_edge.jobs.waiting import until_available

@@ -1,0 +1,26 @@
+"""What every answer works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.asking.keeping import Keeper
+from footnote_edge.asking.recall import Recall
+from footnote_edge.collections.bounds import Bounds
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.door.limiting import Limiting
+from footnote_edge.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The parts that the asking of all questions shares."""
+
+    stages: Stages
+    bounds: Bounds
+    conversations: Conversations
+    recall: Recall
+    keeper: Keeper
+    limiting: Limiting
+    settings: Settings
