@@ -19,7 +19,7 @@ from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_edge.app import build
 from footnote_edge.door.guard import PUBLIC
 from footnote_edge.door.keys import offline
-from footnote_edge.http.openapi import document
+from footnote_edge.http.openapi.document import document
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import ResourceExhausted, Unauthenticated
 from footnote_kit.testing import Served, serve_app

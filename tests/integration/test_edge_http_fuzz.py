@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 from footnote_edge.app import build
-from footnote_edge.http.openapi import document
+from footnote_edge.http.openapi.document import document
 from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
 
