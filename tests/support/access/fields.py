@@ -126,6 +126,7 @@ FILLERS: dict[str, Filler] = {
     "documents.text": plain(NEW_TEXT),
     "embedding": made("plain", one=lambda values, _: [0.1] * values["dimensions"]),
     "include": plain([f"ANSWER_PART_{name}" for name in ("SOURCES", "CLAIMS", "MANIFEST", "TOKEN_PLAN")]),
+    "GetAnswer.include": plain(["ANSWER_PART_SOURCES", "ANSWER_PART_CLAIMS"]),
     "page_size": plain(1000),
     "until_idle": plain(True),
     "ValidateProvider.kind": plain("PROVIDER_KIND_EMBEDDING"),
