@@ -15,16 +15,17 @@ from footnote_store.store import VectorStore
 from footnote_indexing.adapters.cache_redis import RedisCache
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
 from footnote_indexing.adapters.chunk_ledger import ChunkLedger
+from footnote_indexing.adapters.collection_table import CollectionTable
 from footnote_indexing.adapters.database import FILE, Database
 from footnote_indexing.adapters.generations import Generations
 from footnote_indexing.adapters.inventory import Inventory
 from footnote_indexing.adapters.ledger import Ledger
 from footnote_indexing.adapters.row_ledger import RowLedger
+from footnote_indexing.adapters.switching import Switching
 from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.collections.hiding import Hiding
 from footnote_indexing.collections.providers import Providers
-from footnote_indexing.collections.switching import Switching
 from footnote_indexing.ports import EmbeddingCache
 from footnote_indexing.revisions.chunk_reading import ChunkReading
 from footnote_indexing.revisions.indexing import Indexing
@@ -61,7 +62,8 @@ async def build(runtime: Runtime) -> App:
     permitted = Permitted(Egress.load(), vectorizers)
     deployed = deployment("", "chunking", "embedding")
     rows = RowLedger(database)
-    collections = Collections(database, ledger, rows, generations, vectorizers, permitted, deployed)
+    table = CollectionTable(database, generations, ledger)
+    collections = Collections(table, ledger, rows, vectorizers, permitted, deployed)
     switching = Switching(database, generations, settings.rollback_window)
     cutters = Cutters(settings.cutting_processes)
     indexing = Indexing(
@@ -80,7 +82,7 @@ async def build(runtime: Runtime) -> App:
         inventory,
         Relabelling(collections, generations, ledger, writer, store),
         ChunkReading(collections, ChunkLedger(database), writer),
-        Hiding(database, collections),
+        Hiding(table, collections),
     )
 
     logs = log_keeper(file_of(settings.database_url) or folder / FILE, folder / "embeddings.db")

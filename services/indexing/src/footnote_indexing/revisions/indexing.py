@@ -15,10 +15,10 @@ from footnote_store.compiler import quote
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.generations import Generation, Generations
 from footnote_indexing.adapters.ledger import CURRENT, Ledger, RevisionKey
+from footnote_indexing.adapters.switching import Switching
 from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.chunking.drafts import embedded_text
 from footnote_indexing.collections.collections import Collections, Found
-from footnote_indexing.collections.switching import Switching
 from footnote_indexing.revisions.index_document import DocumentIndexing, Part, Result
 from footnote_indexing.revisions.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings

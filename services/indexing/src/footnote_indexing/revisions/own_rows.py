@@ -14,8 +14,8 @@ from footnote_store.rows import Hit, chunk_id
 
 from footnote_indexing.adapters.ledger import RevisionKey
 from footnote_indexing.adapters.row_ledger import RowLedger
+from footnote_indexing.adapters.switching import Switching
 from footnote_indexing.collections.collections import Collections, Found
-from footnote_indexing.collections.switching import Switching
 from footnote_indexing.writing.store_writer import StoreWriter
 
 _log = get_logger("footnote.indexing.vectors")

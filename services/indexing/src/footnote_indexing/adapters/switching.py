@@ -15,11 +15,11 @@ from footnote_kit.logs import get_logger
 from footnote_store.rows import space_name
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from footnote_indexing.adapters.collection_table import Stored
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.generations import BUILDING, CURRENT, DELETED, RETIRED, Generation, Generations, read
 from footnote_indexing.adapters.ledger import CURRENT as SEARCHED
 from footnote_indexing.adapters.tables import collections, generations, revisions
-from footnote_indexing.collections.collections import Found
 
 _log = get_logger("footnote.indexing.switching")
 
@@ -32,7 +32,7 @@ class Switching:
         self._generations = generations_
         self._rollback_ms = int(rollback_window * 1000)
 
-    async def targets(self, found: Found) -> Sequence[Generation]:
+    async def targets(self, found: Stored) -> Sequence[Generation]:
         """Return the generations to write to: the one that is searched, and the one being built, if any."""
         wanted = found.collection.settings.embedding
         if wanted == found.generation.embedding:
@@ -40,7 +40,7 @@ class Switching:
         building = await self._building(found, wanted)
         return [building] if building.state == CURRENT else [found.generation, building]
 
-    async def _building(self, found: Found, wanted: collection_pb2.EmbeddingSettings) -> Generation:
+    async def _building(self, found: Stored, wanted: collection_pb2.EmbeddingSettings) -> Generation:
         """Return the generation being built for a model, beginning one if there is none.
 
         It may be searched by now: somebody else moved the collection after it was read.

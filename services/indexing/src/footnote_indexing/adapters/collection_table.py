@@ -1,0 +1,214 @@
+"""The table of collections: rows added, found, changed and removed.
+
+Whether anybody may is asked by whoever calls; but what a query returns is never more than its scope may see.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings, Grant
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.times import now_ms
+from footnote_kit.access import collection_missing
+from footnote_kit.errors import Aborted, AlreadyExists, ResourceExhausted
+from footnote_kit.paging import Position
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.generations import BUILDING, CURRENT, DELETED, Generation, Generations
+from footnote_indexing.adapters.ledger import Ledger
+from footnote_indexing.adapters.sharing import granted, holder, visible, write_grants
+from footnote_indexing.adapters.tables import collections, generations
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A collection as its row says, and the generation that is searched."""
+
+    collection: Collection
+    generation: Generation
+
+
+class CollectionTable:
+    """Reads and writes the rows of collections, their grants, and with them what hangs on a row."""
+
+    def __init__(self, database: Database, generations_: Generations, ledger: Ledger) -> None:
+        self._database = database
+        self._generations = generations_
+        self._ledger = ledger
+
+    async def insert(self, scope: Scope, collection_id: str, collection: Collection, most: int) -> None:
+        """Add a collection of the scope's user with its first generation.
+
+        Raises AlreadyExists, and ResourceExhausted when the tenant has `most` already, 0 for no limit.
+        """
+        data = collection.SerializeToString(deterministic=True)
+        owned = Collection()
+        owned.CopyFrom(collection)
+        owned.owner_id = scope.user_id
+        now = now_ms()
+        row = {
+            "id": collection_id, "tenant_id": scope.tenant_id, "name": collection.name, "owner_id": scope.user_id,
+            "visibility": collection.visibility, "holder": holder(owned), "generation": 1, "version": 1,
+            "data": data, "created_at": now, "updated_at": now,
+        }  # fmt: skip
+        first = Generation(collection_id, 1, scope.tenant_id, CURRENT, 0, collection.settings.embedding)
+        try:
+            async with self._database.write() as connection:
+                if most:
+                    await self._check_number(connection, scope.tenant_id, most)
+                await connection.execute(sa.insert(collections).values(row))
+                await write_grants(connection, collection_id, collection.grants)
+                await self._generations.insert(connection, first)
+        except IntegrityError as error:
+            raise _taken(collection.name) from error
+
+    async def _check_number(self, connection: AsyncConnection, tenant_id: str, most: int) -> None:
+        """Raise ResourceExhausted when there is no room for one more; none is added until the transaction ends.
+
+        How many there are is not said: some may be hidden from the caller.
+        """
+        if self._database.dialect == "postgresql":
+            key = int.from_bytes(hashlib.sha256(b"collections\0" + tenant_id.encode()).digest()[:8], signed=True)
+            await connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+        query = sa.select(sa.func.count()).select_from(collections)
+        query = query.where(collections.c.tenant_id == tenant_id, collections.c.hidden.is_(sa.false()))
+        if int((await connection.execute(query)).scalar_one()) >= most:
+            raise ResourceExhausted(
+                f"The tenant may have no more than {most} collections",
+                metadata={
+                    "quota": "tenant_collections",
+                    "limit": str(most),
+                    "hint": "Delete a collection, or have the operator allow more: "
+                    f"footnote limits set {shlex.quote(tenant_id)} --collections {2 * most}",
+                },
+            )
+
+    async def called(self, scope: Scope, name_or_id: str) -> list[Stored]:
+        """Return every visible collection of a name or id."""
+        named = sa.or_(collections.c.id == name_or_id, collections.c.name == name_or_id)
+        return await self._select(_joined().where(visible(scope), named))
+
+    async def all(self, scope: Scope) -> list[Stored]:
+        """Return every visible collection, by name."""
+        return await self._select(_joined().where(visible(scope)).order_by(collections.c.name, collections.c.id))
+
+    async def page(self, scope: Scope, size: int, position: Position | None) -> tuple[list[Stored], int]:
+        """Return one more than `size` visible collections by name, after a position, and how many there are in all."""
+        query = _joined().where(visible(scope)).order_by(collections.c.name, collections.c.id).limit(size + 1)
+        if position is not None:
+            name, last = map(str, position)
+            same = sa.and_(collections.c.name == name, collections.c.id > last)
+            query = query.where(sa.or_(collections.c.name > name, same))
+        async with self._database.read() as connection:
+            rows = [_read(row) for row in await connection.execute(query)]
+            counted = sa.select(sa.func.count()).select_from(collections).where(visible(scope))
+            return rows, int((await connection.execute(counted)).scalar_one())
+
+    async def access(self, scope: Scope, ids: Sequence[str]) -> list[Collection]:
+        """Return the visible ones of these collections, or all, with what is needed to know the scope's access.
+
+        That is id, name, tenant, owner, visibility, and the grants to this caller as one.
+        """
+        columns = (collections.c.id, collections.c.name, collections.c.owner_id, collections.c.visibility)
+        query = sa.select(*columns, granted(scope).label("access")).where(visible(scope))
+        if ids:
+            query = query.where(collections.c.id.in_(list(dict.fromkeys(ids))))
+        async with self._database.read() as connection:
+            rows = list(await connection.execute(query))
+        return [
+            Collection(
+                id=row.id, name=row.name, tenant_id=scope.tenant_id, owner_id=row.owner_id, visibility=row.visibility,
+                grants=[] if row.access is None else [Grant(user_id=scope.user_id, access=row.access)],
+            )
+            for row in rows
+        ]  # fmt: skip
+
+    async def change(self, before: Stored, changed: Collection) -> None:
+        """Write a changed collection; Aborted when it is no longer as it was, AlreadyExists for a name in use."""
+        kept = Collection(
+            name=changed.name, description=changed.description, visibility=changed.visibility,
+            metadata=changed.metadata, settings=changed.settings, grants=changed.grants,
+        )  # fmt: skip
+        version = int(before.collection.etag)
+        try:
+            async with self._database.write() as connection:
+                done = await connection.execute(
+                    sa.update(collections)
+                    .where(collections.c.id == changed.id, collections.c.version == version)
+                    .values(
+                        name=changed.name, visibility=changed.visibility, holder=holder(changed), version=version + 1,
+                        data=kept.SerializeToString(deterministic=True), updated_at=now_ms(),
+                    )
+                )  # fmt: skip
+                if done.rowcount != 1:
+                    raise changed_meanwhile(before.collection.name)
+                await write_grants(connection, changed.id, changed.grants)
+                if changed.settings.embedding == before.generation.embedding:
+                    # Back to the model that is searched: a change that was under way is given up.
+                    await self._generations.mark(connection, changed.id, DELETED, only=BUILDING)
+        except IntegrityError as error:
+            raise _taken(changed.name) from error
+
+    async def remove(self, collection_id: str) -> Sequence[Generation]:
+        """Remove a collection with all that the ledger holds of it; return the generations to be purged."""
+        async with self._database.write() as connection:
+            gone = await connection.execute(sa.delete(collections).where(collections.c.id == collection_id))
+            if gone.rowcount != 1:
+                raise collection_missing(collection_id)
+            await write_grants(connection, collection_id, [])
+            await self._ledger.drop(connection, collection_id)
+            return await self._generations.mark(connection, collection_id, DELETED)
+
+    async def hide(self, found: Collection) -> None:
+        """Take a collection out of everybody's sight but the services'; its name is free then."""
+        # No user has an id with a slash: see footnote_kit.identifiers.
+        await self._show(found.id, hidden=True, holder=f"hidden/{found.id}")
+
+    async def restore(self, found: Collection) -> None:
+        """Put a hidden collection back in sight; AlreadyExists when its name was given to another one."""
+        try:
+            await self._show(found.id, hidden=False, holder=holder(found))
+        except IntegrityError as error:
+            raise _taken(found.name) from error
+
+    async def _show(self, collection_id: str, *, hidden: bool, holder: str) -> None:
+        async with self._database.write() as connection:
+            change = sa.update(collections).where(collections.c.id == collection_id)
+            if (await connection.execute(change.values(hidden=hidden, holder=holder))).rowcount != 1:
+                raise collection_missing(collection_id)
+
+    async def _select(self, query: sa.Select[tuple[object, ...]]) -> list[Stored]:
+        async with self._database.read() as connection:
+            return [_read(row) for row in await connection.execute(query)]
+
+
+def changed_meanwhile(name: str) -> Aborted:
+    """Return the error for a collection that is not as the caller read it."""
+    return Aborted(f"Collection '{name}' was changed by somebody else; read it again")
+
+
+def _taken(name: str) -> AlreadyExists:
+    return AlreadyExists(f"Collection '{name}' already exists", metadata={"collection": name})
+
+
+def _read(row: sa.Row[tuple[object, ...]]) -> Stored:
+    collection = Collection.FromString(row.data)
+    collection.id, collection.tenant_id, collection.owner_id = row.id, row.tenant_id, row.owner_id
+    collection.visibility = row.visibility
+    collection.etag = str(row.version)
+    collection.create_time.FromMilliseconds(row.created_at)
+    collection.update_time.FromMilliseconds(row.updated_at)
+    embedding = EmbeddingSettings.FromString(row.embedding)
+    return Stored(collection, Generation(row.id, row.generation, row.tenant_id, CURRENT, row.variant, embedding))
+
+
+def _joined() -> sa.Select[tuple[object, ...]]:
+    current = sa.and_(generations.c.collection_id == collections.c.id, generations.c.number == collections.c.generation)
+    return sa.select(collections, generations.c.variant, generations.c.embedding).join(generations, current)
