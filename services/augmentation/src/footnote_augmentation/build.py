@@ -26,7 +26,7 @@ from footnote_augmentation import history as window
 from footnote_augmentation.cost import cost
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
 from footnote_augmentation.suspicion import assess
-from footnote_augmentation.templates import Template, choose
+from footnote_augmentation.templates import Template, choose, locales
 
 DEFAULT_BUDGET = 3000
 
@@ -86,7 +86,7 @@ class _Plan:
 def build(assembly: Assembly) -> Assembled:
     """Select, budget and assemble: CPU work of some milliseconds. The same input gives the same sources and plan."""
     question = assembly.question.strip()
-    template = choose(assembly.locale, languages.detect(question, ("en", "fr")))
+    template = choose(assembly.locale, languages.detect(question, locales()))
     chosen = select.Selection([], [])
     if not assembly.without_sources:
         chosen = select.select(assembly.candidates, assembly.named_document_ids)
