@@ -21,6 +21,8 @@ from footnote_kit.testing import CREDENTIAL, Served, serve_app
 from google.protobuf.descriptor import MethodDescriptor
 from support.guinea_pigs import STAGES, contract, message_class
 
+pytestmark = pytest.mark.slow
+
 READER = Scope(tenant_id="t", user_id="u", roles=[ROLE_READER], groups=["g"])
 STRANGER = ServiceCredential.random()
 TELEMETRY = telemetry_pb.DESCRIPTOR.services_by_name["TelemetryService"]

@@ -133,6 +133,7 @@ def test_every_file_says_what_each_language_calls_it(image: Path) -> None:
             assert file.options.java_multiple_files, file.name
 
 
+@pytest.mark.slow
 def test_a_break_against_the_last_release_fails(clone: Path) -> None:
     if shutil.which("git") is None:
         pytest.skip("git is not installed")

@@ -13,6 +13,8 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from support.guinea_pigs import STAGES, contract, contracts, message_class, stand_in
 
+pytestmark = pytest.mark.slow
+
 
 def requests(method: MethodDescriptor, scope: Scope | None) -> Any:
     request: Any = message_class(method.input_type)()

@@ -114,6 +114,7 @@ def vocabularies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[li
     real.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False])
 def test_no_random_set_of_sources_exceeds_its_budget(
     vocabularies: list[Callable[[str], int]], monkeypatch: pytest.MonkeyPatch, exact: bool

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from support.hostile_edge import HOSTILE, HostileEdge
 from support.scripted_edge import served
 
+pytestmark = pytest.mark.slow
+
 SOURCES = sorted(Path(footnote_cli.__file__).parent.rglob("*.py"))
 # What rich itself sends: colours, clearing a line, moving up for the next frame of a bar, hiding the cursor.
 _OWN = re.compile(r"\x1b\[(?:[0-9;]*m|2K|[0-9]*A|\?25[lh]|1G)|\r")

@@ -9,6 +9,7 @@ from footnote_cli.errors import CommandError
 from footnote_cli.values import read_vector
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "length", "sizes"), [(0, 1, []), (2001, 1, [1000, 1000, 1]), (1200, 1536, [583, 583, 34])]
 )

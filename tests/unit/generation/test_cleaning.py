@@ -163,6 +163,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(st.lists(PIECES, max_size=30).map("".join), st.integers(0, 200))
 @example("[`]: javascript:alert(1) '`'\n\n[x][`]", 3)

@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
+import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
 from footnote_generation.answering.generate import Completed, Delta, Event, Generator
@@ -14,6 +15,8 @@ from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
 from footnote_generation.verification.claims import PlacedMarker, segment
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+pytestmark = pytest.mark.slow
 
 SOURCES = [
     types.Source(

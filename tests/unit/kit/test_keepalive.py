@@ -11,6 +11,8 @@ from footnote_kit import server
 from footnote_kit.testing import SCOPE, proof_of, serve_app
 from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
 
+pytestmark = pytest.mark.slow
+
 PING, GOAWAY, ACK = 6, 7, 1
 PINGS = 5  # gRPC sends a client away at its third ping too many, and lets it ping once a second at most
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from footnote_kit import private
 
+pytestmark = pytest.mark.slow
+
 # A process of an unprivileged user forks one that holds a secret, and looks into it.
 _LOOK = """
 import ctypes, os, sys, time

@@ -27,6 +27,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import (
 )
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+pytestmark = pytest.mark.slow
+
 METRICS = """
 import asyncio, sys, urllib.request
 from footnote_kit import process, telemetry

@@ -108,6 +108,7 @@ def test_any_secret_is_found_in_any_text(secret: str, before: str, after: str) -
         assert secret not in known.redact(f"{before}{secret}{after}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     ["a", ".", "*", "x", "://", "http://a", "bearer ", "sk-", "a.b", "a*", "%2B", "=", "sk-a", "…", "a…", KEY[:9]],

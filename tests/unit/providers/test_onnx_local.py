@@ -15,6 +15,8 @@ from footnote_providers.onnx_local import OnnxEmbeddings, Settings
 from footnote_providers.settings import OnnxSettings
 from support.shared import shared_dir
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder() -> Path:

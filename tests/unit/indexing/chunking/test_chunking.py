@@ -122,6 +122,7 @@ def documents(draw: st.DrawFn) -> list[document_pb2.Block]:
     return placed(made)
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     blocks=documents(),
@@ -173,6 +174,7 @@ def hebrew(folder: Path) -> list[document_pb2.Block]:
     return placed(block(PARAGRAPH, part.strip()) for part in text.splitlines() if part.strip())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", PLAIN)
 @pytest.mark.parametrize("language", ["en", "fr", "zh", "he"])
 def test_conformance_on_real_documents(language: str, strategy: S.ValueType) -> None:

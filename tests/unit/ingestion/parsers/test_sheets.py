@@ -141,6 +141,7 @@ def assert_same_number(ours: str, value: float) -> None:
     assert number == pytest.approx(value, rel=1e-12, abs=1e-12 if exact else 0.51 * 10**-decimals)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SHARED is None, reason="the shared files are not beside the checkout")
 @pytest.mark.parametrize(
     "name", ["km__msexcelfile", "onyx__financial-sample", "unst__2023-half-year-analyses-by-segment"]
@@ -171,6 +172,7 @@ def test_real_workbooks_cell_by_cell(name: str) -> None:
     assert checked > 300
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SHARED is None, reason="the shared files are not beside the checkout")
 def test_a_real_csv_cell_by_cell() -> None:
     assert SHARED is not None

@@ -17,6 +17,8 @@ from footnote_ingestion.worker.starter import Starter
 from fpdf import FPDF
 from support.ingestion_client import assert_spans_exact
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def scan(tmp_path: Path) -> Path:
