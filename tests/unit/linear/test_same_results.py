@@ -32,7 +32,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 _C = re.escape(sentences._CLOSING)
-_U = lexical._UNSPACED
+_U = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
+)
 _WORDS = (
     "The", "tracker", "weighs", "12.8", "kg", "Hello", "Bob", "answer", "units", "please", "round", "e.g.", "Dr.", "l'eau",
     "d’été", "1,577.0", "3,5kg", "U.S.A.", "FY2019", "$", "€12", "(5)", "–", "—", "-", "[1]", "[2, 3]", "[source: 4]", "page",
