@@ -1,15 +1,30 @@
 """What holds for every test."""
 
+import gc
+import os
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-from support import postgres
+from support import postgres, surroundings
 
 # A slow machine is no failure, and a change fails by what it changed: the same examples each time.
 # `pytest --hypothesis-profile=default` looks for new ones.
 settings.register_profile("footnote", deadline=None, derandomize=True)
 settings.load_profile("footnote")
+
+# Of the services that run in the tests' own process, and of processes that inherit its surroundings.
+os.environ.update(surroundings.NAMED)
+
+# Thousands of collected tests live to the end: while they are made there is nothing to find, and looked through anew
+# with every later collection they cost more than the tests. What the tests themselves leave is found as ever.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

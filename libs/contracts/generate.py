@@ -1,6 +1,7 @@
 """Generates the Python package `footnote` (messages, stubs, types) from protos/.
 
-Run by the build hook at install and by `make protos`. The output is not committed.
+Run by the build hook at install and by `make protos`. The output is not committed; `footnote/client`, which
+stands in the same package, is, and is left alone.
 With `--image FILE` it writes a descriptor image instead, for linting without a network; with
 `--protos DIR` too, of the protos in that folder: an older checkout's, to look for breaking changes.
 """
@@ -16,6 +17,8 @@ from grpc_tools import protoc
 ROOT = Path(__file__).resolve().parents[2]
 PROTOS = ROOT / "protos"
 OUT = Path(__file__).resolve().parent / "src"
+BY_HAND = ("client",)
+"""Folders of the package that are sources like any other, and committed."""
 ERROR_DETAILS = "google/rpc/error_details.proto"
 """What our errors carry; nothing of ours imports it, so that an image needs to be told."""
 
@@ -38,10 +41,16 @@ def run(*arguments: str, protos: Path = PROTOS) -> None:
 
 
 def generate() -> None:
-    """Replace libs/contracts/src/footnote by freshly generated code."""
+    """Replace all of libs/contracts/src/footnote but what is written by hand by freshly generated code."""
     package = OUT / "footnote"
-    shutil.rmtree(package, ignore_errors=True)
-    OUT.mkdir(parents=True, exist_ok=True)
+    package.mkdir(parents=True, exist_ok=True)
+    for old in package.iterdir():
+        if old.name in BY_HAND:
+            continue
+        if old.is_dir() and not old.is_symlink():
+            shutil.rmtree(old)
+        else:
+            old.unlink()
     plugins = Path(sys.executable).parent
     flags = []
     for name in ("mypy", "mypy_grpc"):
@@ -50,7 +59,8 @@ def generate() -> None:
             sys.exit(f"protoc-gen-{name} not found; install mypy-protobuf")
         flags += [f"--plugin=protoc-gen-{name}={plugin}", f"--{name}_out={OUT}"]
     run(f"--python_out={OUT}", f"--grpc_python_out={OUT}", *flags)
-    for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
+    made = [path for part in package.iterdir() if part.name not in BY_HAND for path in [part, *part.rglob("*")]]
+    for folder in [package, *(path for path in made if path.is_dir())]:
         (folder / "__init__.py").write_text('"""Generated from protos/; do not edit."""\n')
     (package / "py.typed").touch()
     image(package / "contracts.binpb")

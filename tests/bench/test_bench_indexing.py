@@ -22,6 +22,7 @@ from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_indexing.app import build
 from footnote_indexing.chunking.drafts import Drafter
 from footnote_kit.collection_settings import resolve
+from footnote_kit.registration import Kind, Registration, Registry
 from footnote_kit.testing import serve_app
 from footnote_providers import registry
 from footnote_providers.base import Health, Vectors
@@ -29,7 +30,6 @@ from footnote_providers.builtin import Settings
 from footnote_providers.onnx_files import find_files
 from footnote_providers.onnx_local import OnnxEmbeddings
 from footnote_providers.onnx_local import Settings as OnnxSettings
-from footnote_providers.registration import Registration
 from footnote_providers.settings import OnnxSettings as OnnxDeployment
 from footnote_store.rows import Row, encode_chunk
 from footnote_store.store import VectorStore
@@ -197,13 +197,14 @@ def no_vectors(texts: Sequence[str]) -> Vectors:
 @pytest.fixture
 def zero_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     registration = Registration(
+        kind=Kind.EMBEDDING,
         id="zero",
         display_name="Zero",
         settings=Settings,
-        make=lambda model, size, _: ZeroCost(size),
+        make=lambda wanted: ZeroCost(wanted.dimensions),
         default_model="zero",
     )
-    known = {**registry.registrations(), "zero": registration}
+    known = Registry(Kind.EMBEDDING, [*registry.registrations().values(), registration])
     monkeypatch.setattr(registry, "registrations", lambda: known)
 
 

@@ -14,7 +14,7 @@ from footnote.types.v1.answer_pb2 import TOKEN_DECISION_DROPPED, Source
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_UNSPECIFIED
 from footnote_conformance.stages import suite_of
 from footnote_conformance.suite import Outcome, Result, run
-from footnote_conformance.target import Stage, Target, contract_of
+from footnote_conformance.target import Stage, Target
 from footnote_kit import interceptor, status, trust, validation
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import Internal, NotFound
@@ -326,14 +326,3 @@ async def test_a_broken_generation_fails_the_check_of_its_promise(name: str) -> 
         result = (await outcomes(target, broken.check))[broken.check]
     assert result.outcome is Outcome.FAILED, name
     assert "could not be read" not in result.found, result.found
-
-
-def test_every_check_of_augmentation_is_missed_by_some_mutant_or_named_here() -> None:
-    missed = {broken.check for broken in AUGMENTATION.values()} | {check for _, check in KIT.values()}
-    behaviour = {check.name for check in suite_of("augmentation")}
-    assert behaviour - missed == {
-        "health-is-served", "reflection-is-served", "deadlines-end-calls", "cancelled-calls-leave-nothing",
-        "calls-run-side-by-side", "the-prompt-holds-what-the-sources-say", "history-is-limited",
-        "settings-that-counted-are-told", "unknown-rerankers-are-refused", "budgets-out-of-range-are-refused",
-    }  # fmt: skip
-    assert contract_of("augmentation").full_name == "footnote.augmentation.v1.AugmentationService"

@@ -1,6 +1,5 @@
 """The house: services -> libs -> contracts, rooms in floors, and inside a service logic knows no gRPC."""
 
-import ast
 import re
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from support import code
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBS = (
@@ -37,13 +37,7 @@ def sources(package: str) -> list[Path]:
 
 
 def imports(path: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            found.add(node.module)
-    return found
+    return code.facts(path).imports
 
 
 def top(module: str) -> str:
@@ -61,10 +55,10 @@ def test_imports_keep_to_the_floors_of_the_house() -> None:
 def test_no_service_is_named_by_string(package: str) -> None:
     """What is loaded by its name goes through an entry point: an import that no rule sees is none."""
     others = [service for service in SERVICES if service != package]
+    named = re.compile(rf"({'|'.join(others)})(\.\w+)*(:\w+)?")
     for path in sources(package):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                assert not re.fullmatch(rf"({'|'.join(others)})(\.\w+)*(:\w+)?", node.value), f"{path}: {node.value}"
+        for said in code.facts(path).strings:
+            assert not named.fullmatch(said), f"{path}: {said}"
 
 
 def test_every_folder_of_sources_is_in_every_list() -> None:
@@ -78,9 +72,9 @@ def test_every_folder_of_sources_is_in_every_list() -> None:
     assert {str(Path(name).parent) for name in hatch["targets"]["wheel"]["packages"]} == folders
     assert {Path(name).name for name in hatch["targets"]["wheel"]["packages"]} == packages | {"footnote"}
     assert set(tool["mypy"]["mypy_path"].split(":")) == folders
-    assert set(tool["mypy"]["packages"]) == packages
+    assert set(tool["mypy"]["packages"]) == packages | {"footnote.client"}
     assert set(tool["pytest"]["ini_options"]["pythonpath"]) == folders | {"tests"}
-    assert set(tool["importlinter"]["root_packages"]) == packages
+    assert set(tool["importlinter"]["root_packages"]) == packages | {"footnote"}
     services = project["project"]["entry-points"]["footnote.services"]
     assert services == {name.removeprefix("footnote_"): f"{name}.app:build" for name in SERVICES}
 

@@ -14,6 +14,7 @@ from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, RO
 from footnote_kit import credential
 from footnote_kit.app import App, Runtime
 from footnote_kit.credential import HEADER, MAX_LIFETIME, ServiceCredential
+from footnote_kit.ending import Ending
 from footnote_kit.errors import Aborted
 from footnote_kit.status import from_rpc_error
 from footnote_kit.telemetry_service import TelemetryServicer
@@ -147,13 +148,14 @@ async def call(channel: Any, method: MethodDescriptor, headers: Headers, scope: 
     if scope is not None:
         request.scope.CopyFrom(scope)
     made = stub(iter([request]) if method.client_streaming else request, timeout=30, metadata=headers)
+    ending = Ending(made)
     try:
         if method.server_streaming:
             await made.read()
         else:
             await made
     except grpc.aio.AioRpcError as error:
-        return from_rpc_error(error)
+        return from_rpc_error(await ending.of(error))
     raise AssertionError("it was answered")
 
 

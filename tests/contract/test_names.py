@@ -1,12 +1,12 @@
 """The metrics that our code asks for, those registered in the one place for names, and those required are the same."""
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from footnote_kit import names
+from support import code
 from support.shared import shared_dir
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,21 +29,13 @@ MAKERS = {"counter", "histogram", "observe"}
 
 def used() -> Iterator[tuple[str, str]]:
     """Yield (name, place) of every metric that our code asks for by a literal or by its constant."""
-    for file in [*ROOT.glob("services/*/src/**/*.py"), *ROOT.glob("libs/*/src/**/*.py")]:
-        if "contracts" in file.parts:
-            continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or not node.args:
-                continue
-            place = f"{file.relative_to(ROOT)}:{node.lineno}"
-            function, argument = node.func, node.args[0]
-            called = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-            if called not in MAKERS:
-                continue
-            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                yield argument.value, place
-            elif isinstance(argument, ast.Attribute) and ast.unparse(argument.value) == "names":
-                yield getattr(names, argument.attr), place
+    for file in code.ours():
+        for call in code.facts(file).calls:
+            place, argument = f"{file.relative_to(ROOT)}:{call.line}", call.first
+            if call.name in MAKERS and isinstance(argument, str):
+                yield argument, place
+            elif call.name in MAKERS and isinstance(argument, code.Name) and argument.of == "names":
+                yield getattr(names, argument.name), place
 
 
 def test_every_metric_used_is_registered_and_every_registered_one_is_used() -> None:

@@ -1,11 +1,10 @@
 """Every scenario of the product's origins that ends at an API has a test of its name; this is the list of them."""
 
-import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import code
 from support.shared import shared_dir
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -113,16 +112,17 @@ INSIDE = {
     'Log "no information found" responses': f"{GENERATION}::test_a_no_information_found_is_a_miss",
     "RAG Provider Registration": ("e2e/test_other_packages.py::test_what_another_package_brings_is_listed_beside_ours"),
     "RAG Provider Selection": (
-        "e2e/test_other_packages.py::test_its_parser_embedder_reranker_model_and_verifier_do_the_work"
+        "e2e/test_other_packages.py::test_its_parser_embedder_store_reranker_model_and_verifier_do_the_work"
     ),
+    "Display Excel citation in UI": (
+        "e2e/console/test_asking.py::test_a_cell_is_named_in_a_badge_explained_in_its_tip_and_ringed_in_its_sheet"
+    ),
+    "Display PDF citation in UI": "e2e/console/test_asking.py::test_a_page_is_opened_with_the_quoted_words_marked",
     "Embedding Cache Efficiency": ("integration/test_retrieval.py::test_several_collections_share_one_query_vector"),
 }
 
-# Those that no test plays: badges belong to the console, which is not built; and what a store needs is made when the
-# first row is written, not when a service starts.
-OPEN = {
-    "Display Excel citation in UI", "Display PDF citation in UI", "TypeSense collection created on startup",
-}  # fmt: skip
+# The one that no test plays: what a store needs is made when the first row is written, not when a service starts.
+OPEN = {"TypeSense collection created on startup"}
 
 # The table of how chat memory degrades, by its rows.
 MEMORY = {
@@ -136,19 +136,13 @@ MEMORY = {
 }
 
 
-def functions(file: Path) -> Iterator[str]:
-    """Yield the names of the functions at the top of a file."""
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name
-
-
 @pytest.mark.parametrize("test", sorted({*SCENARIOS.values(), *INSIDE.values(), *MEMORY.values()}))
 def test_there_is_such_a_test(test: str) -> None:
     file, _, name = test.partition("::")
-    assert name in set(functions(TESTS / file))
+    assert name in code.facts(TESTS / file).functions
 
 
+@pytest.mark.slow
 def test_no_scenario_is_forgotten() -> None:
     shared = shared_dir()
     if shared is None:

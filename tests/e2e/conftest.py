@@ -14,7 +14,8 @@ SAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "samples" / "handbook
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """A deployment in each mode, shared by all tests here."""
     folder = tmp_path_factory.mktemp("deployment")
-    with deployment(folder, separate=request.param == "one process each") as started:
+    # How `serve all` divides services among processes where nobody says is for the files with deployments of their own.
+    with deployment(folder, separate=request.param == "one process each", env={"FOOTNOTE_PROCESSES": "1"}) as started:
         yield started
 
 

@@ -8,7 +8,7 @@ from support.edge_client import EdgeClient
 
 QUESTION = "What is the internal emergency number?"
 MOST_BYTES = 1500
-MOST_LINES = 60
+MOST_LINES = 61  # with a footnote under a heading of a heading
 FIELDS = {
     "SOURCES": "sources", "CLAIMS": "claims", "TIMINGS": "timings", "TOKEN_PLAN": "token_plan", "MANIFEST": "manifest"
 }  # fmt: skip

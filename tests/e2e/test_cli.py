@@ -13,6 +13,7 @@ import pytest
 from footnote_kit.settings import STAGES
 from support.deployment import Deployment
 from support.guinea_pigs import contracts
+from support.surroundings import inherited
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "deploy" / "samples" / "handbook"
 
@@ -24,13 +25,12 @@ Footnote = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture(scope="session")
 def footnote(running: Deployment) -> Footnote:
     """Runs a command as a process of its own, 100 columns wide, against the deployment."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("FOOTNOTE_")}
     own = {"PYTHONPATH": os.pathsep.join(sys.path), "FOOTNOTE_EDGE_ADDRESS": running.address(), "COLUMNS": "100"}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "footnote_cli.main", *arguments]
         return subprocess.run(
-            command, env={**inherited, **own}, capture_output=True, text=True, timeout=120, check=False
+            command, env={**inherited(), **own}, capture_output=True, text=True, timeout=120, check=False
         )
 
     return run

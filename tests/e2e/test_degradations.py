@@ -8,8 +8,6 @@
 """
 
 import asyncio
-import os
-import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -28,6 +26,7 @@ from footnote_kit.degradations import word
 from footnote_kit.errors import Unavailable
 from support.deployment import Deployment
 from support.edge_client import EdgeClient, edge_client
+from support.frozen import freeze, thaw
 from support.model_server import ModelServer, broken, serve_routes, stalled
 
 QUESTION = "How many weeks is parental leave?"
@@ -110,13 +109,13 @@ async def test_store_stopped_hanging_and_back(tmp_path: Path) -> None:
         assert await remembered(edge) == (True, "", set())
 
         engine = engine_of(deployment)
-        os.kill(engine, signal.SIGSTOP)
+        freeze(engine)
         try:
             assert await search(edge) == ([], {STORE})
             answered = await edge.answer(QUESTION)
             assert STORE in reasons(answered)
         finally:
-            os.kill(engine, signal.SIGCONT)
+            thaw(engine)
         await until_whole(edge, "leave.txt", "sick.txt")
 
 

@@ -223,9 +223,15 @@ async def test_the_other_doors_are_no_way_around(world: World, door: str) -> Non
 
 
 async def test_a_collection_that_keeps_its_texts_gives_them_to_nobody(world: World) -> None:
+    # The collection's own reranker is left out, which the answer says; who names it is refused.
+    before = len(world.outside.bodies)
+    without = await world.reader.answer(ASKED, collections=["kept"], generation=BUILTIN)
+    assert "RERANKER_FAILED" in {word(one) for one in without.degradations}
+    assert len(world.outside.bodies) == before
     error = await world.refused(
-        world.reader.ask(ASKED, collections=["kept"]), FailedPrecondition, "'kept'", "rerank.provider=lexical"
-    )
+        world.reader.ask(ASKED, collections=["kept"], rerank=RerankSettings(provider="http"), generation=BUILTIN),
+        FailedPrecondition, "'kept'", "rerank.provider=lexical",
+    )  # fmt: skip
     assert error.metadata == {"kind": "reranker", "provider": "http", "model": ""}
     await world.refused(
         world.reader.ask(ASKED, collections=["kept"], rerank=NO_RERANK), FailedPrecondition, "generation.provider"

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-import psutil
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
@@ -28,8 +27,9 @@ from support.access.people import Person, make_keys
 from support.deployment import Deployment
 from support.hostile import ATTACKS, bearer
 
-# It measures: all eight at once do not hold the bar yet (searches wait up to 1.4 s), nor does each alone on a machine
-# with other work to do.
+# It measures, and the bar was not shown to hold yet. On two cores with ten others in line, two rounds of 12 s: p95 of
+# a good caller 216 ms in three processes and 298 ms in one, and 138 and 145 ms while the same attackers were at another
+# server, which is the machine's part.
 pytestmark = [pytest.mark.timeout(420), pytest.mark.bench]
 
 GOOD, EVIL = "good-tenant", "evil-tenant"
@@ -111,8 +111,8 @@ class Server:
         )  # fmt: skip
 
     def memory_mb(self) -> float:
-        """Return the resident memory of the process that serves."""
-        return psutil.Process(self.running.processes["all"].pid).memory_info().rss / 2**20
+        """Return the memory of the processes that serve."""
+        return self.running.memory_bytes() / 2**20
 
 
 async def search(

@@ -19,6 +19,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from support.model_chat import Finish, Say, serve_model
 from support.readme import commands
+from support.surroundings import NAMED
 
 ROOT = Path(__file__).resolve().parents[2]
 PORTS = (7100, 7101, 7102, 7103, 7104, 7105, 7180)
@@ -127,7 +128,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
         model.script([Say(["Firmware 3.2 came [1]."]), Finish()])
         environment = {
             "PATH": PATH, "HOME": str(folder),
-            "LANG": "C.UTF-8", "OPENAI_API_KEY": "sk-readme", "OPENAI_BASE_URL": model.url,
+            "LANG": "C.UTF-8", **NAMED, "OPENAI_API_KEY": "sk-readme", "OPENAI_BASE_URL": model.url,
         }  # fmt: skip
         with contextlib.closing(Shell(folder, environment)) as shell:
             return [_outcome(shell, command.line) for command in COMMANDS]

@@ -1,5 +1,6 @@
 """An answer made again from its manifest: in an unchanged store from the same sources by the same prompt."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -109,10 +110,9 @@ async def test_a_follow_up_with_memory_is_made_again_until_what_it_remembered_is
     made = CreateConversationRequest(collections=[handbook])
     earlier = (await edge.stub.CreateConversation(made)).conversation.id
     await edge.answer("What is the warranty of the Polaris?\nAnd is it long?", conversation_id=earlier)
-    for _ in range(100):
-        found = await edge.stub.SearchMemory(SearchMemoryRequest(query=QUESTION))
-        if len(found.source_messages) > 1:
-            break
+    async with asyncio.timeout(60):
+        while len((await edge.stub.SearchMemory(SearchMemoryRequest(query=QUESTION))).source_messages) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
     conversation = (await edge.stub.CreateConversation(made)).conversation.id
     await edge.answer(QUESTION, conversation_id=conversation)
     done = await edge.answer("And how much does it cost?", conversation_id=conversation)

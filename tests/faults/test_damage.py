@@ -1,13 +1,16 @@
-"""Chunks that vanish from the store behind everybody's back are noticed and written again from the document's bytes."""
+"""Chunks that vanish from the store are written again from their bytes; damaged databases are told at the start."""
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import pytest
 from footnote.edge.v1 import documents_pb2 as pb
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_store.store import VectorStore
-from support.deployment import deployment
+from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 
 OFTEN = {"FOOTNOTE_INDEXING_RECOVERY_INTERVAL": "0.5", "FOOTNOTE_EDGE_RECONCILE_SECONDS": "0.5"}
@@ -49,3 +52,45 @@ def test_lost_chunks_are_written_again(tmp_path: Path) -> None:
             await store.close()
 
         asyncio.run(lose_and_wait())
+
+
+DATABASES = {
+    "ingestion": ("ingestion/documents.db", "documents"),
+    "indexing": ("indexing/indexing.db", "indexing"),
+    "edge": ("edge/edge.db", "edge"),
+    "edge's jobs": ("edge/jobs.db", "jobs"),
+}
+
+
+def refused(running: Deployment, service: str) -> str:
+    """Start a service that cannot begin; return the one line that it says."""
+    before = len(running.log(service))
+    running.spawn(service)
+    assert running.processes.pop(service).wait(60) != 0
+    said = running.log(service)[before:]
+    assert "Traceback" not in said, said
+    return said
+
+
+@pytest.mark.timeout(300)
+def test_damaged_and_missing_databases_are_told_at_the_start(tmp_path: Path) -> None:
+    with deployment(tmp_path) as running:
+
+        async def put() -> None:
+            async with edge_client(running.address()) as client:
+                await client.put(b"A fact or two.", "facts.txt")
+
+        asyncio.run(put())
+    running = Deployment(tmp_path, separate=True)
+    for who, (place, name) in DATABASES.items():
+        path = tmp_path / place
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        whole = path.read_bytes()
+        path.write_bytes(b"\xff" * 4096 + whole[4096:])
+        said = refused(running, who.partition("'")[0])
+        assert f"The {name} database {path} is damaged: put back a copy of it" in said
+        path.write_bytes(whole)
+    documents = tmp_path / "ingestion" / "documents.db"
+    documents.rename(tmp_path / "aside.db")
+    assert f"The documents database {documents} is missing" in refused(running, "ingestion")

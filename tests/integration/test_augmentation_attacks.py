@@ -8,13 +8,13 @@ from footnote.augmentation.v1 import augmentation_service_pb2 as apb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceStub
 from footnote.generation.v1 import generation_service_pb2 as gpb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import LineLocator, Locator
 from footnote_augmentation.app import build as build_augmentation
-from footnote_augmentation.templates import load
 from footnote_generation.app import build as build_generation
 from footnote_kit.testing import SCOPE, serve_app
+from footnote_text.locales import choose
 from support.attack_corpus import ATTACKS, CANARY, HARMLESS
 from support.model_chat import Finish, Say, Step, serve_model
 
@@ -74,14 +74,17 @@ async def test_no_attack_escapes_its_block() -> None:
                             history=[
                                 ChatMessage(role=MESSAGE_ROLE_SYSTEM, text=f"Say {CANARY}."),
                                 ChatMessage(role=MESSAGE_ROLE_USER, text="Hello"),
+                                ChatMessage(role=MESSAGE_ROLE_ASSISTANT, text="Hello, ask me about your documents."),
                             ],
                             memory_context=f"[user] {attack.text}",
                         )
                     )
                     messages = built.prompt.messages
-                    assert [m.role for m in messages] == [MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, MESSAGE_ROLE_USER]
+                    assert [m.role for m in messages] == [
+                        MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER
+                    ]  # fmt: skip
                     assert messages[-1].text == QUESTION
-                    for rule in load("en").rules:
+                    for rule in choose("en").prompt.rules:
                         assert messages[0].text.count(rule) == 1
                     nonce = _NONCE.search(messages[0].text)
                     assert nonce

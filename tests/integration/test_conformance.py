@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from footnote_conformance.stages import STAGES, suite_of
 from support.deployment import Deployment, deployment
+from support.surroundings import inherited
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +20,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
 
 
 def command(*words: str, token: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("FOOTNOTE_")}
-    env = {**inherited, "PYTHONPATH": os.pathsep.join(sys.path), "FOOTNOTE_SERVICE_TOKEN": token}
+    env = {**inherited(), "PYTHONPATH": os.pathsep.join(sys.path), "FOOTNOTE_SERVICE_TOKEN": token}
     return subprocess.run(
         [sys.executable, "-m", "footnote_cli.main", "conformance", *words],
         capture_output=True, text=True, timeout=240, check=False, env=env, cwd=folder,

@@ -335,7 +335,7 @@ async def test_only_ones_own_messages_and_the_right_ones(edge: EdgeStub) -> None
     assert done.answer.id in conflict.value.message
 
 
-async def test_a_question_that_was_never_answered_is_answered(edge: EdgeStub, world: World) -> None:
+async def test_a_question_whose_answer_broke_off_is_answered_anew(edge: EdgeStub, world: World) -> None:
     made = await conversation(edge, ["tea ?"])
     world.failures["Generate"] = Unavailable("the model died", reason="PROVIDER_FAILED")
     with pytest.raises(Unavailable):
@@ -343,9 +343,10 @@ async def test_a_question_that_was_never_answered_is_answered(edge: EdgeStub, wo
     world.failures.clear()
     await ask(edge, "milk ?", made)
     shown = await messages(edge, made)
+    assert (shown[3].text, shown[3].question_id) == ("Tea", shown[2].id)  # what was said until then is kept
     done = await regenerate(edge, shown[2].id)
     assert [one.id for one in await messages(edge, made)] == [
-        *(one.id for one in shown[:3]), done.answer.id, *(one.id for one in shown[3:])
+        *(one.id for one in shown[:3]), done.answer.id, *(one.id for one in shown[4:])
     ]  # fmt: skip
 
 

@@ -115,11 +115,37 @@ async def test_without_retrieval_the_answer_comes_without_sources_and_says_so(ed
     assert not done.sources
 
 
+@pytest.mark.parametrize(
+    ("include", "claims", "citations"),
+    [
+        ([], 0, 0), ([answers.ANSWER_PART_CLAIMS], 1, 0), ([answers.ANSWER_PART_CITATIONS], 0, 1),
+        ([answers.ANSWER_PART_CLAIMS, answers.ANSWER_PART_CITATIONS, answers.ANSWER_PART_SOURCES], 1, 1),
+    ],
+)  # fmt: skip
+async def test_verdicts_that_a_second_reader_changes_are_events_and_are_what_is_stored(
+    edge: EdgeStub, world: World, include: list[answers.AnswerPart.ValueType], claims: int, citations: int
+) -> None:
+    world.revises = True
+    events = await ask(edge, include=include)
+    revised = [event.claims_revised for event in events if event.HasField("claims_revised")]
+    assert len(revised) == bool(claims or citations)
+    for one in revised:
+        assert (len(one.claims), len(one.citations)) == (claims, citations)
+        assert all(item.HasField("quote_span") == (len(include) == 3) for item in one.citations)
+    done = events[-1].completed
+    assert done.answer.citations[0].support == ans.VERDICT_WEAK
+    kept = await edge.GetAnswer(
+        answers.GetAnswerRequest(answer_id=done.answer.id, include=[answers.ANSWER_PART_CLAIMS])
+    )
+    assert [one.support for one in kept.answer.claims] == [ans.VERDICT_WEAK]
+    assert kept.answer.citations[0].support == ans.VERDICT_WEAK
+
+
 async def test_without_augmentation_a_minimal_prompt_keeps_sources_and_citations(edge: EdgeStub, world: World) -> None:
     world.failures["PlanQuery"] = world.failures["BuildPrompt"] = DOWN
     done = (await ask(edge))[-1].completed
     assert reasons(done) == ["PLAN_UNAVAILABLE", "AUGMENTATION_UNAVAILABLE"]
-    assert done.manifest.template_version == "minimal/en/1"
+    assert done.manifest.template_version == "minimal/en/2"
     assert done.sources[0].label == "tea.txt"
     assert done.answer.citations[0].number == 1
 

@@ -289,7 +289,7 @@ async def test_the_openai_sdk_asks_whole_and_as_a_stream(http: httpx.AsyncClient
         assert choice.message.annotations is not None
         assert choice.message.annotations[0].url_citation.title
         sent = world.requests("BuildPrompt")[0]
-        assert sent.prompt.system_prompt == "Be brief."
+        assert sent.instructions == "Be brief."
         assert [message.text for message in sent.history] == ["hello", "Hello."]
         settings = world.requests("Generate")[0].settings
         assert (settings.temperature, settings.max_tokens) == (0.5, 7)

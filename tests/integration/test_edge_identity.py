@@ -166,7 +166,8 @@ async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
     assert refused == {
         "CreateCollection", "UpdateCollection", "DeleteCollection", "CheckProvider",
         "UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments", "AddVectors",
-        "DeleteVectors", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "CancelOperation", "CancelDocument",
+        "DeleteVectors", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity", "CancelOperation",
+        "CancelDocument",
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from footnote.telemetry.v1 import telemetry_service_pb2 as telemetry
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, Role, Scope
 from footnote_edge.app import build
+from footnote_edge.door.admission import Admission, Size
 from footnote_edge.door.callers import Identity, Proof
 from footnote_edge.door.guard import PUBLIC, Door
 from footnote_edge.door.keys import offline
@@ -116,7 +117,7 @@ async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
         async def check(self, identity: Identity) -> None:
             """Let everybody go on."""
 
-    door = Door(Fooled(), Limits(Settings()), Watches(1), Shares(1, 64, 10.0))
+    door = Door(Fooled(), Limits(Settings()), Watches(1), Shares(1, 64, 10.0), Admission(*[Size(1, 1.0)] * 3))
     with pytest.raises(PermissionDenied, match="role of a service"):
         await door.admit(PATHS["Ask"], {})
 

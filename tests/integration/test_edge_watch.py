@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,6 +12,8 @@ from footnote.edge.v1.documents_pb2 import (
     WATCH_END_REASON_IDLE,
     WATCH_END_REASON_LIFETIME,
     DeleteDocumentRequest,
+    EditableDocument,
+    UpdateDocumentRequest,
     UploadDocumentRequest,
     UploadMetadata,
     WatchDocumentRequest,
@@ -227,3 +230,39 @@ async def test_over_http_each_event_has_its_name(edge: EdgeStub, world: World, s
     data = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
     assert data[0]["changed"]["document"]["id"] == document
     assert data[2]["ended"] == {"reason": "WATCH_END_REASON_IDLE"}
+
+
+async def test_what_this_process_does_is_told_without_looking(edge: EdgeStub, world: World) -> None:
+    """From a file that is read for long to its end, a watch asks for its document no more than a few times."""
+    world.gates["ParseDocument"] = gate = asyncio.Event()
+
+    async def parts() -> AsyncIterator[UploadDocumentRequest]:
+        yield UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="a.txt"))
+        yield UploadDocumentRequest(data=b"one\ntwo\nthree")
+
+    made = await edge.UploadDocument(parts())
+    await world.until(lambda: bool(world.requests("ParseDocument")))
+    before = len(world.requests("GetDocument"))
+    call = edge.WatchDocument(WatchDocumentRequest(document_id=made.document.id), timeout=30)
+    first = await call.read()
+    assert first.document.state == doc.DOCUMENT_STATE_PROCESSING
+    await asyncio.sleep(2.0)  # twenty times as often as it looks where others are at work
+    gate.set()
+    events = [event async for event in call]
+    assert events[-1].document.state == doc.DOCUMENT_STATE_INDEXED
+    assert len(world.requests("GetDocument")) - before <= 7
+
+
+async def test_a_change_of_labels_here_is_told_at_once(edge: EdgeStub, world: World) -> None:
+    document = await stored(edge, world, b"one")
+    reading = watch(edge)
+    await reading.until("snapshot_done")
+    took = []
+    for tag in ("a", "b", "c"):  # the quickest counts: the machine may be busy
+        await asyncio.sleep(1.0)  # it looks seldom by now
+        before = time.monotonic()
+        await edge.UpdateDocument(UpdateDocumentRequest(document_id=document, document=EditableDocument(tags=[tag])))
+        assert list((await reading.until("changed")).changed.document.tags) == [tag]
+        took.append(time.monotonic() - before)
+    assert min(took) < 0.4
+    reading.call.cancel()

@@ -114,3 +114,10 @@ def test_aragog_cites_the_right_paper() -> None:
     print()
     figures = measure("aragog, right paper", asked)
     assert figures.first_right >= 0.75
+    missing = [
+        Asked(one.question, one.answers, one.right, index.sources(one.question, without=[one.right])) for one in asked
+    ]
+    without = measure("  its papers left out", missing)
+    # The set that chose nothing: what a new weight gains on halves of the others must not be lost here.
+    assert figures.answered >= 0.85
+    assert 1 - without.answered >= 0.70

@@ -59,6 +59,7 @@ async def stub(
 
 
 def request(**settings: object) -> pb.GenerateRequest:
+    """Return a request that asks the model once; the second reading has tests of its own."""
     return pb.GenerateRequest(
         scope=SCOPE,
         question="How many days of leave?",
@@ -73,7 +74,7 @@ def request(**settings: object) -> pb.GenerateRequest:
                 types.ChatMessage(role=types.MESSAGE_ROLE_USER, text="How many days of leave?"),
             ]
         ),
-        settings=GenerationSettings(**settings),  # type: ignore[arg-type]
+        settings=GenerationSettings(**{"second_opinion": False, **settings}),  # type: ignore[arg-type]
     )
 
 
@@ -266,9 +267,11 @@ async def test_a_verifier_that_fails_is_a_degradation_of_the_answer(
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
     monkeypatch.setenv("FOOTNOTE_GENERATION_VERIFIER", "openai:this-server-has-no-embeddings")
-    model.script([Say(["Employees receive 25 days of paid leave [2]."]), Finish()])
+    model.script(
+        [Say(["Employees receive 25 days of paid leave [2]. Many are glad of the long holidays [2]."]), Finish()]
+    )
     async with serve_app(build) as served:
-        events = [event async for event in GenerationServiceStub(served.channel).Generate(request())]
+        events = [event async for event in GenerationServiceStub(served.channel).Generate(request(second_opinion=True))]
     completed = events[-1].completed
     assert [word(item) for item in completed.degradations] == ["VERIFIER_UNAVAILABLE"]
     assert completed.answer.citations[0].support == types.VERDICT_SUPPORTED

@@ -74,7 +74,8 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
 }
 # The last is about no document.
 OTHERS = {
-    "UploadDocument", "ListDocuments", "ListDocumentChanges", "ListUnfinishedDocuments", "CountKept", "GetIsolation",
+    "UploadDocument", "ListDocuments", "ListDocumentChanges", "ListUnfinishedDocuments", "FindDocuments", "CountKept",
+    "GetIsolation",
 }  # fmt: skip
 
 
@@ -207,6 +208,8 @@ async def test_lists_and_counts_hold_what_may_be_read(served: Served, authority:
                 await client.list(all_tenants=True)
             with pytest.raises(PermissionDenied, match="all tenants"):
                 await client.stub.ListUnfinishedDocuments(pb.ListUnfinishedDocumentsRequest(scope=client.scope))
+            with pytest.raises(PermissionDenied, match="all tenants"):
+                await client.stub.FindDocuments(pb.FindDocumentsRequest(scope=client.scope))
             undo = pb.BeginDeletionRequest(scope=client.scope, document_id=documents["shared"], undo=True)
             with pytest.raises(PermissionDenied, match="take a deletion back"):
                 await client.stub.BeginDeletion(undo)

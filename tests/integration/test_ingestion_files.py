@@ -71,7 +71,7 @@ async def client(
         yield Client(served)
         # Two that check files, one reader a core, and the one that they are all forked from.
         assert child_count() <= before + 3 + (os.cpu_count() or 1)
-    assert child_count() == before, "a worker was left behind"
+    assert child_count() <= before, "a worker was left behind"  # others of the session may have ended meanwhile
 
 
 @pytest.mark.timeout(280)

@@ -19,19 +19,32 @@ from footnote_kit.credential import ServiceCredential
 from footnote_kit.net import is_loopback
 from footnote_kit.secret_file import shared
 from footnote_kit.settings import DEFAULT_PORTS, KitSettings
+from support.surroundings import inherited
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_INS = """
-import os, sys
-from importlib import import_module
-from footnote_cli import supervise
+import sys
+from footnote_cli import part
 from footnote_cli.launcher import serve
-supervise.found = lambda group, service: getattr(
-    import_module("support.guinea_pigs"), os.environ.get("BUILD_" + service, "build_" + service)
-)
+from support import stand_ins
+stand_ins.install()
+part.MODULE = "support.stand_ins"
 arguments = eval(sys.argv[1])
 sys.exit(serve(arguments.pop("target"), **arguments))
 """
+
+
+class Division:
+    """Into how many processes a whole deployment is divided."""
+
+    processes = "1"
+
+
+@pytest.fixture(params=["1", "3"])
+def divided(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Have the test run with all services in one process, and in several."""
+    monkeypatch.setattr(Division, "processes", request.param)
+    return int(request.param)
 
 
 class Process:
@@ -65,10 +78,11 @@ async def serving(
     arguments = {"target": target, "data_dir": None, "port_base": 0, **options}
     # A Milvus address keeps the embedded engine, which has tests of its own, out of it.
     environment = {
-        **{key: value for key, value in os.environ.items() if not key.startswith("FOOTNOTE_")},
+        **inherited(),
         "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), *sys.path]),
         "FOOTNOTE_VECTOR_STORE_URI": "http://127.0.0.1:1",
         "FOOTNOTE_DATA_DIR": str(folder),
+        "FOOTNOTE_PROCESSES": Division.processes,
         **(env or {}),
     }
     process = await asyncio.create_subprocess_exec(
@@ -88,8 +102,9 @@ async def health(address: str, stage: str) -> str | None:
         return await check_health(channel, stage)
 
 
+@pytest.mark.usefixtures("divided")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-async def test_all_in_one_process_from_start_to_end(tmp_path: Path, name: str) -> None:
+async def test_a_whole_deployment_from_start_to_end(tmp_path: Path, name: str) -> None:
     async with serving(tmp_path, "all") as all_of_it:
         line = await all_of_it.line()
         assert line.startswith("footnote is ready: ")
@@ -139,7 +154,8 @@ async def test_services_apart_know_one_another_by_the_secret_in_their_folder(tmp
                 assert not await trusted(address, stage, stranger)
 
 
-async def test_one_process_keeps_the_secret_of_its_launch_to_itself(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("divided")
+async def test_a_whole_deployment_keeps_the_secret_of_its_launch_to_itself(tmp_path: Path) -> None:
     configured = ServiceCredential("c" * 32)
     for env, believed in (({}, False), ({"FOOTNOTE_SERVICE_TOKEN": "c" * 32}, True)):
         async with serving(tmp_path, "all", env) as process:
@@ -164,6 +180,7 @@ async def test_a_stage_with_a_token_listens_beyond_loopback(tmp_path: Path) -> N
     assert not (tmp_path / "service.token").exists()
 
 
+@pytest.mark.usefixtures("divided")
 async def test_a_second_one_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     async with serving(tmp_path, "all") as first:
         await first.line()
@@ -209,6 +226,8 @@ async def test_a_taken_port_ends_it_with_a_message(tmp_path: Path) -> None:
         ({"BUILD_edge": "build_misconfigured"}, {}, "edge did not start: FOOTNOTE_EDGE_WORKERS: Input should be"),
         ({"FOOTNOTE_DATA_DIR": "/dev/null/data"}, {}, "/dev/null/data cannot be the data folder: Not a directory"),
         ({}, {"target": "nonsense"}, "There is no target 'nonsense'; there are all, store, ingestion"),
+        ({"FOOTNOTE_PROCESSES": "0"}, {}, "FOOTNOTE_PROCESSES: Input should be 'auto', '1'"),
+        ({}, {"processes": "2", "target": "retrieval"}, "--processes is for all services together"),
         ({}, {"port": 7000}, "--port is for a target of one service"),
         ({"FOOTNOTE_LISTEN_HOST": "0.0.0.0"}, {}, "does not know its callers"),
         ({"FOOTNOTE_LISTEN_HOST": "0.0.0.0"}, {"target": "retrieval"}, "FOOTNOTE_SERVICE_TOKEN"),
@@ -226,14 +245,17 @@ async def test_a_taken_port_ends_it_with_a_message(tmp_path: Path) -> None:
 async def test_what_cannot_start_says_why_and_fails(
     tmp_path: Path, env: dict[str, str], options: dict[str, Any], message: str
 ) -> None:
-    target = options.pop("target", "all")
-    async with serving(tmp_path, target, env, **options) as process:
-        code, error = await process.end()
-    assert code == 1
-    assert message in error
-    assert not (tmp_path / "addresses.json").exists()
+    target = options.get("target", "all")
+    options = {name: value for name, value in options.items() if name != "target"}
+    for processes in ("1",) if target != "all" else ("1", "3"):
+        async with serving(tmp_path, target, {"FOOTNOTE_PROCESSES": processes, **env}, **options) as process:
+            code, error = await process.end()
+        assert code == 1
+        assert message in error
+        assert not (tmp_path / "addresses.json").exists()
 
 
+@pytest.mark.usefixtures("divided")
 async def test_a_service_that_is_not_ready_is_named_and_serving_goes_on(tmp_path: Path) -> None:
     env = {"BUILD_retrieval": "build_never_ready", "FOOTNOTE_READY_TIMEOUT": "4"}
     async with serving(tmp_path, "all", env) as process:
@@ -247,6 +269,7 @@ async def test_a_service_that_is_not_ready_is_named_and_serving_goes_on(tmp_path
     assert "retrieval is not ready yet: waiting for Godot" in error
 
 
+@pytest.mark.usefixtures("divided")
 async def test_beyond_loopback_only_edge_can_be_reached(tmp_path: Path) -> None:
     env = {"BUILD_edge": "build_known_callers", "FOOTNOTE_LISTEN_HOST": "0.0.0.0"}
     async with serving(tmp_path, "all", env) as process:
@@ -254,13 +277,15 @@ async def test_beyond_loopback_only_edge_can_be_reached(tmp_path: Path) -> None:
         edge = process.addresses()["edge"]
         listening = [
             (one.laddr.ip.removeprefix("::ffff:"), one.laddr.port)
-            for one in psutil.Process(process.process.pid).net_connections("tcp")
+            for part in family(process.process.pid)
+            for one in part.net_connections("tcp")
             if one.status == psutil.CONN_LISTEN
         ]
     assert {port for host, port in listening if not is_loopback(host)} == {int(edge.rpartition(":")[2])}
     assert len({port for _, port in listening}) == len(DEFAULT_PORTS)
 
 
+@pytest.mark.usefixtures("divided")
 async def test_a_signal_during_the_start_ends_it_too(tmp_path: Path) -> None:
     env = {"BUILD_retrieval": "build_never_ready"}
     async with serving(tmp_path, "all", env) as process:
@@ -272,6 +297,58 @@ async def test_a_signal_during_the_start_ends_it_too(tmp_path: Path) -> None:
     assert code == 0
 
 
+async def test_a_part_that_dies_comes_back_where_it_was(tmp_path: Path) -> None:
+    async with serving(tmp_path, "all", {"FOOTNOTE_PROCESSES": "3"}) as process:
+        await process.line()
+        addresses = process.addresses()
+        parts = [one for one in family(process.process.pid)[1:] if "support.stand_ins" in one.cmdline()]
+        assert len(parts) == 2
+        for part in parts:
+            part.kill()
+        for stage, address in addresses.items():
+            for _ in range(600):
+                if await health(address, stage) is None:
+                    break
+                await asyncio.sleep(0.1)
+            assert await health(address, stage) is None
+        assert process.addresses() == addresses
+        again = [one for one in family(process.process.pid)[1:] if "support.stand_ins" in one.cmdline()]
+        assert len(again) == 2
+        assert {one.pid for one in again}.isdisjoint(one.pid for one in parts)
+        process.process.terminate()
+        code, error = await process.end()
+    assert code == 0
+    assert error.count("part_ended") == 2
+    assert not any(alive(one.pid) for one in again)
+
+
+async def test_parts_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    async with serving(tmp_path, "all", {"FOOTNOTE_PROCESSES": "6"}) as process:
+        await process.line()
+        parts = family(process.process.pid)[1:]
+        assert len(parts) == 5
+        process.process.kill()
+        await process.end()
+        _, left = await asyncio.to_thread(psutil.wait_procs, parts, 20)
+        assert not left
+
+
+async def test_the_secret_of_a_launch_stands_in_no_argument_and_no_environment(tmp_path: Path) -> None:
+    secret = "s3cret" * 8
+    env = {"FOOTNOTE_PROCESSES": "3", "FOOTNOTE_SERVICE_TOKEN": secret}
+    async with serving(tmp_path, "all", env) as process:
+        await process.line()
+        for part in family(process.process.pid)[1:]:
+            assert secret not in str(part.environ()) + str(part.cmdline())
+        for stage, address in process.addresses().items():
+            assert stage == "edge" or await trusted(address, stage, ServiceCredential(secret))
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """Return a process and all that it has started."""
+    return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+
+
 def alive(pid: int) -> bool:
     """Return whether a process exists and is not a zombie."""
     try:
@@ -280,6 +357,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.usefixtures("divided")
 async def test_the_vector_engine_lives_and_ends_with_the_process(tmp_path: Path) -> None:
     env = {"FOOTNOTE_VECTOR_STORE_URI": "", "FOOTNOTE_SERVICE_TOKEN": "s" * 32}
     async with serving(tmp_path, "all", env) as process:

@@ -13,7 +13,7 @@ import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
-from footnote.edge.v1.system_pb2 import GetTraceRequest
+from footnote.edge.v1.system_pb2 import GetHealthRequest, GetTraceRequest
 from footnote.telemetry.v1.telemetry_service_pb2 import TraceSpan
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
 from footnote_cli.folder import read_addresses
@@ -23,6 +23,7 @@ from footnote_kit.settings import STAGES, KitSettings
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 from support.certificates import Authority
+from support.surroundings import inherited
 
 TEXT = b"# Handbook\n\n## Holidays\n\nEveryone has 31 days of paid holiday a year.\n"
 
@@ -30,8 +31,7 @@ TEXT = b"# Handbook\n\n## Holidays\n\nEveryone has 31 days of paid holiday a yea
 @asynccontextmanager
 async def served(folder: Path, target: str, **settings: str) -> AsyncIterator[None]:
     """Run `footnote serve TARGET` on free ports until the block ends; the end must be orderly."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("FOOTNOTE_", "OTEL_"))}
-    environment |= {"PYTHONPATH": os.pathsep.join(sys.path), **settings}
+    environment = {**inherited("OTEL_"), "PYTHONPATH": os.pathsep.join(sys.path), **settings}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "footnote_cli.main", "serve", target, "--data-dir", str(folder), "--port-base", "0",
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment,
@@ -59,17 +59,23 @@ async def served(folder: Path, target: str, **settings: str) -> AsyncIterator[No
 
 @asynccontextmanager
 async def one_process(folder: Path) -> AsyncIterator[KitSettings]:
-    async with served(folder, "all"):
+    async with served(folder, "all", FOOTNOTE_PROCESSES="1"):
         yield KitSettings()
 
 
 @asynccontextmanager
-async def one_process_with_mtls(folder: Path) -> AsyncIterator[KitSettings]:
+async def several_processes(folder: Path) -> AsyncIterator[KitSettings]:
+    async with served(folder, "all", FOOTNOTE_PROCESSES="3"):
+        yield KitSettings()
+
+
+@asynccontextmanager
+async def several_processes_with_mtls(folder: Path) -> AsyncIterator[KitSettings]:
     authority = Authority(folder, "ours")
     known = KitSettings(tls_ca_file=authority.file, tls_client_auth=True, **authority.issue("client"))
     files = authority.issue("server") | {"tls_ca_file": authority.file}
     settings = {f"FOOTNOTE_{name.upper()}": str(path) for name, path in files.items()}
-    async with served(folder, "all", FOOTNOTE_TLS_CLIENT_AUTH="true", **settings):
+    async with served(folder, "all", FOOTNOTE_PROCESSES="3", FOOTNOTE_TLS_CLIENT_AUTH="true", **settings):
         for stage in STAGES:
             async with open_channel(read_addresses(folder)[stage], stage, KitSettings()) as stranger:
                 assert await check_health(stranger, stage) == f"The {stage} service does not answer"
@@ -137,7 +143,10 @@ def edges(spans: list[TraceSpan]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [one_process, one_process_with_mtls, seven_processes, seven_processes_with_mtls])
+@pytest.mark.parametrize(
+    "mode",
+    [one_process, several_processes, several_processes_with_mtls, seven_processes, seven_processes_with_mtls],
+)
 async def test_a_document_goes_in_and_a_footnoted_answer_comes_out_in_one_trace(tmp_path: Path, mode: Any) -> None:
     async with mode(tmp_path) as settings:
         await wait_ready(tmp_path, settings)
@@ -157,6 +166,9 @@ async def test_a_document_goes_in_and_a_footnoted_answer_comes_out_in_one_trace(
             assert "31 days" in done.answer.text
             assert done.answer.finish_reason == answer_pb2.FINISH_REASON_ANSWERED
             assert [citation.quote for citation in done.answer.citations]
+            health = await edge.GetHealth(GetHealthRequest())
+            told = {part.name for part in health.components if part.HasField("event_loop_lag")}
+            assert told == set(STAGES), "each says how long it held callers up, wherever on this machine it runs"
             trace = await edge.GetTrace(GetTraceRequest(trace_id=done.trace_id))
             assert list(trace.missing) == []
             assert edges(list(trace.spans)) >= {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.reasons_pb2 import (
+    SCORE_ADJUSTMENT_KIND_LEVEL,
     SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE,
     SCORE_ADJUSTMENT_KIND_PROXIMITY,
     SCORE_ADJUSTMENT_KIND_RECENCY,
@@ -96,6 +98,7 @@ async def test_hybrid_search_finds_and_explains(library: Library) -> None:
     assert sum(score.weight for score in best.channels) == pytest.approx(1)
     assert [(one.kind, one.WhichOneof("basis")) for one in best.adjustments] == [
         (SCORE_ADJUSTMENT_KIND_PROXIMITY, "share"),
+        (SCORE_ADJUSTMENT_KIND_LEVEL, "share"),
         (SCORE_ADJUSTMENT_KIND_RECENCY, "age"),
     ]
     assert {"resolve", "embed", "dense", "lexical", "fuse", ""} <= {timing.step for timing in found.timings}
@@ -156,10 +159,88 @@ async def test_offset_continues_where_limit_ended(library: Library) -> None:
     assert first + rest == everything
 
 
+ABOUT = "bolts stock count office leave budget weeks travel rooms orders north south machine winter report".split()  # noqa: SIM905
+PAGED = "stock of bolts and the travel budget of the north office in winter"
+
+
+async def shelf_of(library: Library, count: int) -> None:
+    """Chunks in which words of PAGED stand in ever other mixtures, of ever other ages."""
+    shelf = await library.add_collection("c")
+    pick = random.Random(7)
+    for number in range(count):
+        text = " ".join([*pick.sample(ABOUT, 1 + number % 6), *(f"w{pick.randrange(10**6)}" for _ in range(12))])
+        made = NOW - pick.randrange(60) * 86_400
+        await library.add(shelf, chunks_of([text], f"d{number:03d}", created=made, filename=f"{number}.md"))
+
+
+@pytest.mark.parametrize("fusion", [FusionMethod.FUSION_METHOD_WEIGHTED, FusionMethod.FUSION_METHOD_RRF])
+@pytest.mark.parametrize("strategy", [HYBRID, FULLTEXT, VECTOR])
+async def test_pages_of_five_are_two_hundred_distinct_results_in_one_order(
+    library: Library, strategy: SearchStrategy.ValueType, fusion: FusionMethod.ValueType
+) -> None:
+    await shelf_of(library, 260)
+    settings = RetrievalSettings(limit=5, strategy=strategy, fusion=fusion, recency_weight=0.1)
+    pages = [await retrieve(library, PAGED, settings=settings, offset=at) for at in range(0, 200, 5)]
+    shown = [scored.chunk.id for page in pages for scored in page.chunks]
+    assert len(shown) == len(set(shown)) == 200
+    for size, offset in ((100, 0), (100, 100), (20, 50)):
+        settings.limit = size
+        page = await retrieve(library, PAGED, settings=settings, offset=offset)
+        assert [scored.chunk.id for scored in page.chunks] == shown[offset : offset + size]
+        scores = [round(scored.score, 9) for scored in page.chunks]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("size", [10, 300])
+async def test_two_files_named_are_both_there_though_one_fills_every_list(library: Library, size: int) -> None:
+    shelf = await library.add_collection("c")
+    large = [f"stock of bolts counted in units number {number}" for number in range(size)]
+    await library.add(shelf, chunks_of(large, "d1", filename="production.xlsx"))
+    await library.add(shelf, chunks_of(["Nothing of the sort is written here."], "d2", filename="minutes_2023.md"))
+    query = "Compare the stock of bolts in units between production.xlsx and minutes_2023.md"
+    for limit in (2, 5):
+        found = await retrieve(library, query, settings=RetrievalSettings(limit=limit))
+        assert {scored.chunk.filename for scored in found.chunks} == {"production.xlsx", "minutes_2023.md"}
+
+
+async def test_rank_fusion_with_recency_keeps_the_order_of_equals(library: Library) -> None:
+    """Of passages equally old the order is that without recency."""
+    shelf = await library.add_collection("c")
+    texts_ = [f"{' '.join(ABOUT[: 1 + number % 9])} w{number} v{number}" for number in range(40)]
+    await library.add(shelf, chunks_of(texts_, created=NOW - 86_400))
+    settings = RetrievalSettings(fusion=FusionMethod.FUSION_METHOD_RRF, strategy=HYBRID, limit=30, recency_weight=0)
+    plain = await retrieve(library, PAGED, settings=settings)
+    settings.recency_weight = 0.3
+    recent = await retrieve(library, PAGED, settings=settings)
+    assert [one.chunk.id for one in recent.chunks] == [one.chunk.id for one in plain.chunks]
+
+
 async def test_min_score_cuts(library: Library) -> None:
     await handbook(library)
     found = await retrieve(library, "parental leave in weeks", settings=RetrievalSettings(min_score=0.6, limit=6))
     assert texts(found) == [HANDBOOK[1]]
+
+
+NONSENSE = ["zxqv blorp fnord", "grumf trelk vossin parbel?", "Which zorgon flumps a quibbert in the snazzle?"]
+OFF_TOPIC = ["How do I bake sourdough bread with rye flour?", "Who won the football world cup in 1998?"]
+ANSWERED = ["How many weeks of parental leave are there?", "When are bolts counted?", "counted bolts"]
+
+
+@pytest.mark.parametrize("strategy", [SearchStrategy.SEARCH_STRATEGY_UNSPECIFIED, HYBRID, FULLTEXT])
+async def test_scores_say_whether_anything_answers(library: Library, strategy: SearchStrategy.ValueType) -> None:
+    """One `min_score` keeps what answers and leaves nothing of what is nonsense or of something else."""
+    await handbook(library)
+
+    async def best(query: str, **settings: Any) -> float:
+        found = await retrieve(library, query, settings=RetrievalSettings(strategy=strategy, **settings))
+        return found.chunks[0].score if found.chunks else 0.0
+
+    answered = [await best(query) for query in ANSWERED]
+    others = [await best(query) for query in NONSENSE + OFF_TOPIC]
+    assert min(answered) > 0.5 > 0.35 > max(others)
+    assert [await best(query, min_score=0.4) > 0 for query in ANSWERED + NONSENSE + OFF_TOPIC] == [True] * 3 + [
+        False
+    ] * 5
 
 
 async def test_filters_and_document_ids_limit(library: Library) -> None:

@@ -26,6 +26,7 @@ from footnote_store.engine import EmbeddedEngine
 from footnote_store.rows import MessageRow, Row
 from footnote_text.lexical import lexical_text
 from support.chunks import make_chunk, vector_of
+from support.frozen import freeze, thaw
 from support.library import Library, open_library
 
 QUERY = "How many weeks is parental leave?"
@@ -39,7 +40,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[EmbeddedEngine]:
     await engine.start()
     yield engine
     if engine.pid is not None:
-        os.kill(engine.pid, signal.SIGCONT)
+        thaw(engine.pid)
     await engine.stop()
 
 
@@ -137,7 +138,7 @@ async def test_store_down_gives_nothing_with_the_reason_and_comes_back(engine: E
     async with a_library(engine) as library:
         assert not reasons(await retrieve(library))
         assert engine.pid is not None
-        os.kill(engine.pid, signal.SIGSTOP)
+        freeze(engine.pid)
         found = await retrieve(library)
         assert not found.chunks
         assert reasons(found) == STORE_DOWN
@@ -156,14 +157,14 @@ async def test_breaker_answers_at_once_while_the_store_hangs(engine: EmbeddedEng
     async with a_library(engine) as library:
         await retrieve(library)
         assert engine.pid is not None
-        os.kill(engine.pid, signal.SIGSTOP)
+        freeze(engine.pid)
         took = []
         for _ in range(4):
             started = time.perf_counter()
             assert reasons(await retrieve(library)) == STORE_DOWN
             took.append(time.perf_counter() - started)
         assert took[3] < 1.5 < 3 <= min(took[:3]) + 0.1  # the fourth does not wait for the store at all
-        os.kill(engine.pid, signal.SIGCONT)
+        thaw(engine.pid)
 
 
 # -- memory: the rows of B's table ----------------------------------------------------------------------------------
@@ -230,7 +231,7 @@ async def test_memory_never_fails(engine: EmbeddedEngine, heard: list[structlog.
     async with a_library(engine) as library:
         await remember(library, ["parental leave in weeks?"])
         assert engine.pid is not None
-        os.kill(engine.pid, signal.SIGSTOP)  # a vector search that does not answer, or a store that is away
+        freeze(engine.pid)  # a vector search that does not answer, or a store that is away
         found = await recall(library)
         assert (found.context, list(found.source_messages), found.enabled) == ("", [], False)
         assert reasons(found) == [("MEMORY_UNAVAILABLE", "Answered without memory of past conversations.")]

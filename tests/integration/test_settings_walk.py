@@ -89,11 +89,17 @@ CASES: dict[str, Case] = {
     "generation.max_tokens": Case(77),
     "generation.seed": Case(0),
     "generation.strict": Case(True),
+    "generation.second_opinion": Case(False),
     "generation.stop": Case(["END"], variable='["END"]'),
+    "generation.top_p": Case(0.25),
+    "generation.frequency_penalty": Case(-0.5),
+    "generation.presence_penalty": Case(0.5),
 }
 ELSEWHERE = {
     # Decided when a collection is made and stored: tests/integration/test_indexing.py.
     "embedding.provider", "embedding.model", "embedding.dimensions", "embedding.settings",
+    # Of another package: tests/e2e/test_other_packages.py.
+    "chunking.chunker",
     # No model provider has any: what is given is refused.
     "generation.settings",
     # Below, each in its own way.
@@ -247,7 +253,8 @@ def _without_delimiters(text: str) -> str:
 @pytest.fixture
 async def model() -> AsyncIterator[ModelServer]:
     async with serve_model() as server:
-        server.script([Say(["Interns receive 99 days of leave [1]. ", "Employees receive 25 days [1]."]), Finish()])
+        words = ["Interns receive 99 days of leave [1]. ", "Employees receive 25 days [1]. ", "Holidays are liked [1]."]
+        server.script([Say(words), Finish()])
         yield server
 
 

@@ -19,9 +19,10 @@ from footnote.types.v1.chunk_pb2 import ChunkLevel
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, Unavailable
 from footnote_store.engine import EmbeddedEngine
 from footnote_store.filters import RowScope
-from footnote_store.rows import MessageRow
+from footnote_store.rows import MessageRow, chunk_schema, space_name
 from footnote_store.store import VectorStore
 from footnote_text.lexical import lexical_text
+from pymilvus import MilvusClient
 from support.chunks import DIMENSIONS, make_chunk, make_row, vector_of
 from support.engine import running_engine
 
@@ -45,6 +46,31 @@ async def store(uri: str) -> AsyncIterator[VectorStore]:
 
 def scope(tenant: str = "t", keys: tuple[str, ...] = ("c1:1",), hidden: tuple[str, ...] = ()) -> RowScope:
     return RowScope(tenant, keys, hidden, NOW)
+
+
+@pytest.mark.parametrize("made", [(), ("dense",), ("sparse",)], ids=["none", "dense alone", "sparse alone"])
+async def test_a_space_whose_making_broke_off_gets_its_indexes(tmp_path: Path, made: tuple[str, ...]) -> None:
+    """An engine that dies while it makes a space leaves it there without them: no search could ever use it."""
+    name = space_name(DIMENSIONS)
+    kinds = {"dense": ("FLAT", "IP"), "sparse": ("SPARSE_INVERTED_INDEX", "BM25")}
+    with running_engine(tmp_path) as uri:
+        client = MilvusClient(uri)
+        client.create_collection(name, schema=chunk_schema(DIMENSIONS, partition_by_tenant=False))
+        for field in made:
+            index = MilvusClient.prepare_index_params()
+            index.add_index(field, index_type=kinds[field][0], metric_type=kinds[field][1])
+            client.create_index(name, index)
+        client.close()
+        store = VectorStore(uri)
+        space = await store.ensure_space(DIMENSIONS)
+        row = make_row(make_chunk("the nozzle is made of brass"))
+        await store.upsert(space, [row])
+        found = [
+            await store.search_lexical(space, lexical_text("brass nozzle", "en"), scope(), 5),
+            await store.search_dense(space, row.vector, scope(), 5),
+        ]
+        await store.close()
+    assert [[hit.chunk.text for hit in hits] for hits in found] == [[row.chunk.text]] * 2
 
 
 async def test_a_chunk_comes_back_as_it_was_written(store: VectorStore) -> None:

@@ -1,4 +1,4 @@
-"""A whole deployment as its own processes, started by the real launcher: all in one, or one process per service."""
+"""A whole deployment as its own processes, by the real launcher: as `serve all` divides it, or one per service."""
 
 import asyncio
 import os
@@ -12,16 +12,20 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from pathlib import Path
 
+import psutil
 from footnote_kit.clients import check_health, open_channel
 from footnote_kit.credential import ServiceCredential, new_secret
 from footnote_kit.secret_file import shared
 from footnote_kit.settings import DEFAULT_PORTS, STAGES
 from footnote_store.endpoint import socket_path, socket_uri
 
+from support import surroundings
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 90.0
 STOP_SECONDS = 40.0
 OTHERS = {"http": 7180}
+PART = "footnote_cli.part"
 
 
 class Deployment:
@@ -63,10 +67,14 @@ class Deployment:
 
     def kill(self, *targets: str) -> None:
         """End processes as a power cut would, all of them or these, the engine that one of them runs included."""
+        parts: list[psutil.Process] = []
         for target in targets or tuple(self.processes):
             process = self.processes.pop(target)
+            with suppress(psutil.NoSuchProcess):
+                parts += psutil.Process(process.pid).children()
             process.send_signal(signal.SIGKILL)
             process.wait()
+        psutil.wait_procs(parts, timeout=STOP_SECONDS)  # the kernel ends them with their parent, a moment later
         deadline = time.monotonic() + STOP_SECONDS
         if "store" not in self.processes and (not targets or not self.separate or "store" in targets):
             while _listens(socket_path(self.folder / "store")):  # it dies with its parent, a moment later
@@ -99,6 +107,12 @@ class Deployment:
         """Return where the vector engine is."""
         return socket_uri(self.folder / "store")
 
+    def memory_bytes(self) -> int:
+        """Return the memory of all services' processes, without the engine's and the parsers'."""
+        found = [psutil.Process(process.pid) for process in self.processes.values()]
+        found += [child for one in found for child in one.children() if PART in child.cmdline()]
+        return sum(one.memory_info().rss for one in found)
+
     def credential(self) -> ServiceCredential:
         """Return what a caller of a stage proves itself with."""
         return shared(self.folder) if self.separate else ServiceCredential(self.token)
@@ -121,14 +135,13 @@ class Deployment:
         return ["--data-dir", str(self.folder), *port]
 
     def _environment(self, target: str) -> dict[str, str]:
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith("FOOTNOTE_")}
         own = {"PYTHONPATH": os.pathsep.join(sys.path), "FOOTNOTE_LOG_FORMAT": "json"}
         if self.separate:
             own |= {f"FOOTNOTE_{stage.upper()}_ADDRESS": self.address(stage) for stage in STAGES}
             own["FOOTNOTE_EDGE_HTTP_PORT"] = str(self.ports["http"])
         else:
             own["FOOTNOTE_SERVICE_TOKEN"] = self.token
-        return {**inherited, **own, **self._env}
+        return {**surroundings.inherited(), **own, **self._env}
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from footnote.types.v1.scope_pb2 import Role, Scope
 from footnote_kit.app import App
 from footnote_kit.errors import NotFound
 from footnote_kit.testing import serve_app
+from footnote_providers.base import EmbeddingProvider
 from footnote_providers.registry import check, make
 from footnote_retrieval.app import build
 from footnote_store.rows import Row
@@ -32,6 +33,7 @@ class Shelf:
 
     collection: Collection
     space: str
+    provider: EmbeddingProvider
     generation: int = 1
     hidden: list[str] = field(default_factory=list)
     languages: list[str] = field(default_factory=lambda: ["en"])
@@ -96,14 +98,15 @@ class Library:
             collection.settings.embedding.CopyFrom(embedding)
         provider = make(check(collection.settings.embedding))
         space = await self.store.ensure_space(provider.dimensions)
-        shelf = Shelf(collection, space, languages=list(languages))
+        shelf = Shelf(collection, space, provider, languages=list(languages))
         self.known.shelves.append(shelf)
         return shelf
 
     async def add(self, shelf: Shelf, chunks: Sequence[Chunk]) -> None:
         """Embed and store chunks in a collection."""
-        provider = make(check(shelf.collection.settings.embedding))
-        vectors = await provider.embed_documents([chunk.text for chunk in chunks])
+        size = shelf.provider.max_batch
+        parts = [[chunk.text for chunk in chunks[at : at + size]] for at in range(0, len(chunks), size)]
+        vectors = [vector for part in parts for vector in await shelf.provider.embed_documents(part)]
         rows = []
         for chunk, vector in zip(chunks, vectors, strict=True):
             chunk.tenant_id = shelf.collection.tenant_id
@@ -128,6 +131,8 @@ async def open_library(uri: str, *, settled: bool = True, **settings: Any) -> As
         serve_app(build, addresses={"indexing": served.address}, vector_store_uri=uri, **settings) as retrieval,
     ):
         yield Library(store, known, RetrievalServiceStub(retrieval.channel))
+    for shelf in known.shelves:
+        await shelf.provider.close()
     for space in {shelf.space for shelf in known.shelves} if settled else ():
         await store.delete(space, 'id != ""')
     await store.close()

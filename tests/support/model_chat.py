@@ -28,6 +28,16 @@ class Say:
 
 
 @dataclass(frozen=True)
+class Think:
+    """What a model thinks before it answers, one event per part, beside its words."""
+
+    parts: Sequence[str]
+    field: str = "reasoning_content"
+    pause: float = 0.0
+    """Seconds before each part."""
+
+
+@dataclass(frozen=True)
 class Hold:
     """Says nothing until the event is set; for ever by default."""
 
@@ -41,6 +51,8 @@ class Fail:
     status: int
     headers: dict[str, str] = field(default_factory=dict)
     message: str = "the model is busy"
+    body: Any = None
+    """The whole body, where it is not the usual one."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ class Finish:
     usage: tuple[int, int] | None = (100, 20)
 
 
-Step = Say | Hold | Fail | Cut | Finish
+Step = Say | Think | Hold | Fail | Cut | Finish
 Responder = Callable[[dict[str, Any]], Sequence[Step]]
 
 
@@ -127,7 +139,7 @@ class _Chat:
         script = self._server.next_script(seen.body)
         if script and isinstance(script[0], Fail):
             fail = script[0]
-            body = {"error": {"message": fail.message, "type": "server_error", "code": None}}
+            body = fail.body or {"error": {"message": fail.message, "type": "server_error", "code": None}}
             await JSONResponse(body, fail.status, fail.headers)(scope, receive, send)
             return
         talk = asyncio.create_task(self._talk(script, seen, send))
@@ -152,6 +164,10 @@ class _Chat:
                 for part in step.parts:
                     await self._event(send, seen, {"delta": {"content": part}})
                 seen.started.set()
+            elif isinstance(step, Think):
+                for part in step.parts:
+                    await asyncio.sleep(step.pause)
+                    await self._event(send, seen, {"delta": {step.field: part}})
             elif isinstance(step, Hold):
                 await step.until.wait()
             elif isinstance(step, Cut):

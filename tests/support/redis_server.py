@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -11,6 +10,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from support.frozen import freeze, thaw
 
 _START_SECONDS = 30.0
 
@@ -51,19 +52,19 @@ class RedisServer:
         """End it at once, with all that it holds."""
         process, self._process = self._process, None
         if process is not None:
-            process.send_signal(signal.SIGCONT)
+            thaw(process.pid)
             process.kill()
             process.wait(10)
 
     def freeze(self) -> None:
         """Let it take connections and answer nothing."""
         assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
+        freeze(self._process.pid)
 
     def thaw(self) -> None:
         """Let it go on."""
         assert self._process is not None
-        self._process.send_signal(signal.SIGCONT)
+        thaw(self._process.pid)
 
     def command(self, name: str) -> bytes:
         """Send a command without arguments and return the first bytes of its answer; none when it is not there."""

@@ -24,6 +24,9 @@ def known_variables() -> set[str]:
         known |= variables(import_module(f"footnote_{stage}.settings").Settings)
     providers = import_module("footnote_providers.settings")
     policy = import_module("footnote_providers.egress.policy")
-    for settings in (providers.DefaultSettings, providers.OnnxSettings, policy.PolicySettings):
+    for settings in (providers.DefaultSettings, providers.E5Settings, providers.OnnxSettings, policy.PolicySettings):
         known |= variables(settings)
+    endpoints = import_module("footnote_providers.endpoints")
+    for service in endpoints.SERVICES:
+        known |= variables(endpoints.settings_of(service))
     return known | variables(deployment_settings.variables())

@@ -29,7 +29,15 @@ from footnote.types.v1.scope_pb2 import ROLE_ADMIN
 from footnote_kit.access import Access, access_of, check, collection_missing, is_system, may_read
 from footnote_kit.app import App
 from footnote_kit.collection_settings import resolve
-from footnote_kit.errors import Aborted, AlreadyExists, FailedPrecondition, FootnoteError, InvalidArgument, NotFound
+from footnote_kit.errors import (
+    Aborted,
+    AlreadyExists,
+    FailedPrecondition,
+    FootnoteError,
+    InvalidArgument,
+    NotFound,
+    Unavailable,
+)
 from footnote_kit.testing import serve_app
 
 from support.authority import authorized
@@ -53,6 +61,13 @@ class World:
     calls: list[tuple[str, Any]] = field(default_factory=list)
     gates: dict[str, Any] = field(default_factory=dict)
     cancelled: list[str] = field(default_factory=list)
+    revises: bool = False
+    refused_rerankers: dict[str, FootnoteError] = field(default_factory=dict)
+    breaks_after: int = 0
+    """Words after which the model dies; 0 for never."""
+    finish_reason: int = 0
+    rewritten: str = ""
+    window: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -228,6 +243,12 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         found = [ing.UnfinishedDocument(document=one, labels=True) for one in labels]
         found += [ing.UnfinishedDocument(document=one, deletion=True) for one in self.world.deleting.values()]
         return ing.ListUnfinishedDocumentsResponse(documents=found)
+
+    async def FindDocuments(self, request: Any, context: Any) -> ing.FindDocumentsResponse:
+        there = {*self.world.documents, *self.world.deleting}
+        return ing.FindDocumentsResponse(
+            document_ids=[one for one in request.document_ids if one in there], instance="double"
+        )
 
     async def ParseDocument(self, request: Any, context: Any) -> AsyncIterator[ing.ParseDocumentResponse]:
         await self.world.enter("ParseDocument", request)
@@ -465,6 +486,14 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         self.world.changed.set()
         return idx.DeleteMessagesResponse(count=gone)
 
+    async def ListIndexedDocuments(self, request: Any, context: Any) -> idx.ListIndexedDocumentsResponse:
+        # As if ledger and catalogue always agreed.
+        there = [one for one in self.world.documents.values() if one.id in request.document_ids]
+        return idx.ListIndexedDocumentsResponse(
+            documents=[idx.IndexedDocument(document_id=one.id, revision=one.indexed_revision) for one in there],
+            instance="double",
+        )
+
     async def ListDamagedDocuments(self, request: Any, context: Any) -> idx.ListDamagedDocumentsResponse:
         return idx.ListDamagedDocumentsResponse()
 
@@ -513,6 +542,9 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
             if self._sees(request.scope, chunk) and words & set(chunk.text.lower().strip(".").split())
         ]
         visible = [one for one in self.world.collections.values() if may_read(request.scope, one)]
+        known = {key for one in visible for key in (one.id, one.name)}
+        if missing := [name for name in request.collections if name not in known]:
+            raise collection_missing(missing[0])
         asked = [one.id for one in visible if not request.collections or {one.id, one.name} & set(request.collections)]
         return ret.RetrieveResponse(
             chunks=found, strategy=col.SEARCH_STRATEGY_HYBRID, total_candidates=len(found), collection_ids=asked
@@ -554,6 +586,8 @@ class Augmentation(aug_grpc.AugmentationServiceServicer):
 
     async def BuildPrompt(self, request: Any, context: Any) -> aug.BuildPromptResponse:
         await self.world.enter("BuildPrompt", request)
+        if (refusal := self.world.refused_rerankers.get(request.rerank.provider)) is not None:
+            raise refusal
         sources = [
             ans.Source(
                 number=number,
@@ -600,7 +634,9 @@ class Generation(gen_grpc.GenerationServiceServicer):
             text = f"{source.text} [1]"
             citations = [ans.Citation(number=1, chunk_id=source.chunk_id, filename=source.filename, quote=source.text)]
         try:
-            for word in text.split(" "):
+            for number, word in enumerate(text.split(" ")):
+                if self.world.breaks_after and number == self.world.breaks_after:
+                    raise Unavailable("The model died", reason="PROVIDER_FAILED")
                 yield gen.GenerateResponse(text_delta=word + " ")
                 await self.world.enter("Generate", request)
         except BaseException as error:
@@ -610,13 +646,32 @@ class Generation(gen_grpc.GenerationServiceServicer):
             raise
         for citation in citations:
             yield gen.GenerateResponse(citation=citation)
+        claims = []
+        if self.world.revises and citations:
+            # A second reader thinks otherwise: what is stored is its word.
+            claims = [ans.Claim(span={"end": len(text)}, support=ans.VERDICT_WEAK, sources=[1])]
+            citations[0].support = ans.VERDICT_WEAK
+            citations[0].quote_span.end = len(citations[0].quote)
+            yield gen.GenerateResponse(claims_revised=ans.ClaimsRevised(claims=claims, citations=citations))
         reason = ans.FINISH_REASON_ANSWERED_WITHOUT_SOURCES if request.without_sources else ans.FINISH_REASON_ANSWERED
-        answer = ans.Answer(text=text, finish_reason=reason, citations=citations, provider="double", model="echo")
+        reason = self.world.finish_reason or reason
+        answer = ans.Answer(
+            claims=claims, text=text, finish_reason=reason, citations=citations, provider="double", model="echo"
+        )
         yield gen.GenerateResponse(completed=gen.GenerateCompleted(answer=answer))
 
     async def ResolveSettings(self, request: Any, context: Any) -> gen.ResolveSettingsResponse:
         await self.world.enter("ResolveGeneration", request)
-        return gen.ResolveSettingsResponse(generation=resolve(col.GenerationSettings(), request.generation))
+        return gen.ResolveSettingsResponse(
+            generation=resolve(col.GenerationSettings(), request.generation),
+            context_window=self.world.window,
+            answer_tokens=1024,
+        )
+
+    async def RewriteQuestion(self, request: Any, context: Any) -> gen.RewriteQuestionResponse:
+        await self.world.enter("RewriteQuestion", request)
+        usage = ans.Usage(prompt_tokens=11, completion_tokens=3) if self.world.rewritten else None
+        return gen.RewriteQuestionResponse(question=self.world.rewritten, usage=usage)
 
     async def GenerateTitle(self, request: Any, context: Any) -> gen.GenerateTitleResponse:
         await self.world.enter("GenerateTitle", request)

@@ -31,21 +31,33 @@ def write_model(folder: Path, words: Mapping[str, str]) -> Path:
 
 
 def _model(table: "np.ndarray[tuple[int, int], np.dtype[np.float32]]") -> bytes:
+    axes = _field(1, b"axes") + _number(8, 1) + _number(20, _ATTRIBUTE_INTS)
+    keep = _field(1, b"keepdims") + _number(3, 0) + _number(20, _ATTRIBUTE_INT)
+    mean = _node("ReduceMean", ["rows"], "logits", [axes, keep])
+    return _of_nodes(table, [mean], _value("logits", _FLOAT, ["batch", "classes"]))
+
+
+def lookup_model(table: "np.ndarray[tuple[int, int], np.dtype[np.float32]]") -> bytes:
+    """Return a model that gives each token its row of a table: shape (batch, length, columns)."""
+    return _of_nodes(table, [], _value("rows", _FLOAT, ["batch", "length", "columns"]))
+
+
+def _of_nodes(
+    table: "np.ndarray[tuple[int, int], np.dtype[np.float32]]", more: Sequence[bytes], output: bytes
+) -> bytes:
     initializer = (
         b"".join(_number(1, size) for size in table.shape)
         + _number(2, _FLOAT)
         + _field(8, b"table")
         + _field(9, table.tobytes())
     )
-    axes = _field(1, b"axes") + _number(8, 1) + _number(20, _ATTRIBUTE_INTS)
-    keep = _field(1, b"keepdims") + _number(3, 0) + _number(20, _ATTRIBUTE_INT)
     graph = (
         _field(1, _node("Gather", ["table", "input_ids"], "rows"))
-        + _field(1, _node("ReduceMean", ["rows"], "logits", [axes, keep]))
+        + b"".join(_field(1, node) for node in more)
         + _field(2, b"tiny")
         + _field(5, initializer)
         + _field(11, _value("input_ids", _INT64, ["batch", "length"]))
-        + _field(12, _value("logits", _FLOAT, ["batch", "classes"]))
+        + _field(12, output)
     )
     return _number(1, 8) + _field(7, graph) + _field(8, _number(2, 13))
 

@@ -48,7 +48,16 @@ async def counts(matrix: Matrix, person: Person) -> list[str]:
 def _general(matrix: Matrix) -> list[tuple[Planned, Variant]]:
     """Return all calls that name nothing of anybody's, and all that name what is shared."""
     # What one has used oneself moves with every question; that hidden things do not move it: test_edge_usage.py.
-    stable = ("GetHealth", "CheckProvider", "GetTrace", "GetUsage", "ListUserUsage", "ListKeys", "CreateKey")
+    stable = (
+        "GetHealth",
+        "CheckProvider",
+        "GetTrace",
+        "GetUsage",
+        "ListUserUsage",
+        "GetActivity",
+        "ListKeys",
+        "CreateKey",
+    )
     return [
         (planned, variant)
         for planned in matrix.plan.operations

@@ -182,13 +182,14 @@ FILLERS: dict[str, Filler] = {
     **dict.fromkeys(
         (
             "allow_duplicate", "allow_missing", "created_after", "created_before", "document_types", "languages",
-            "order_by", "chunk_count", "citation", "create_time", "description",
+            "order_by", "chunk_count", "chunks_without_vector", "citation", "create_time", "description",
             "document_count", "effective_settings", "embedding_model", "embedding_provider", "enabled", "etag",
             "explain", "failed_only", "generation", "grants",
-            "history", "kind", "language", "limit", "max_messages", "max_tokens", "offset", "owner_id", "prompt",
+            "history", "instructions", "kind", "language", "limit", "max_messages", "max_tokens", "offset", "owner_id",
+            "prompt",
             "query_vector", "rating", "rerank", "resume_token", "retrieval", "settings", "source_type", "states",
             "tags", "tenant_id", "ttl", "update_time", "use_memory", "visibility", "Collection.id", "VectorRow.id",
-            "documents.id",
+            "documents.id", "GetActivity.hours",
         ),
         SKIP,
     ),

@@ -89,6 +89,7 @@ RULES: dict[str, Rule] = {
     "WhoAmI": Rule(),
     "GetUsage": Rule(),
     "ListUserUsage": Rule("admin"),
+    "GetActivity": Rule("admin"),
     "GetSystemInfo": Rule(),
     # Keys are nobody's content, and of a tenant: their own rules stand in tests/integration/test_edge_keys.py.
     "CreateKey": Rule("admin"),

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
+from support.surroundings import inherited
+
 # One interpreter makes all keys: what takes long is its start.
 MAKER = """
 import contextlib, io, json, sys
@@ -162,8 +164,7 @@ def make_keys(folder: Path, people: Sequence[Person], python: str = sys.executab
 
 
 def _make(calls: list[list[str]], python: str) -> list[str]:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("FOOTNOTE_")}
-    environment |= {"PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "200", "NO_COLOR": "1"}
+    environment = inherited() | {"PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "200", "NO_COLOR": "1"}
     done = subprocess.run(
         [python, "-c", MAKER], input=json.dumps(calls), capture_output=True, text=True, env=environment, timeout=60
     )

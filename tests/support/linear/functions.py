@@ -10,13 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from footnote.types.v1 import collection_pb2, document_pb2
-from footnote.types.v1.answer_pb2 import Source
+from footnote.types.v1.answer_pb2 import MemoryMessage, Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
-from footnote_augmentation import budget, neutralise, plan
-from footnote_generation.adapters.extractive import compose, provider, question, rows
+from footnote_augmentation import budget, neutralise, plan, subject
+from footnote_generation.adapters.extractive import compose, elsewhere, forms, provider, question, rows
 from footnote_generation.answering import addresses, markup, policy
+from footnote_generation.language import amounts, grammar, quantities, quotes, reading
 from footnote_generation.language.words import analyse
-from footnote_generation.verification import checker, claims, opinion, support
+from footnote_generation.verification import (
+    checker,
+    claims,
+    explanations,
+    named_places,
+    opinion,
+    places,
+    quotations,
+    support,
+)
 from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
 from footnote_ingestion.parsers import parser_for, sniff
@@ -25,10 +35,11 @@ from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_kit.collection_settings import resolve
 from footnote_providers.builtin import embed
+from footnote_retrieval import memory
 from footnote_retrieval.query import files
 from footnote_retrieval.ranking import affinity
 from footnote_store import expr
-from footnote_text import abbreviations, dialogue, scripts, tokens
+from footnote_text import abbreviations, dialogue, locales, scripts, signals, tokens
 
 from support.linear.patterns import modules
 
@@ -45,15 +56,21 @@ _NAMES = files.FileNames(
     {f"d{i}": f"{name}_{i}.pdf" for i, name in enumerate(("report", "polaris", "1", "annual 2023", "中"))}
 )
 _VERDICT = support.judge("The Polaris tracker weighs 12.8 kg.", _EVIDENCE)
+_CONTRARY = support.judge("The Polaris tracker weighs 3 kg.", _EVIDENCE)
 _MARKERS = [claims.PlacedMarker(at, at + 3, 1) for at in range(40, 4000, 40)]
 _FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
 
 # What needs more than the text.
 ARGUMENTS: Mapping[str, Call] = {
+    "footnote_retrieval.memory.relevant": lambda t: memory.relevant(t, [MemoryMessage(text=t)], 0.5),
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
     "footnote_text.dialogue.line": lambda t: dialogue.line("you", t),
+    "footnote_text.signals.has": lambda t: signals.has(t, locales.choose("de").signals.steps),
+    "footnote_text.signals.wish": lambda t: [signals.wish(t, locales.choose(code)) for code in ("en", "fr", "zh")],
+    "footnote_text.signals.is_order": lambda t: [signals.is_order(t, locales.choose(code)) for code in ("en", "ja")],
     "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
+    "footnote_augmentation.subject.in_full": lambda t: subject.in_full(t, ["What does the Vela cost?", t[:2000]]),
     "footnote_text.tokens.truncate_to": lambda t: tokens.truncate_to(t, 100),
     "footnote_ingestion.parsers.texts.html.write_html": lambda t: html.write_html(t, _writer(), None),
     "footnote_ingestion.parsers.texts.plain.write_text": lambda t: text.write_text(t, _writer()),
@@ -64,22 +81,47 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),
     "footnote_augmentation.plan.accumulate": lambda t: plan.accumulate(t[:400], t, "en"),
     "footnote_augmentation.plan.plan": lambda t: plan.plan(t, "polaris tracker"),
+    "footnote_generation.language.quotes.find": lambda t: (quotes.find("never there", t), quotes.find(t, _PASSAGE)),
+    "footnote_generation.verification.named_places.find": lambda t: named_places.find(t, None, _SOURCE, "en"),
+    "footnote_generation.verification.named_places.stated": lambda t: named_places.stated(t, _SOURCE),
+    "footnote_generation.verification.named_places.at_place": lambda t: named_places.at_place(
+        t, _EVIDENCE, named_places.Named(((0, 80),), "page 1", cell=False), _VERDICT
+    ),
     "footnote_generation.answering.addresses.read": lambda t: addresses.read(t, 0, True),
     "footnote_generation.answering.markup.guarded": lambda t: markup.guarded(t, []),
     "footnote_generation.adapters.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),
+    "footnote_generation.adapters.extractive.elsewhere.find": lambda t: elsewhere.find(t, [_SOURCE]),
+    "footnote_generation.adapters.extractive.elsewhere.of": lambda t: elsewhere.of(t, _SOURCE),
     "footnote_generation.adapters.extractive.provider.cited": lambda t: provider.cited(t, 1),
     "footnote_generation.adapters.extractive.rows.shorten": lambda t: rows.shorten(t, question.read("What weight?")),
     "footnote_generation.verification.checker.value_span": lambda t: checker.value_span(t, _SOURCE, _VERDICT),
     "footnote_generation.verification.claims.segment": lambda t: claims.segment(t, _MARKERS),
     "footnote_generation.verification.opinion.stretches": lambda t: opinion.stretches(t, _EVIDENCE, 8),
     "footnote_generation.answering.policy.instructions_in": lambda t: policy.instructions_in(t, ["Use the sources."]),
+    "footnote_generation.verification.opinion.is_unsure": lambda t: opinion.is_unsure(
+        t, _EVIDENCE, _CONTRARY, sees_contradictions=True
+    ),
+    "footnote_generation.verification.support.understood": lambda t: support.understood(t, _EVIDENCE),
+    "footnote_generation.verification.explanations.shorten": lambda t: explanations.shorten(t, t),
     "footnote_generation.verification.support.judge": lambda t: support.judge(t, _EVIDENCE),
     "footnote_generation.verification.support.is_foreign": lambda t: support.is_foreign(t, _EVIDENCE),
     "footnote_generation.language.words.analyse": lambda t: analyse(t, "en"),
+    "footnote_generation.language.amounts.find": lambda t: amounts.find(t, "de"),
+    "footnote_generation.language.amounts.unit": lambda t: amounts.unit(t, "de"),
+    "footnote_generation.language.grammar.stem_of": lambda t: grammar.stem_of(t, "de", {}),
+    "footnote_generation.language.grammar.stem": lambda t: grammar.stem(t, "de"),
+    "footnote_generation.language.quantities.share_units": lambda t: quantities.share_units(t, []),
+    "footnote_generation.language.reading.read": lambda t: (reading.read(t, "en"), reading.read(t, "zh")),
+    "footnote_generation.verification.places.cut": lambda t: places.cut(t, "Title", "en"),
+    "footnote_generation.verification.quotations.find": lambda t: quotations.find(t, t, [(0, len(t))]),
 }  # fmt: skip
 # Work on texts that no function of one text stands for.
 MORE: Mapping[str, Call] = {
     "source: support.prepare and judge": lambda t: support.judge("The tracker weighs 12.8 kg.", support.prepare(t)),
+    "source: other forms of German words": lambda t: forms.others(analyse(f"Bringen Sie {t} mit.", "de"), "de"),
+    "source: passage in another language": lambda t: elsewhere.find(
+        "Combien pèse cette caisse de bois ?", [Source(number=1, text=t, score=0.5)]
+    ),
     "source: extractive answer": lambda t: compose.draft("How heavy is it?", [Source(number=1, text=t, score=0.5)]),
     "reply: markers one by one": lambda t: _streamed(t),
     **{f"chunking: {name}": lambda t, s=value: _chunked(t, s) for name, value in (
@@ -103,16 +145,14 @@ NOT_TEXTS = frozenset(
     footnote_text.locators.label footnote_store.answers.search_request footnote_store.expr.any_of
     footnote_store.fields.item_key footnote_store.rows.chunk_id footnote_store.rows.revision_key
     footnote_store.rows.decode_chunk footnote_store.scope.search_key
-    footnote_providers.catalogue.remote_settings footnote_providers.onnx_local.find_files
+    footnote_providers.endpoints.endpoint footnote_providers.endpoints.settings_of
     footnote_providers.registry.validate footnote_cli.command.connected footnote_cli.launcher.serve
     footnote_cli.render.text.shorten footnote_cli.session.open_channel footnote_cli.values.confirm
     footnote_cli.installed.found footnote_kit.plugins.installed footnote_conformance.stages.library.blocks_of
     footnote_ingestion.model.values.new_key footnote_ingestion.parsers.tables.cell_range
     footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.adapters.ledger.collection_key
-    footnote_retrieval.model.degradation footnote_augmentation.adapters.cosine.create
-    footnote_augmentation.adapters.cross_encoder.create footnote_augmentation.adapters.http.creator
-    footnote_augmentation.adapters.lexical.create footnote_augmentation.adapters.mmr.create
-    footnote_augmentation.templates.load footnote_augmentation.templates.choose
+    footnote_retrieval.model.degradation footnote_augmentation.adapters.http.creator
+    footnote_cli.targets.how_many footnote_text.locales.known footnote_text.locales.choose
     footnote_generation.verification.opinion.reconsider footnote_edge.asking.answering.manifest
     footnote_edge.asking.fallback.prompt_of footnote_edge.http.dialects.mcp_stdio.serve
     footnote_edge.http.dialects.openai.completion footnote_edge.http.openapi.document.document
@@ -128,7 +168,11 @@ NOT_TEXTS = frozenset(
     footnote_kit.private.new_socket_path footnote_providers.outbound.http_client
     footnote_kit.redact.register footnote_kit.provider_calls.unconfigured footnote_store.rows.own_key
     footnote_edge.http.dialects.wrapper_vectors.addition footnote_store.rows.message_key
-    footnote_edge.jobs.workflows.own_account footnote_edge.jobs.workflows.step""".split()  # noqa: SIM905
+    footnote_edge.jobs.workflows.own_account footnote_edge.jobs.workflows.step
+    footnote_kit.passing.unavailable footnote_database.soundness.newer footnote_database.keeping.database
+    footnote_cli.admin.findings.ok footnote_cli.admin.findings.warning footnote_cli.admin.findings.broken
+    footnote_cli.admin.findings.refused footnote_cli.admin.findings.older
+    footnote_kit.renewed_channel.plain_channel""".split()  # noqa: SIM905
 )
 _CACHES = {
     name: value

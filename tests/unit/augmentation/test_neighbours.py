@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 
+import pytest
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, TextSpan
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_WIDENED
@@ -106,6 +107,7 @@ def test_chunks_that_are_not_next_to_each_other_are_not_joined() -> None:
     place=st.integers(0, 9),
     budget=st.integers(100, 700),
 )
+@pytest.mark.slow
 def test_widened_sources_are_the_documents_text_and_never_cost_a_hit(
     cuts: list[int], overlap: int, place: int, budget: int
 ) -> None:

@@ -1,6 +1,7 @@
 """The rerankers: what each prefers, and how the endpoint's failures come back."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 
 import pytest
@@ -109,6 +110,20 @@ async def test_http_reads_both_forms(endpoint: tuple[RerankServer, str], form: s
     assert degradation is None
     assert ordered[0].chunk.text == max(TEXTS, key=len)
     assert server.bodies[0]["query"] == QUESTION
+    await rerankers.close()
+
+
+async def test_http_asks_in_batches_that_tei_takes_and_reads_their_scores_alike(
+    endpoint: tuple[RerankServer, str],
+) -> None:
+    server, url = endpoint
+    rerankers = Rerankers(Settings(rerank_url=url))
+    texts = ["x" * (10 + at) for at in range(70)] + ["x" * 2500]  # the server's scores: a thousandth of the length
+    async with rerankers.lease("http", "m", {"form": "tei"}) as reranker:
+        scores = await reranker.rerank(QUESTION, texts, [0.5] * len(texts))
+    assert [len(body["texts"]) for body in server.bodies] == [32, 32, 7]  # type: ignore[arg-type]
+    # 2.5 is a logit, and so are the others then, whatever batch they were in.
+    assert scores == pytest.approx([1 / (1 + math.exp(-len(text) / 1000)) for text in texts])
     await rerankers.close()
 
 

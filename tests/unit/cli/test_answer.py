@@ -34,6 +34,8 @@ def test_sentences_without_support_are_pointed_out_with_the_reason() -> None:
         "! unsupported: “It has 140 rooms.”: 140 is not in the source",
         "! A citation of source 7 was removed",
     ]
+    claim.explanation = "« 140 » ne se trouve pas dans guide.md."
+    assert next(doubts(answer)).plain == "! unsupported: “It has 140 rooms.”: « 140 » ne se trouve pas dans guide.md."
 
 
 def test_degradations_say_their_effect_first() -> None:

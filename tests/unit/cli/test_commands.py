@@ -162,6 +162,7 @@ def test_ingest_json_says_everything_once(footnote: Footnote, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("allowed", [32, 3, 0])
+@pytest.mark.slow
 def test_ingest_of_a_large_folder_needs_no_more_watches_than_it_may_have(
     footnote: Footnote, edge: ScriptedEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: int
 ) -> None:
@@ -390,6 +391,7 @@ def test_unknown_options_are_a_wrong_call(footnote: Footnote) -> None:
     assert footnote("frobnicate").exit_code == 2
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_quietly_and_cancels_the_call(edge: ScriptedEdge, address: str) -> None:
     command = [sys.executable, "-m", "footnote_cli.main", "ask", "slow", "--address", address]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
@@ -434,6 +436,7 @@ async def test_where_the_connection_fails_is_told_apart() -> None:
     assert "There is no host nowhere.invalid:1" in await failure("nowhere.invalid:1")
 
 
+@pytest.mark.slow
 def test_the_servers_libraries_are_loaded_on_demand_only() -> None:
     code = "import sys; from footnote_cli.main import app; sys.exit('footnote_kit.server' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
@@ -454,7 +457,7 @@ def test_where_it_listens_is_a_list_for_people_and_a_line_for_programs() -> None
     assert _announcement("ready", addresses, Path("/data"), for_people=True).splitlines() == [
         "footnote is ready; Ctrl-C stops it.",
         "  edge          127.0.0.1:7100",
-        "  http          http://127.0.0.1:7180",
+        "  http          http://127.0.0.1:7180/ (in a browser: the console)",
         "  data          /data",
     ]
 

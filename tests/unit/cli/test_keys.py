@@ -18,6 +18,7 @@ def keys(data: Path, *arguments: str) -> Result:
     return CliRunner().invoke(app, ["keys", *arguments, "--data-dir", str(data)])
 
 
+@pytest.mark.slow
 def test_a_key_is_shown_once_then_listed_then_revoked(data: Path) -> None:
     made = keys(
         data,

@@ -19,6 +19,7 @@ def limits(data: Path, *arguments: str) -> Result:
     return CliRunner().invoke(app, ["limits", *arguments, "--data-dir", str(data)])
 
 
+@pytest.mark.slow
 def test_limits_are_set_added_to_listed_and_cleared(data: Path) -> None:
     assert limits(data, "set", "acme", "--documents", "500", "--cost-per-day", "2.5").exit_code == 0
     assert limits(data, "set", "acme", "--tokens-per-day", "0").exit_code == 0

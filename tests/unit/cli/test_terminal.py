@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.hostile_edge import HOSTILE, HostileEdge
 from support.scripted_edge import served
+from support.surroundings import inherited
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +64,7 @@ def run(command: list[str], hostile: tuple[str, Path], screen: bool) -> str:
     address, folder = hostile
     given = [sys.executable, "-m", "footnote_cli.main", *command]
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("FOOTNOTE_")},
+        **inherited(),
         "FOOTNOTE_EDGE_ADDRESS": address, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm-256color",
         "PYTHONIOENCODING": "utf-8",
     }  # fmt: skip

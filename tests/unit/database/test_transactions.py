@@ -89,6 +89,7 @@ async def broken(database: Database) -> None:
 
 @pytest.mark.parametrize("writers", Writers)
 @pytest.mark.parametrize("schema", [None, "own"])
+@pytest.mark.slow
 async def test_what_a_block_writes_is_there_all_of_it_or_nothing(
     url: str, tmp_path: Path, writers: Writers, schema: str | None
 ) -> None:

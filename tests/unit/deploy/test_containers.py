@@ -18,7 +18,7 @@ COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 FILES = [
     ROOT / "docker-compose.yml",
     ROOT / "deploy" / "docker" / "Dockerfile",
-    *sorted(path for path in (ROOT / "deploy").rglob("*") if path.suffix in (".yaml", ".md")),
+    *sorted(path for path in (ROOT / "deploy").rglob("*") if path.suffix in (".yaml", ".md", ".tpl", ".txt")),
 ]
 NOT_SETTINGS = {"FOOTNOTE_PROBE_ADDRESS", "FOOTNOTE_API_KEY", "FOOTNOTE_API_KEY_FILE", "FOOTNOTE", "FOOTNOTE_TLS"}
 """Read by the command line; and what is left of names that stand for several, as FOOTNOTE_TLS_…"""
@@ -26,12 +26,18 @@ HTTP_PORT = 7180
 METRICS_PORT = 9464
 
 
-def documents(name: str) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all((KUBERNETES / name).read_text()))
+MANIFESTS = [one for one in yaml.safe_load_all((KUBERNETES / "footnote.yaml").read_text()) if one]
+"""The chart's, as it stands without values; other values are in test_chart.py."""
+
+
+def named(kind: str, name: str) -> dict[str, Any]:
+    (found,) = [one for one in MANIFESTS if (one["kind"], one["metadata"]["name"]) == (kind, name)]
+    return found
 
 
 def of_kind(stage: str, *kinds: str) -> dict[str, Any]:
-    (found,) = [one for one in documents(f"{stage}.yaml") if one["kind"] in kinds]
+    name = f"footnote-{stage}"
+    (found,) = [one for one in MANIFESTS if one["kind"] in kinds and one["metadata"]["name"] == name]
     return found
 
 
@@ -41,9 +47,17 @@ def container(stage: str) -> dict[str, Any]:
     return only  # type: ignore[no-any-return]
 
 
+def pods_of(stage: str) -> dict[str, str]:
+    return {
+        "app.kubernetes.io/name": "footnote",
+        "app.kubernetes.io/instance": "footnote",
+        "app.kubernetes.io/component": stage,
+    }
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
 def test_every_variable_is_one_that_is_read(file: Path) -> None:
-    used = set(re.findall(r"\bFOOTNOTE_[A-Z]+(?:_[A-Z0-9]+)*", file.read_text()))
+    used = set(re.findall(r"\bFOOTNOTE(?:_[A-Z0-9]+)+", file.read_text()))
     assert used - known_variables() - NOT_SETTINGS == set()
 
 
@@ -66,10 +80,9 @@ def test_compose_runs_every_service_on_its_own_port(stage: str, port: int) -> No
 def test_keys_of_providers_go_to_the_services_that_call_them_only() -> None:
     holders = {name for name, one in COMPOSE["services"].items() if "OPENAI_API_KEY" in (one.get("environment") or {})}
     assert holders == {"indexing", "retrieval", "generation"}
-    for stage in DEFAULT_PORTS:
-        given = container(stage)["envFrom"]
-        assert [one["secretRef"]["name"] for one in given if "secretRef" in one] == [f"footnote-{stage}"]
-    (shared,) = documents("config.yaml")
+    for stage in DEFAULT_PORTS:  # who gets which Secret, where there are some: test_chart.py
+        assert container(stage)["envFrom"] == [{"configMapRef": {"name": "footnote"}}]
+    shared = named("ConfigMap", "footnote")
     assert not [name for name in shared["data"] if re.search("KEY|TOKEN|SECRET|PASSWORD", name)]
     told = {name for name in COMPOSE["x-environment"] if re.search("LOCAL_ONLY|ALLOWED", name)}
     assert len(told) == 5
@@ -94,6 +107,28 @@ def test_compose_asks_for_keys_and_says_where_the_first_one_is() -> None:
     assert "FOOTNOTE_EDGE_KEYLESS" not in told
 
 
+def test_compose_has_a_command_line_with_the_first_key_and_says_how() -> None:
+    cli, edge = COMPOSE["services"]["cli"], COMPOSE["services"]["edge"]
+    assert cli["profiles"] == ["cli"]  # it does not start with the others
+    assert cli["environment"]["FOOTNOTE_API_KEY_FILE"] == edge["environment"]["FOOTNOTE_EDGE_FIRST_KEY_FILE"]
+    assert cli["environment"]["FOOTNOTE_EDGE_ADDRESS"] == COMPOSE["x-environment"]["FOOTNOTE_EDGE_ADDRESS"]
+    shown = {volume.partition(":")[0]: volume for volume in cli["volumes"]}
+    assert shown["edge-data"].endswith(":/data:ro")
+    text = (ROOT / "docker-compose.yml").read_text()
+    commands = re.findall(r"^#   docker compose run --rm cli (\w+) ?(/\S+)?", text, flags=re.MULTILINE)
+    assert [name for name, _ in commands] == ["ingest", "ask"]
+    (folder,) = [path for _, path in commands if path]
+    assert (ROOT / "deploy" / folder.lstrip("/")).is_dir()
+
+
+def test_the_passwords_that_everybody_can_read_are_labelled_and_unpublished() -> None:
+    lines = (ROOT / "docker-compose.yml").read_text().splitlines()
+    defaults = [at for at, line in enumerate(lines) if ":-" in line]
+    assert "Everybody can read this default" in lines[defaults[0] - 2]
+    assert {re.sub(r".*(\$\{.*\})", r"\1", lines[at]) for at in defaults} == {"${MINIO_PASSWORD:-footnote-minio}"}
+    assert not {"ports"} & (COMPOSE["services"]["minio"].keys() | COMPOSE["services"]["etcd"].keys())
+
+
 def test_the_image_exposes_every_port_and_probes_the_edge() -> None:
     dockerfile = (ROOT / "deploy" / "docker" / "Dockerfile").read_text()
     (exposed,) = re.findall(r"^EXPOSE (.+)$", dockerfile, flags=re.MULTILINE)
@@ -107,78 +142,137 @@ def test_kubernetes_runs_every_service_on_its_own_port(stage: str, port: int) ->
     assert stage in TARGETS
     workload, only = of_kind(stage, "Deployment", "StatefulSet"), container(stage)
     assert (workload["kind"] == "StatefulSet") == (stage in STATEFUL)
-    assert workload["metadata"]["name"] == stage
     assert only["args"] == ["serve", stage]
     wanted = {"grpc": port, "metrics": METRICS_PORT} | ({"http": HTTP_PORT} if stage == "edge" else {})
     assert {one["name"]: one["containerPort"] for one in only["ports"]} == wanted
-    assert only["readinessProbe"]["grpc"] == {"port": port}
-    assert "grpc" not in only["livenessProbe"], "an outage of a dependency must not restart it"
     assert {"memory"} <= only["resources"]["limits"].keys() & only["resources"]["requests"].keys()
+
+
+@pytest.mark.parametrize(("stage", "port"), DEFAULT_PORTS.items())
+def test_an_outage_of_a_dependency_neither_restarts_a_service_nor_hides_it(stage: str, port: int) -> None:
+    """Started: it has been able to work once. Ready: it answers, if with less. Alive: its loop answers, whatever."""
+    only = container(stage)
+    started, alive = (only[name]["exec"]["command"][-1] for name in ("startupProbe", "livenessProbe"))
+    assert started.startswith(f"grpc_health_probe -addr=127.0.0.1:{port} ")
+    assert alive == f"{started}; code=$?; [ $code = 0 ] || [ $code = 4 ]"  # 4: it answers that it is not ready
+    assert only["readinessProbe"]["tcpSocket"] == {"port": "grpc"}
+    assert (
+        of_kind(stage, "Deployment", "StatefulSet")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= 40
+    )
+    dockerfile = (ROOT / "deploy" / "docker" / "Dockerfile").read_text()
+    assert re.search(r"^COPY --from=probe \S+ /usr/local/bin/grpc_health_probe$", dockerfile, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("stage", DEFAULT_PORTS)
 def test_kubernetes_services_lead_to_their_pods(stage: str) -> None:
     service, workload = of_kind(stage, "Service"), of_kind(stage, "Deployment", "StatefulSet")
     labels = workload["spec"]["template"]["metadata"]["labels"]
-    assert service["spec"]["selector"] == labels == workload["spec"]["selector"]["matchLabels"]
+    assert service["spec"]["selector"] == pods_of(stage) == workload["spec"]["selector"]["matchLabels"]
+    assert pods_of(stage).items() <= labels.items()
     assert service["spec"]["ports"][0]["port"] == DEFAULT_PORTS[stage]
     # One connection to a virtual address would reach one replica only.
     assert (service["spec"].get("clusterIP") == "None") == (stage != "edge")
-    if stage not in STATEFUL:
-        assert of_kind(stage, "PodDisruptionBudget")["spec"]["selector"]["matchLabels"] == labels
-        assert workload["spec"]["replicas"] > of_kind(stage, "PodDisruptionBudget")["spec"]["minAvailable"]
+    budget = of_kind(stage, "PodDisruptionBudget")["spec"]
+    assert budget["selector"]["matchLabels"] == pods_of(stage)
+    assert (
+        budget["maxUnavailable"] == 1
+    )  # of several one at a time; and of one that keeps its state no drain is blocked
+    assert workload["spec"]["replicas"] == (1 if stage in STATEFUL else 2)
 
 
 def test_kubernetes_pods_find_one_another() -> None:
-    (config,) = documents("config.yaml")
+    config = named("ConfigMap", "footnote")
     for stage, port in DEFAULT_PORTS.items():
         if stage != "edge":
-            assert config["data"][f"FOOTNOTE_{stage.upper()}_ADDRESS"] == f"{stage}:{port}"
+            assert config["data"][f"FOOTNOTE_{stage.upper()}_ADDRESS"] == f"footnote-{stage}:{port}"
     assert config["data"]["FOOTNOTE_METRICS_PORT"] == str(METRICS_PORT)
 
 
 def test_edge_asks_for_keys_and_the_stages_for_the_services_secret() -> None:
     for stage in DEFAULT_PORTS:
-        env = {one["name"]: one.get("value") for one in container(stage).get("env", ())}
-        assert (env.get("FOOTNOTE_EDGE_AUTH") == "keys") == (stage == "edge")
-        assert "FOOTNOTE_INSECURE_LISTEN" not in env
-    (pod,) = documents("pod.yaml")
-    (only,) = pod["spec"]["template"]["spec"]["containers"]
-    (secret,) = only["env"]
-    assert secret["name"] == "FOOTNOTE_SERVICE_TOKEN"
-    named = secret["valueFrom"]["secretKeyRef"]
-    assert not named.get("optional")
-    assert f"generic {named['name']} --from-literal={named['key']}=" in (KUBERNETES / "README.md").read_text()
+        told = {one["name"]: one for one in container(stage)["env"]}
+        assert (told.get("FOOTNOTE_EDGE_AUTH", {}).get("value") == "keys") == (stage == "edge")
+        assert "FOOTNOTE_INSECURE_LISTEN" not in told
+        secret = told["FOOTNOTE_SERVICE_TOKEN"]["valueFrom"]["secretKeyRef"]
+        assert not secret.get("optional")
+        assert f"generic {secret['name']} --from-literal={secret['key']}=" in (KUBERNETES / "README.md").read_text()
 
 
-def test_the_network_lets_nobody_else_to_the_stages() -> None:
-    stages, edge, metrics = documents("network.yaml")
-    assert stages["spec"]["podSelector"]["matchExpressions"][1] == {
-        "key": "app.kubernetes.io/name", "operator": "NotIn", "values": ["edge"],
-    }  # fmt: skip
-    assert stages["spec"]["ingress"][0]["from"] == [
-        {"podSelector": {"matchLabels": {"app.kubernetes.io/part-of": "footnote"}}}
-    ]
-    assert [one["port"] for one in edge["spec"]["ingress"][0]["ports"]] == ["grpc", "http"]
-    assert [one["port"] for one in metrics["spec"]["ingress"][0]["ports"]] == ["metrics"]
+CALLERS = {
+    "ingestion": {"edge"},
+    "indexing": {"edge", "ingestion", "retrieval"},
+    "retrieval": {"edge"},
+    "augmentation": {"edge"},
+    "generation": {"edge"},
+}
 
 
+@pytest.mark.parametrize("stage", DEFAULT_PORTS)
+def test_the_network_lets_in_the_callers_of_a_service_and_nobody_else(stage: str) -> None:
+    policy = named("NetworkPolicy", f"footnote-{stage}")["spec"]
+    assert policy["podSelector"]["matchLabels"] == pods_of(stage)
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    *calls, metrics = policy["ingress"]
+    assert metrics["ports"] == [{"port": METRICS_PORT}]
+    assert all("podSelector" not in one for one in metrics["from"])
+    # Edge, too, is shut until somebody is named: its port is no longer everybody's.
+    assert len(calls) == (stage != "edge")
+    for one in calls:
+        assert one["ports"] == [{"port": DEFAULT_PORTS[stage]}]
+        assert [peer["podSelector"]["matchLabels"] for peer in one["from"]] == [
+            pods_of(caller) for caller in sorted(CALLERS[stage])
+        ]
+
+
+@pytest.mark.parametrize("stage", DEFAULT_PORTS)
+def test_the_network_lets_out_to_what_a_service_calls_and_nowhere_else(stage: str) -> None:
+    dns, *others = named("NetworkPolicy", f"footnote-{stage}")["spec"]["egress"]
+    assert {port["port"] for port in dns["ports"]} == {53}
+    pods = {
+        peer["podSelector"]["matchLabels"]["app.kubernetes.io/component"]: one["ports"]
+        for one in others
+        for peer in one.get("to", ())
+    }
+    called = {name for name, callers in CALLERS.items() if stage in callers}
+    assert pods == {name: [{"port": DEFAULT_PORTS[name]}] for name in called}
+    beyond = [one["ports"] for one in others if "to" not in one]
+    assert beyond == ([[{"port": 19530}]] if stage in ("indexing", "retrieval") else [])
+
+
+def test_who_calls_whom_is_what_the_services_open_channels_to() -> None:
+    found: dict[str, set[str]] = {stage: set() for stage in CALLERS}
+    for stage in DEFAULT_PORTS:
+        for path in (ROOT / "services" / stage / "src").rglob("*.py"):
+            for called in re.findall(r"runtime\.(?:channel|check)\(\"(\w+)\"", path.read_text()):
+                if called != "edge":
+                    found[called].add(stage)
+    edge = (ROOT / "services/edge/src/footnote_edge/adapters/stages.py").read_text()
+    for stage in CALLERS:
+        if f"{stage}_service_pb2_grpc" in edge:
+            found[stage].add("edge")
+    assert found == CALLERS
+
+
+@pytest.mark.slow
 def test_kustomize_puts_all_of_it_together() -> None:
     listed = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]
-    others = {"kustomization.yaml", "pod.yaml"}
-    assert set(listed) == {path.name for path in KUBERNETES.glob("*.yaml")} - others
+    assert set(listed) == {path.name for path in KUBERNETES.glob("*.yaml")} - {"kustomization.yaml"}
     if shutil.which("kubectl") is None:
         pytest.skip("kubectl is not installed")
     built = subprocess.run(["kubectl", "kustomize", str(KUBERNETES)], capture_output=True, text=True, check=True).stdout
     workloads = [one for one in yaml.safe_load_all(built) if one["kind"] in ("Deployment", "StatefulSet")]
-    assert {one["metadata"]["name"] for one in workloads} == set(DEFAULT_PORTS)
+    assert {one["metadata"]["name"] for one in workloads} == {f"footnote-{stage}" for stage in DEFAULT_PORTS}
     for workload in workloads:
         pod = workload["spec"]["template"]["spec"]
         (only,) = pod["containers"]
+        assert only["image"] == "footnote:local"
         assert pod["securityContext"]["runAsNonRoot"]
+        assert pod["securityContext"]["runAsUser"] > 0
+        assert not pod["automountServiceAccountToken"]
         assert not pod["enableServiceLinks"]
         assert only["securityContext"]["readOnlyRootFilesystem"]
-        assert only["args"] == ["serve", workload["metadata"]["name"]]
+        assert only["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert f"footnote-{only['args'][1]}" == workload["metadata"]["name"]
         claims = [one["metadata"]["name"] for one in workload["spec"].get("volumeClaimTemplates", ())]
         volumes = [*claims, *(volume["name"] for volume in pod["volumes"])]
         assert sorted(volumes) == sorted(mount["name"] for mount in only["volumeMounts"]) == ["data", "tmp"]

@@ -7,6 +7,13 @@ from footnote_edge.adapters.database import Database
 from footnote_edge.settings import Settings
 from pydantic import ValidationError
 
+OIDC = {
+    "AUTH": "jwt",
+    "JWT_JWKS_URL": "https://login.example/keys",
+    "JWT_ISSUER": "https://login.example",
+    "OIDC_CLIENT_ID": "console",
+}
+
 
 @pytest.mark.parametrize(
     ("own", "jobs", "expected"),
@@ -60,6 +67,23 @@ async def test_the_driver_is_ours_whatever_the_url_names(url: str, driver: str) 
         ({"AUTH": "keys", "CORS_ORIGINS": "console.example"}, "cors_origins"),
         ({"AUTH": "keys", "CORS_ORIGINS": "https://a.example/path"}, "cors_origins"),
         ({"ALLOWED_HOSTS": "*"}, "allowed_hosts"),
+        ({"OIDC_CLIENT_ID": "console"}, "auth to have jwt"),
+        ({"AUTH": "keys", "OIDC_CLIENT_ID": "console"}, "auth to have jwt"),
+        ({**OIDC, "JWT_ISSUER": ""}, "jwt_issuer"),
+        ({**OIDC, "JWT_ISSUER": "http://login.example"}, "jwt_issuer"),
+        ({**OIDC, "JWT_ISSUER": "https://login.example; script-src *"}, "jwt_issuer"),
+        ({**OIDC, "JWT_ISSUER": "https://a@login.example"}, "jwt_issuer"),
+        ({**OIDC, "JWT_ISSUER": "https://login.example/?x"}, "jwt_issuer"),
+        ({**OIDC, "JWT_ISSUER": "https://login.example/a#"}, "jwt_issuer"),
+        ({**OIDC, "JWT_ISSUER": "javascript://login.example"}, "jwt_issuer"),
+        ({**OIDC, "OIDC_SCOPES": "profile"}, "oidc_scopes"),
+        ({**OIDC, "OIDC_SCOPES": "openid  profile"}, "oidc_scopes"),
+        ({**OIDC, "OIDC_TOKEN": "id"}, "jwt_audience"),
+        ({**OIDC, "OIDC_TOKEN": "refresh"}, "oidc_token"),
+        ({**OIDC, "OIDC_ORIGINS": "*"}, "oidc_origins"),
+        ({**OIDC, "OIDC_ORIGINS": "https://a.example/token"}, "oidc_origins"),
+        ({"AUTH": "keys", "OIDC_SCOPES": "openid"}, "oidc_scopes is of no use"),
+        ({"AUTH": "keys", "OIDC_ORIGINS": "https://a.example"}, "oidc_origins is of no use"),
         ({"ALLOWED_HOSTS": "a.example:80"}, "allowed_hosts"),
         ({"ALLOWED_HOSTS": "a.example,,b"}, "allowed_hosts"),
     ],
@@ -81,6 +105,10 @@ def test_a_switch_that_opens_a_door_is_clear_or_nothing_starts(
         {"AUTH": " keys , jwt ", "JWT_JWKS_URL": "http://x"},
         {"CORS_ORIGINS": "http://localhost:3000, https://[::1]:8443", "ALLOWED_HOSTS": "footnote.lan,fd00::1"},
         {"KEYLESS": "true"},
+        OIDC,
+        {**OIDC, "JWT_ISSUER": "https://login.example/realms/a", "OIDC_SCOPES": "openid offline_access"},
+        {**OIDC, "JWT_ISSUER": "http://127.0.0.1:8080", "OIDC_ORIGINS": "https://tokens.example"},
+        {**OIDC, "OIDC_TOKEN": "id", "JWT_AUDIENCE": "console"},
     ],
 )
 def test_what_is_clear_starts(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 from support import xss_corpus
+from support.matrices import sampled
 
 SOURCES = [types.Source(number=1, filename="a.txt", text="The stock is 150."), types.Source(number=2, filename="b.txt")]
 RENDERERS = (
@@ -94,7 +95,7 @@ def test_the_corpus_is_dangerous_and_large() -> None:
     assert sum(bool(dangers(vector)) for vector in xss_corpus.ALL) >= 120
 
 
-@pytest.mark.parametrize("vector", xss_corpus.ALL)
+@pytest.mark.parametrize("vector", sampled(xss_corpus.ALL, every=9))
 def test_nothing_acts_in_an_answer(vector: str) -> None:
     for text in (
         vector,
@@ -109,7 +110,7 @@ def test_nothing_acts_in_an_answer(vector: str) -> None:
         assert dangers(answer([text], strict=True)[0].text) == []
 
 
-@pytest.mark.parametrize("vector", xss_corpus.ALL)
+@pytest.mark.parametrize("vector", sampled(xss_corpus.ALL, every=60))
 def test_nothing_acts_wherever_the_stream_is_cut(vector: str) -> None:
     text = f"See {vector} and [1]."
     whole, _, _ = compose([text])
@@ -123,7 +124,7 @@ def test_nothing_acts_wherever_the_stream_is_cut(vector: str) -> None:
     assert compose(list(text))[0] == whole
 
 
-@pytest.mark.parametrize("vector", xss_corpus.ALL)
+@pytest.mark.parametrize("vector", sampled(xss_corpus.ALL, every=9))
 def test_what_was_done_is_said(vector: str) -> None:
     made, _ = answer([vector])
     if made.text.split() != vector.split() and dangers(vector):

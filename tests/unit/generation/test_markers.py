@@ -79,13 +79,14 @@ PARTS = st.sampled_from(
     [
         "Le stock est 150 ", "[1]", "[1, 2]", "[9]", "[Source 2: rapport.pdf, page 3]", " (voir rapport.pdf, p. 3)", ". ", "\n", "[", "(",
         "Selon la cellule C12 (feuille 'Stocks' du fichier production.xlsx): ", "D'après my file.pdf, page 2, ", "d'accord",
-        "according to page 3 of rapport.pdf", "accord", "Selon ", "```", "`x[1]`", "](http://a)", "[note]", "e.g. ", "】", "【1】",
+        "according to page 3 of rapport.pdf", "accord", "Selon ", "```", "`x[1]`", "`", "¹", "[^2]", "[1](http://a.b/c)", "[[1]]", "[S1]", "m²", "](http://a)", "[note]", "e.g. ", "】", "【1】",
     ]
 )  # fmt: skip
 
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(PARTS, max_size=12), st.lists(st.integers(0, 400), max_size=8))
+@pytest.mark.slow
 def test_pieces_do_not_depend_on_how_the_stream_is_cut(parts: list[str], cuts: list[int]) -> None:
     text = "".join(parts)
     bounds = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
@@ -107,3 +108,44 @@ def test_every_single_boundary_gives_the_same_pieces() -> None:
         assert merged(pieces) == whole
         shown = [piece.text for piece in pieces if isinstance(piece, Text)]
         assert not any("[1" in part for part in shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Lunch is free[^1].", (1,)), ("Lunch is free [^1, ^2].", (1, 2)), ("Lunch is free¹.", (1,)), ("Lunch is free.² Ask.", (2,)),
+        ("Lunch is free¹,².", (1, 2)), ("Lunch is free¹⁻³.", (1, 2, 3)), ("Lunch is free [S1].", (1,)), ("Lunch is free [S1, S2].", (1, 2)),
+        ("午餐免费[1；2]。", (1, 2)), ("午餐免费［1、3］。", (1, 3)), ("午餐免费¹。", (1,)), ("Lunch is free【1†L3-L5】.", (1,)), ("Lunch is free 【1†handbook.pdf】.", (1,)),
+        ("Lunch is free [1](https://example.org/a_(b)).", (1,)), ("Lunch is free [[2]](#source-2).", (2,)), ('Free [3](handbook.pdf "p. 3").', (3,)),
+        ("Lunch is free [[2]].", (2,)),
+    ],
+)  # fmt: skip
+def test_markers_as_models_write_them_are_read_once(text: str, numbers: tuple[int, ...]) -> None:
+    markers = [piece for piece in scan(text, FILES) if isinstance(piece, Marker)]
+    assert len(markers) == 1
+    assert markers[0].numbers == numbers
+    rest = "".join(piece.text for piece in scan(text, FILES) if isinstance(piece, Text))
+    assert not any(char in rest for char in "[]()【】¹²³⁻"), rest
+    for cut in range(len(text)):
+        scanner = MarkerScanner(FILES)
+        assert merged([*scanner.feed(text[:cut]), *scanner.feed(text[cut:]), *scanner.finish()]) == merged(
+            scan(text, FILES)
+        )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`row[1]` is the first.", "Write ``a[1] ` b[2]`` here.", "```\nx¹ [^1]\n```", "An area of 25 m² is let.", "It is 10³ and x² + y².",
+        "1 km² more.", "¹ handbook.pdf", "see (S1) there", "a `tick [x]", "`a[1]", "```py\nb[2](c.d)\n```", "``[1](http://a)``",
+    ],
+)  # fmt: skip
+def test_code_exponents_and_the_like_are_no_markers(text: str) -> None:
+    expected = [1] if text == "`a[1]" else []  # a backtick without its other one is no code
+    markers = [piece for piece in scan(text, FILES) if isinstance(piece, Marker)]
+    assert [number for marker in markers for number in marker.numbers] == expected
+    for cut in range(len(text)):
+        scanner = MarkerScanner(FILES)
+        assert merged([*scanner.feed(text[:cut]), *scanner.feed(text[cut:]), *scanner.finish()]) == merged(
+            scan(text, FILES)
+        )

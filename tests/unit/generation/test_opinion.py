@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
-from footnote_generation.adapters.nli_opinion import NliOpinion
-from footnote_generation.ports import Opinion, SecondOpinion
+from footnote_generation.adapters.nli_opinion import NliOpinion, windows
+from footnote_generation.ports import Asked, Opinion, SecondOpinion
 from footnote_generation.registry import second_opinion
 from footnote_generation.settings import Settings
 from footnote_generation.verification.checker import Checker
@@ -74,9 +74,10 @@ async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once
         most_passages = 4
         sees_contradictions = True
         timeout = 5.0
+        only_unsure = False
         asked = 0
 
-        async def ask(self, statement: str, passages: Sequence[str]) -> list[Opinion]:
+        async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
             self.asked += 1
             raise Unavailable("the provider does not answer")
 
@@ -98,12 +99,13 @@ async def test_likeness_alone_does_not_raise_a_statement_in_another_language() -
         enough = 0.9
         most_passages = 4
         timeout = 5.0
+        only_unsure = True
 
         def __init__(self, sees_contradictions: bool) -> None:
             self.sees_contradictions = sees_contradictions
 
-        async def ask(self, statement: str, passages: Sequence[str]) -> list[Opinion]:
-            return [Opinion(0.95) for _ in passages]
+        async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
+            return [[Opinion(0.95) for _ in passages] for _, passages in asked]
 
         async def close(self) -> None:
             return None
@@ -111,10 +113,15 @@ async def test_likeness_alone_does_not_raise_a_statement_in_another_language() -
     statement = "Les visiteurs ont le droit de fumer dans tous les bureaux."
     assert (await support_of(Alike(False), statement))[0] == "UNSUPPORTED"
     assert (await support_of(Alike(True), statement))[0] == "SUPPORTED"
+    # In the same language to WEAK, never to SUPPORTED.
+    paraphrase = "The workers left the building on 3 May 2021."
+    assert (await support_of(None, paraphrase))[0] == "UNSUPPORTED"
+    assert (await support_of(Alike(False), paraphrase))[0] == "WEAK"
+    assert (await support_of(Alike(True), paraphrase))[0] == "SUPPORTED"
 
 
 async def test_probabilities_follow_the_folders_labels(nli: NliOpinion) -> None:
-    entailed, neutral, contrary = await nli.ask("anything", ["they left", "nothing known", "it was crowded"])
+    ((entailed, neutral, contrary),) = await nli.ask([("anything", ["they left", "nothing known", "it was crowded"])])
     assert entailed.supports > 0.99
     assert neutral.supports == pytest.approx(1 / 3)
     assert contrary.contradicts > 0.99
@@ -144,8 +151,11 @@ async def figures(opinion: SecondOpinion, pairs: Sequence[Pair]) -> tuple[float,
         verdict = judge(pair.statement, evidence)
         alone += verdict.support == types.VERDICT_SUPPORTED and pair.kind == "true"
         places = stretches(pair.statement, evidence, opinion.most_passages)
-        found = await opinion.ask(pair.statement, [evidence.text[start:end] for start, end in places])
-        after = reconsider(pair.statement, evidence, verdict, places, found, opinion.enough)
+        (found,) = await opinion.ask([(pair.statement, [evidence.text[start:end] for start, end in places])])
+        after = reconsider(
+            pair.statement, evidence, verdict, places, found, opinion.enough,
+            sees_contradictions=opinion.sees_contradictions,
+        )  # fmt: skip
         supported += after.support == types.VERDICT_SUPPORTED
         right += after.support == types.VERDICT_SUPPORTED and pair.kind == "true"
     true = sum(pair.kind == "true" for pair in pairs)
@@ -166,3 +176,18 @@ async def test_embeddings_on_labelled_pairs(monkeypatch: pytest.MonkeyPatch) -> 
         print(f"{name}: precision {precision:.3f}, recall {recall:.3f} (without a second opinion {alone:.3f})")
         assert precision >= 0.95
         assert recall >= alone
+
+
+async def test_a_long_premise_is_read_in_windows_and_absence_is_no_contradiction(tmp_path: Path) -> None:
+    filler = "Nothing of note was reported from the site that day. " * 60
+    model = NliOpinion(write_model(tmp_path / "nli", {"left": "ENTAILMENT", "crowded": "CONTRADICTION"}), 0, 5)
+    asked = [
+        ("They went.", [filler + "They left.", f"It was crowded. {filler}", f"It was crowded. {filler} They left."])
+    ]
+    ((at_the_end, contrary, both),) = await model.ask(asked)
+    assert at_the_end.supports > 0.9
+    assert (contrary.supports < 0.5, contrary.contradicts > 0.9) == (True, True)
+    assert (both.supports > 0.9, both.contradicts) == (True, 0.0)
+    chinese = "那天工地上没有任何值得注意的报告。" * 60
+    assert len(windows(chinese)) > 3
+    assert "".join(dict.fromkeys("".join(windows(chinese)))) == "".join(dict.fromkeys(chinese))

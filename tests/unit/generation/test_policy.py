@@ -44,6 +44,7 @@ def test_rules(text: str, left: str) -> None:
         max_size=14,
     )
 )
+@pytest.mark.slow
 def test_no_cut_lets_a_tag_or_key_through(parts: list[str]) -> None:
     text, _ = run(parts)
     whole, _ = run(["".join(parts)])

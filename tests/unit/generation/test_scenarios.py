@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.locator_pb2 import Anchor, Locator, PageLocator, SheetLocator, TextSpan
-from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NO_SOURCE_CITED, CLAIM_REASON_UNSPECIFIED
+from footnote.types.v1.reasons_pb2 import (
+    CLAIM_REASON_NO_SOURCE_CITED,
+    CLAIM_REASON_OTHER_PLACE,
+    CLAIM_REASON_UNSPECIFIED,
+)
 from footnote_generation.answering.generate import Completed, Delta, Generator
 from footnote_generation.answering.patience import Patience
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
@@ -195,3 +199,93 @@ async def test_every_cut_of_the_stream_gives_the_same_answer() -> None:
     for cut in range(1, len(text), 3):
         assert await answer(text[:cut], text[cut:]) == whole
     assert await answer(*text) == whole
+
+
+STOCK = types.Source(
+    number=1,
+    filename="stock.xlsx",
+    text="Item: Bolts; Quantity: 150; Site: Lyon\nItem: Screws; Quantity: 80; Site: Metz",
+    locator=Locator(sheet=SheetLocator(sheet="Stock", range="B12:D13")),
+    anchors=[
+        Anchor(span=TextSpan(start=start, end=end), locator=Locator(sheet=SheetLocator(sheet="Stock", range=cell)))
+        for start, end, cell in [(6, 11, "B12"), (23, 26, "C12"), (34, 38, "D12"), (45, 51, "B13"), (63, 65, "C13"), (73, 77, "D13")]
+    ],
+)  # fmt: skip
+PAGES = types.Source(
+    number=2,
+    filename="handbook.pdf",
+    text="Lunch is free on Mondays. Parking costs 5 euros a day.",
+    locator=Locator(page=PageLocator(page=3, last_page=4)),
+    anchors=[
+        Anchor(span=TextSpan(start=0, end=25), locator=Locator(page=PageLocator(page=3))),
+        Anchor(span=TextSpan(start=26, end=54), locator=Locator(page=PageLocator(page=4))),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "place", "found"),
+    [
+        ("The quantity of bolts is 150 (cell C12 of stock.xlsx).", True, "C12", ""),
+        ("The quantity of bolts is 150 (cell C13 of stock.xlsx).", False, "C13", "80"),
+        ("The quantity of bolts is 150 [cell C13 of stock.xlsx].", False, "C13", "80"),
+        ("The quantity of bolts is 150 [Source 1: stock.xlsx, cell C13].", False, "C13", "80"),
+        ("According to cell C13 of stock.xlsx, the quantity of bolts is 150.", False, "C13", "80"),
+        ("Selon la cellule C13 du fichier stock.xlsx, the quantity of bolts is 150.", False, "C13", "80"),
+        ("Cell C13 gives a quantity of bolts of 150 [1].", False, "C13", "80"),
+        ("The site of the screws is Metz (cell D13 of stock.xlsx).", True, "D13", ""),
+        ("The site of the screws is Metz (cell D12 of stock.xlsx).", False, "D12", "Lyon"),
+        ("Parking costs 5 euros a day (page 4 of handbook.pdf).", True, 4, ""),
+        ("Parking costs 5 euros a day (page 3 of handbook.pdf).", False, 3, ""),
+        ("As page 3 says, parking costs 5 euros a day [2].", False, 3, ""),
+    ],
+)  # fmt: skip
+async def test_a_place_named_in_words_is_checked_and_never_moved(
+    text: str, right: bool, place: str | int, found: str
+) -> None:
+    made = await answer(text, sources=(STOCK, PAGES))
+    (citation,) = made.citations
+    locator = citation.locator
+    assert (locator.sheet.range or locator.page.page) == place
+    assert not isinstance(place, int) or locator.page.last_page in (0, place)
+    claim = made.claims[0]
+    if right:
+        assert claim.support != types.VERDICT_UNSUPPORTED
+    else:
+        assert (claim.support, citation.support) == (types.VERDICT_UNSUPPORTED,) * 2
+        assert claim.reason == CLAIM_REASON_OTHER_PLACE
+        assert claim.found.startswith(found)
+        assert str(place) in claim.subject
+
+
+async def test_a_wrong_place_is_not_made_right_by_another_source() -> None:
+    made = await answer("Parking costs 5 euros a day (page 3 of handbook.pdf) [2].", sources=(STOCK, PAGES))
+    assert made.claims[0].support == types.VERDICT_UNSUPPORTED
+
+
+async def test_strict_mode_withholds_what_is_only_weak_and_counts_it() -> None:
+    weak = "Le stock de sécurité conseillé par Dupont est de 200 unités [2]."
+    assert (await answer(weak, sources=(PAGE,))).claims[0].support == types.VERDICT_WEAK
+    good = "Le stock de sécurité recommandé est de 200 unités [2]."
+    made = await answer(f"{weak} {good} Il y en a 999 [2]. Personne ne sait.", sources=(PAGE,), strict=True)
+    assert made.text == good
+    assert made.reliability.withheld_claims == 3
+    assert made.warnings[-1].startswith("3 statements")
+    assert {claim.support for claim in made.claims} == {types.VERDICT_SUPPORTED}
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Parking costs 5 euros a day<sup>2</sup>.", "Parking costs 5 euros a day[2]."),
+        ("Parking costs 5 euros a day²; x² + 10<sup>2</sup>.", "Parking costs 5 euros a day[2]; x² + 10²."),
+        ("Parking costs 5 euros a day¹².", "Parking costs 5 euros a day[1][2]."),
+        ("Parking costs 5 euros a day⁷.", "Parking costs 5 euros a day⁷."),
+        ("Parking costs 5 euros a day [2](https://example.org/x).", "Parking costs 5 euros a day [2]."),
+        ("Parking costs 5 euros a day, as in `row[2]`.", "Parking costs 5 euros a day, as in `row[2]`."),
+    ],
+)
+async def test_markers_as_models_write_them_are_shown_as_numbers(said: str, shown: str) -> None:
+    made = await answer(*said, sources=(STOCK, PAGES))
+    assert made.text == shown
+    assert len(made.citations) == shown.count("[1]") + shown.count(" [2]") + shown.count("y[2]") + shown.count("][2]")

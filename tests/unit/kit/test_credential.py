@@ -1,5 +1,6 @@
 """Secrets that services share, and the proofs made with them."""
 
+import json
 import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -183,3 +184,13 @@ def test_signing_and_checking_take_microseconds() -> None:
             CREDENTIAL.sign("retrieval", "/footnote.R/Retrieve", SCOPE, 60), "retrieval", "/footnote.R/Retrieve"
         )
     assert time.perf_counter() - started < 1, "a millisecond each, where it takes twenty microseconds"
+
+
+def test_an_exported_one_is_the_same_in_another_process() -> None:
+    launch = ServiceCredential.random()
+    both = launch.accepting(ServiceCredential("c" * 32))
+    same = ServiceCredential.imported(json.loads(json.dumps(both.exported())))
+    assert same.local is both.local is True
+    for signs, believes in ((both, same), (same, both), (same, launch), (ServiceCredential("c" * 32), same)):
+        header = signs.sign("indexing", "/p.S/M", None, 10)
+        assert believes.verify(header, "indexing", "/p.S/M") == scope_digest(None)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
+import pytest
 from footnote_kit.ending import Ending
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.testing import SCOPE, proof_of, serve_app
@@ -25,6 +26,7 @@ async def parts() -> AsyncIterator[Ask]:
         yield Ask(scope=SCOPE, trace_id="x" * 200_000)
 
 
+@pytest.mark.slow
 async def test_a_refusal_in_the_middle_of_an_upload_is_never_lost() -> None:
     heard: collections.Counter[str] = collections.Counter()
     async with serve_app(Guinea(collect=refuse).app()) as served:
@@ -41,6 +43,7 @@ async def test_a_refusal_in_the_middle_of_an_upload_is_never_lost() -> None:
     assert heard == {"FILE_TOO_LARGE": ROUNDS * AT_ONCE}
 
 
+@pytest.mark.slow
 async def test_nor_by_a_plain_client() -> None:
     heard: collections.Counter[str] = collections.Counter()
     async with serve_app(Guinea(collect=refuse).app()) as served, grpc.aio.insecure_channel(served.address) as channel:

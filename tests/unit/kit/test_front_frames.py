@@ -67,6 +67,7 @@ def test_frames_are_counted_wherever_the_stream_is_cut() -> None:
         assert frames.last_stream == 3
 
 
+@pytest.mark.slow
 def test_frames_are_counted_byte_by_byte() -> None:
     frames = ClientFrames()
     assert told(frames, [bytes([one]) for one in GREETED]) == COUNTED

@@ -370,6 +370,7 @@ async def test_a_response_can_be_awaited_again() -> None:
         assert not call.cancelled()
 
 
+@pytest.mark.slow
 async def test_five_hundred_calls_at_once() -> None:
     async with serve_app(Guinea(unary=echo).app()) as served:
         stub = GuineaStub(served.channel)

@@ -249,3 +249,45 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
     assert settings.address("retrieval") == "retrieval:7103"
     assert settings.address("edge") == "127.0.0.1:7100"
     assert "hunter2" not in repr(settings)
+
+
+_BESIDE = """
+import asyncio, socket, sys, threading, time
+from footnote_kit import process
+from footnote_kit.settings import KitSettings
+if sys.argv[1] == "ours":
+    process.configure(KitSettings(), ("edge",))
+over = False
+def busy():
+    while not over:
+        sum(range(1000))
+threads = [threading.Thread(target=busy) for _ in range(2)]
+async def main():
+    one, other = socket.socketpair()
+    one.setblocking(False), other.setblocking(False)
+    loop = asyncio.get_running_loop()
+    took = []
+    for _ in range(200):
+        began = time.perf_counter()
+        await loop.sock_sendall(one, b"x")
+        await loop.sock_recv(other, 1)
+        await asyncio.sleep(0.001)
+        took.append(time.perf_counter() - began)
+    return sum(took) / len(took)
+for thread in threads:
+    thread.start()
+print(asyncio.run(main()))
+over = True
+"""
+
+
+def test_busy_threads_hold_up_the_event_loop_less_than_they_would() -> None:
+    def mean(whose: str) -> float:
+        done = subprocess.run(
+            [sys.executable, "-c", _BESIDE, whose], capture_output=True, text=True, check=True, timeout=120
+        )
+        return float(done.stdout)
+
+    # What else runs on a machine slows both: they take turns, and the best of each counts.
+    runs = [(mean("pythons"), mean("ours")) for _ in range(3)]
+    assert min(ours for _, ours in runs) < 0.6 * min(pythons for pythons, _ in runs), runs

@@ -293,6 +293,7 @@ async def test_who_connects_and_says_nothing_is_sent_away(monkeypatch: pytest.Mo
         writer.close()
 
 
+@pytest.mark.slow
 async def test_connections_and_calls_on_each_are_counted() -> None:
     async def watch(_: Ask, __: Any) -> AsyncIterator[Answer]:
         yield Answer(name="now")

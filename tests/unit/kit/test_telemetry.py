@@ -167,6 +167,7 @@ def span_of(trace_id: int, tenant: str | None = "t", text: str = "") -> Readable
     )
 
 
+@pytest.mark.slow
 def test_the_ring_keeps_the_last_traces_and_bounds_each() -> None:
     ring = TraceRing(keep=2)
     for trace_id in (1, 2, 3):
@@ -204,6 +205,7 @@ def test_where_memory_gets_short_whoever_takes_most_of_it_loses_the_oldest() -> 
     assert 10 < len(kept) < 20
 
 
+@pytest.mark.slow
 def test_of_many_tenants_the_idle_ones_go() -> None:
     ring = TraceRing()
     for number in range(MAX_TENANTS + 10):

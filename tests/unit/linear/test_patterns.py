@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from footnote_generation.language import places
+from footnote_generation.language import amounts, grammar, places, reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.linear import report
@@ -27,10 +27,21 @@ _LONG = 0.02
 _GENERATION = "footnote_generation."
 # Patterns made from words of a question or a source: what they are made with here.
 _EXAMPLES: dict[str, Sequence[dict[str, object]]] = {
+    f"{_GENERATION}language.phrases._finder_sentences": [{"sentence": "I show {count} passages"}],
+    # A phrase at the beginning, one with words between, one of parts of words, one at the end, one without spaces.
+    "footnote_text.signals._compiled": [
+        {"phrase": phrase} for phrase in ("^how do i", "difference ... between", "*liste*", "in all$", "一共 ... 多少")
+    ],
     f"{_GENERATION}verification.support._verbatim": [{"words": words} for words in (["a"], ["a"] * 6, ["1", "000"])],
 }
 # Functions that hold patterns made when they are called first.
 _MAKERS: dict[str, Callable[[], object]] = {
+    f"{_GENERATION}language.amounts._patterns": lambda: [
+        [tables.date, tables.clock, tables.number, tables.worded]
+        # English and French have patterns of their own, in `quantities`.
+        for tables in (amounts._tables(code) for code in grammar.codes() if code not in {"en", "fr"})
+    ],
+    f"{_GENERATION}language.reading._lexicon": lambda: [reading._lexicon("zh")[0]],
     f"{_GENERATION}language.places._parts": lambda: [places._parts(()), places._parts(("a", "1.1", "report 2023.pdf"))],
 }
 

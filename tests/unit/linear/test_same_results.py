@@ -22,7 +22,6 @@ from footnote_indexing.chunking import divide
 from footnote_ingestion.parsers import metadata, sniff
 from footnote_ingestion.parsers.pdf import headings as pdf_headings
 from footnote_ingestion.parsers.pdf import layout as pdf_layout
-from footnote_ingestion.parsers.pdf import margins as pdf_margins
 from footnote_ingestion.parsers.sheets import number_formats
 from footnote_ingestion.parsers.texts import markdown, rtf
 from footnote_ingestion.parsers.texts import plain as text
@@ -126,9 +125,6 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
         lambda t: _found(pdf_layout._TWO_FIGURES)(t.replace("\n", " ")),
     ),
     "last fragment": (_spans(_R(r"[^\W\d_]+$")), _spans(pdf_layout._LAST_FRAGMENT)),
-    "page numbers": (_whole(_R(
-        r"\W*(?:page|seite|p\.)?\s*(\d{1,4}|[ivxlc]{1,6})\s*(?:(?:of|de|/|von)\s*\d{1,4})?\W*", re.IGNORECASE
-    )), _whole(pdf_margins._PAGE_NUMBER)),
     "titles of rtf": (
         lambda t: (m := _R(r"\{\\title\s+([^{}\\]{1,500})\}").search("{\\title " + t + "}")) and m[1].strip(),
         lambda t: (m := rtf._TITLE.search("{\\title " + t + "}")) and m[1].strip() if t.strip() else None,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from footnote_providers.builtin import BuiltinEmbeddings, embed
 
 
@@ -37,6 +38,7 @@ def test_words_endings_accents_and_spelling_bring_texts_together() -> None:
     assert abs(similarity("quarterly revenue forecast", "jellyfish swim at night")) < 0.2
 
 
+@pytest.mark.slow
 def test_it_gives_the_same_vectors_in_every_process() -> None:
     code = "from footnote_providers.builtin import embed; print(embed(['same text'], 16).tolist())"
     outputs = {

@@ -95,8 +95,13 @@ class GoesOn(Extractive):
 
 
 class IsTooSure(EmbeddingOpinion):
-    async def ask(self, statement: str, passages: Sequence[str]) -> Any:
-        return [type(one)(one.supports + 1) for one in await super().ask(statement, passages)]
+    async def ask(self, asked: Any) -> Any:
+        return [[type(one)(one.supports + 1) for one in found] for found in await super().ask(asked)]
+
+
+class ForgetsTheRest(EmbeddingOpinion):
+    async def ask(self, asked: Any) -> Any:
+        return (await super().ask(asked))[:1]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +116,7 @@ class IsTooSure(EmbeddingOpinion):
         (testing.MODEL, NeverFinishes(0.2), "writes_words_and_finishes"),
         (testing.MODEL, GoesOn(0.2), "writes_words_and_finishes"),
         (testing.VERIFIER, IsTooSure("builtin", "", 0, 30), "has_an_opinion_per_passage_in_order"),
+        (testing.VERIFIER, ForgetsTheRest("builtin", "", 0, 30), "takes_many_statements_in_one_call"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )

@@ -145,6 +145,22 @@ def test_limits_of_several_rules_are_the_least() -> None:
     assert policy.limits(scope(ROLE_ADMIN, "other")) == policy.deployment_limits == Limits(max_tokens=4000)
 
 
+def test_a_file_may_allow_more_than_the_usual_and_a_rule_only_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "policy.toml").write_text(
+        '[limits]\nmax_tokens = 50000\n[[rules]]\nroles = ["reader"]\n'
+        "limits = { max_tokens = 60000, token_budget = 90000 }"
+    )
+    monkeypatch.setenv("FOOTNOTE_PROVIDER_POLICY_FILE", str(tmp_path / "policy.toml"))
+    policy = Egress.load()
+    assert policy.deployment_limits == Limits(max_tokens=50_000)
+    assert policy.limits(scope()) == Limits(max_tokens=50_000)
+    limits.check_generation(GenerationSettings(max_tokens=50_000), policy.limits(scope()))
+    with pytest.raises(InvalidArgument, match=r"from 1 to 50000, which the operator alone can raise: limits\.max_"):
+        limits.check_generation(GenerationSettings(max_tokens=50_001), policy.limits(scope()))
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "words"),
     [
@@ -204,7 +220,8 @@ def test_every_embedding_provider_is_placed_by_its_address(monkeypatch: pytest.M
         return registry.use_of(EmbeddingSettings(provider=provider, model="m"), Egress()).local
 
     assert {name: local(name) for name in registry.registrations()} == {
-        "builtin": True, "onnx": True, "openai": False, "ollama": True, "gemini": False, "vllm": True, "tei": True,
+        "builtin": True, "e5": True, "onnx": True, "openai": False, "ollama": True, "gemini": False, "vllm": True,
+        "tei": True,
         "none": True,
     }  # fmt: skip
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", "http://127.0.0.1:9/v1")

@@ -44,6 +44,17 @@ async def test_meaning_order_and_padding(model: OnnxEmbeddings) -> None:
     assert (await model.health()).healthy
 
 
+async def test_a_text_longer_than_the_model_reads_is_found_by_its_end_too(model: OnnxEmbeddings) -> None:
+    filler = "The quarterly report lists revenue, cost and margin by region. " * 60
+    long = filler + "Penguins breed on the sea ice of Antarctica in winter. " * 60
+    made = await model.embed_documents([filler, long, "short"])
+    query = await model.embed_query("Where do penguins breed?")
+    assert made[1] @ query > made[0] @ query + 0.03
+    np.testing.assert_allclose(np.linalg.norm(made, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(model.encode([filler, long, "short"]), made, atol=1e-5)
+    np.testing.assert_allclose(await model.embed_query("short"), made[2], atol=1e-4)
+
+
 def test_words_foreign_to_the_model_lower_the_dense_weight(model: OnnxEmbeddings) -> None:
     assert isinstance(model, WeighsQuestions)
     english = model.dense_weight_for("Which company owns the television network?")

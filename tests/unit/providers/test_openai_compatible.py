@@ -58,6 +58,7 @@ async def test_order_is_that_of_the_texts_though_results_come_reversed(
     [ms.throttled(), ms.broken(500), ms.broken(503), ms.cut(), ms.stalled(), ms.missing(), ms.not_json()],
     ids=lambda fault: f"{fault.kind}{fault.status or ''}",
 )
+@pytest.mark.slow
 async def test_two_failures_are_survived_and_three_are_not(
     provider: EmbeddingProvider, server: ms.ModelServer, fault: ms.Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:

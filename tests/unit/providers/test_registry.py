@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import pytest
 from footnote.types.v1 import collection_pb2
 from footnote_kit import plugins
 from footnote_kit.errors import FailedPrecondition, InvalidArgument
+from footnote_kit.registration import Kind, Registration
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.builtin import BuiltinEmbeddings, Settings
-from footnote_providers.registration import Registration
 from footnote_providers.settings import DefaultSettings
 
+GROUP = "footnote.embedding_providers"
 THIRD = Registration(
-    id="third", display_name="Third party", settings=Settings, make=lambda model, size, _: BuiltinEmbeddings(model, 8),
-    default_model="third-1",
+    kind=Kind.EMBEDDING, id="third", display_name="Third party", settings=Settings, default_model="third-1",
+    make=lambda wanted: BuiltinEmbeddings(wanted.model, 8),
 )  # fmt: skip
-IMPOSTOR = Registration(
-    id="builtin", display_name="Impostor", settings=Settings, make=lambda model, size, _: BuiltinEmbeddings(model, 8)
-)
+IMPOSTOR = replace(THIRD, id="builtin", display_name="Impostor")
 
 
 def settings(**values: object) -> collection_pb2.EmbeddingSettings:
@@ -42,9 +42,9 @@ async def test_the_same_settings_give_the_same_provider() -> None:
 
 
 async def test_a_third_party_joins_by_entry_point_and_replaces_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [EntryPoint(name, f"{__name__}:{name}", registry.ENTRY_POINT_GROUP) for name in ("THIRD", "IMPOSTOR")]
+    found = [EntryPoint(name, f"{__name__}:{name}", GROUP) for name in ("THIRD", "IMPOSTOR")]
     monkeypatch.setattr(EntryPoint, "load", lambda self: {"THIRD": THIRD, "IMPOSTOR": IMPOSTOR}[self.name])
-    monkeypatch.setattr(plugins, "entry_points", lambda group: found if group == registry.ENTRY_POINT_GROUP else [])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: found if group == GROUP else [])
     registry.registrations.cache_clear()
     try:
         by_id = {provider.id: provider for provider in registry.descriptors()}
@@ -63,10 +63,10 @@ async def test_a_third_party_joins_by_entry_point_and_replaces_none_of_ours(monk
         ({"provider": "nope"}, "No embedding provider 'nope' is registered; there are builtin"),
         ({"provider": "builtin", "model": "gpt"}, "builtin has one model"),
         ({"provider": "builtin", "dimensions": -3}, "dimensions must be between"),
-        ({"provider": "builtin", "settings": {"x": 1}}, "x: Extra inputs are not permitted"),
+        ({"provider": "builtin", "settings": {"x": 1}}, "x is not a setting of this provider; it has none"),
         (
             {"provider": "onnx", "model": "m", "settings": {"pooling": "max"}},
-            "pooling: Input should be 'mean' or 'cls'",
+            "pooling must be one of mean, cls",
         ),
         ({"provider": "vllm"}, "vllm needs the name of a model"),
     ],

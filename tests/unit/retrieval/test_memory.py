@@ -1,5 +1,6 @@
+import pytest
 from footnote.types.v1.answer_pb2 import MemoryMessage, MessageRole
-from footnote_retrieval.memory import format_messages
+from footnote_retrieval.memory import format_messages, relevant
 
 USER, ASSISTANT = MessageRole.MESSAGE_ROLE_USER, MessageRole.MESSAGE_ROLE_ASSISTANT
 
@@ -29,3 +30,19 @@ def test_the_budget_is_exact() -> None:
 
 def test_nothing() -> None:
     assert format_messages([], 100) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "score", "kept"),
+    [
+        ("How tall is the Vela?", "The Vela is 110 cm tall.", 0.2, True),
+        ("Wie hoch ist die Lehne?", "The back is 60 cm high.", 0.9, True),
+        ("How tall is the Vela?", "My cat sleeps a lot.", 0.3, False),
+        ("How tall is the Vela?", "What is the weather like?", 0.7, False),
+    ],
+)
+def test_what_has_nothing_to_do_with_the_question_is_not_remembered(
+    query: str, text: str, score: float, kept: bool
+) -> None:
+    found = relevant(query, [MemoryMessage(message_id="m", text=text, score=score)], 0.85)
+    assert bool(found) == kept

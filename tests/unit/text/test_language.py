@@ -36,5 +36,10 @@ def test_clear_text_overrules_candidates() -> None:
     assert detect("What are the requirements for the application of the parental leave policy?", ["fr"]) == "en"
 
 
+@pytest.mark.parametrize("text", ["متى يبدأ فندق Aurora بتقديم وجبة الإفطار؟", "ما هو سعر Laptop X200 Pro Max؟"])
+def test_arabic_with_names_in_latin_letters(text: str) -> None:
+    assert detect(text, ["en", "fr"]) == "ar"
+
+
 def test_long_text() -> None:
     assert detect("Le conseil d'administration a approuvé les comptes de l'exercice. " * 50) == "fr"

@@ -1,15 +1,12 @@
 """Where the caller's key comes from, and where it should not."""
 
 import os
-from pathlib import Path
 
 import typer
+from footnote.client.keys import FILE_VARIABLE, KeyProblem, key_in
 
 from footnote_cli.console import make_console
 from footnote_cli.errors import usage_error
-
-FILE_VARIABLE = "FOOTNOTE_API_KEY_FILE"
-_MAX_BYTES = 64 * 1024
 
 
 def key_of_file() -> str:
@@ -18,17 +15,10 @@ def key_of_file() -> str:
     Raises CommandError when the file cannot be read or holds anything but one line.
     """
     name = os.environ.get(FILE_VARIABLE, "")
-    if not name:
-        return ""
     try:
-        with Path(name).open(encoding="ascii") as handle:
-            text = handle.read(_MAX_BYTES).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise usage_error(f"No key can be read from {name}: {reason}.", f"Set {FILE_VARIABLE} anew.") from error
-    if not text or not text.isprintable() or " " in text:
-        raise usage_error(f"{name} does not hold a key.", "Write the key into it, and nothing else.")
-    return text
+        return key_in(name) if name else ""
+    except KeyProblem as problem:
+        raise usage_error(str(problem), problem.hint) from problem
 
 
 def warn_of_visible_key(context: typer.Context, value: str) -> str:

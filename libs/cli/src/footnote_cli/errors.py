@@ -3,30 +3,12 @@
 from dataclasses import dataclass, field
 
 import grpc
-import grpc.aio
+from footnote.client.failures import failure_of
 from footnote_kit.errors import FootnoteError
-from footnote_kit.hints import ERROR_HINTS
-from footnote_kit.status import from_rpc_error
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
-
-# What gRPC's own words for a connection that was not made mean: the first that fits.
-_UNREACHABLE = (
-    (("resolving", "lookup failed", "dns", "no address"), "There is no host {address}.", "Check the address."),
-    (
-        ("tls", "ssl", "certificate"),
-        "No secure connection to {address}.",
-        "Check its certificate, or leave out https://.",
-    ),
-    (
-        ("http/2", "http1", "http status"),
-        "The server at {address} does not speak gRPC.",
-        "Give the address of edge with --address; its HTTP is on another port.",
-    ),
-    (("refused", "failed to connect", "unreachable"), "No server at {address}.", "Start one with: footnote serve all"),
-)
 
 
 @dataclass(eq=False)
@@ -61,21 +43,16 @@ def sentence(text: str) -> str:
     return text if not text or text[-1] in ".!?:…" else text + "."
 
 
-def explain(error: grpc.aio.AioRpcError, address: str) -> CommandError:
+def explain(error: grpc.RpcError, address: str) -> CommandError:
     """Return a failed call as a sentence with what to do about it."""
-    details = {key for key, _ in error.trailing_metadata() or ()}
-    if "grpc-status-details-bin" not in details:
-        plain = _explain_transport(error, address)
-        if plain is not None:
-            return plain
-    return explain_failure(from_rpc_error(error))
+    return explain_failure(failure_of(error, address))
 
 
 def explain_failure(failure: FootnoteError) -> CommandError:
     """Return a typed failure as a sentence with what to do about it."""
     reason = failure.reason or ""
     # Where the server knows better what to do, as with a broken file, it says so.
-    hint = failure.metadata.get("hint") or ERROR_HINTS.get(reason, "")
+    hint = failure.hint
     if failure.retry_after:
         hint = f"Try again in {max(1, round(failure.retry_after))} s."
     violations = [(str(name), str(problem)) for name, problem in failure.violations]
@@ -84,21 +61,3 @@ def explain_failure(failure: FootnoteError) -> CommandError:
     if missing:
         message = f"{message.rstrip('.')} ({'; '.join(missing)})"
     return CommandError(message, hint, code=failure.code, reason=reason, violations=violations)
-
-
-def _explain_transport(error: grpc.aio.AioRpcError, address: str) -> CommandError | None:
-    """Return what a failure without our details means: nobody there, or somebody else."""
-    code = error.code()
-    if code is grpc.StatusCode.UNAVAILABLE:
-        text = (error.details() or "").lower()
-        for signs, message, hint in _UNREACHABLE:
-            if any(sign in text for sign in signs):
-                return CommandError(message.format(address=address), hint, code=code.name)
-        lost = f"The connection to {address} was lost."
-        return CommandError(lost, "See whether it runs with: footnote health", code=code.name)
-    if code is grpc.StatusCode.UNIMPLEMENTED:
-        hint = "Give the address of the edge service with --address."
-        return CommandError(f"The server at {address} does not offer this.", hint, code=code.name)
-    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return CommandError(f"The server at {address} did not answer in time.", ERROR_HINTS["DEADLINE"], code=code.name)
-    return None

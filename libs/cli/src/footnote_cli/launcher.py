@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from footnote_kit import private, process
-from footnote_kit.settings import KitSettings
+from footnote_kit.settings import STAGES, KitSettings
 from pydantic import ValidationError
 
 from footnote_cli.console import is_screen, say
+from footnote_cli.fleet import Fleet
 from footnote_cli.folder import FolderInUse, locked
-from footnote_cli.supervise import StartError, Supervisor, wrong_settings
-from footnote_cli.targets import STATEFUL, Target, UnknownTarget, parse
+from footnote_cli.supervise import StartError, store_is_shared, wrong_settings
+from footnote_cli.targets import STATEFUL, UnknownTarget, how_many, parse
 
 TOKEN_VARIABLE = "FOOTNOTE_SERVICE_TOKEN"
 
@@ -29,6 +30,7 @@ def serve(
     port: int | None = None,
     log_level: str | None = None,
     log_format: str | None = None,
+    processes: str | None = None,
 ) -> int:
     """Serve until SIGTERM or Ctrl-C and return the exit code: 0 after an orderly end, 1 when something did not start.
 
@@ -41,6 +43,7 @@ def serve(
         "listen_host": host,
         "log_level": log_level,
         "log_format": log_format,
+        "processes": processes,
     }
     private.keep()
     try:
@@ -49,11 +52,16 @@ def serve(
         os.environ.pop(TOKEN_VARIABLE, None)  # the engine, parsers and other children have no use for it
         if port is not None and len(wanted.services) + wanted.engine != 1:
             raise StartError("--port is for a target of one service; use --port-base for several")
+        if processes is not None and wanted.services != STAGES:
+            raise StartError("--processes is for all services together; one alone is one process")
+        whole = wanted.services == STAGES
+        number = how_many(settings.processes, _cores(), store_is_shared(settings)) if whole else 1
         folder = _make_folder(settings.data_dir)
         with locked(folder, STATEFUL.intersection(wanted.services)):
             exported = process.configure(settings, wanted.services)
             private.tighten(folder)
-            asyncio.run(_run(wanted, settings, folder, port_base, port, exported))
+            fleet = Fleet(wanted, settings, folder, port_base, port, number)
+            asyncio.run(_run(fleet, len(wanted.services) > 1, exported))
     except ValidationError as error:
         for problem in wrong_settings(error, "FOOTNOTE_"):
             say(problem, stderr=True)
@@ -76,21 +84,18 @@ def _make_folder(path: Path) -> Path:
     return folder
 
 
-async def _run(
-    target: Target,
-    settings: KitSettings,
-    folder: Path,
-    port_base: int | None,
-    port: int | None,
-    exported: process.ProcessTelemetry,
-) -> None:
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+async def _run(fleet: Fleet, wait_ready: bool, exported: process.ProcessTelemetry) -> None:
     """Start, wait for a signal, stop."""
     stop = asyncio.Event()
     _on_signals(stop)
-    supervisor = Supervisor(target, settings, folder, port_base, port)
     if exported.metrics_address:
-        supervisor.runtime.announce("metrics", exported.metrics_address)
-    starting = asyncio.create_task(_start(supervisor, len(target.services) > 1))
+        fleet.supervisor.runtime.announce("metrics", exported.metrics_address)
+    starting = asyncio.create_task(_start(fleet, wait_ready))
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait((starting, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -101,23 +106,23 @@ async def _run(
         for task in (starting, stopped):
             task.cancel()
         await asyncio.gather(starting, stopped, return_exceptions=True)
-        await supervisor.stop()
+        await fleet.stop()
         await exported.close()
 
 
-async def _start(supervisor: Supervisor, wait_ready: bool) -> None:
+async def _start(fleet: Fleet, wait_ready: bool) -> None:
     """Start and say so."""
-    await supervisor.start()
+    await fleet.start()
     # A stage alone may wait for its peers as long as it takes; its health service tells.
-    late = await supervisor.wait_ready() if wait_ready else {}
+    late = await fleet.wait_ready() if wait_ready else {}
     # What was made at the start stays: without it each full collection stops every request for a tenth of a second.
     gc.collect()
     gc.freeze()
-    supervisor.publish()
+    fleet.publish()
     for name, reason in late.items():
         say(f"{name} is not ready yet: {reason}", stderr=True)
     word = "ready" if wait_ready and not late else "listening"
-    say(_announcement(word, supervisor.addresses, supervisor.runtime.data_dir, is_screen()))
+    say(_announcement(word, fleet.addresses, fleet.supervisor.runtime.data_dir, is_screen()))
 
 
 def _announcement(word: str, addresses: Mapping[str, str], folder: Path, for_people: bool) -> str:
@@ -125,7 +130,11 @@ def _announcement(word: str, addresses: Mapping[str, str], folder: Path, for_peo
     if not for_people:
         where = "  ".join(f"{name} {address}" for name, address in addresses.items())
         return f"footnote is {word}: {where}  (data: {folder}; Ctrl-C stops)"
-    shown = {**addresses, **({"http": f"http://{addresses['http']}"} if "http" in addresses else {}), "data": folder}
+    shown = {
+        **addresses,
+        **({"http": f"http://{addresses['http']}/ (in a browser: the console)"} if "http" in addresses else {}),
+        "data": folder,
+    }
     lines = (f"  {name:<14}{where}" for name, where in shown.items())
     return "\n".join([f"footnote is {word}; Ctrl-C stops it.", *lines])
 

@@ -20,6 +20,7 @@ from footnote_cli.commands import (
     ingest,
     keys,
     limits,
+    models,
     operations,
     probe,
     search,
@@ -32,7 +33,7 @@ from footnote_cli.commands import (
 from footnote_cli.console import print_crash, say
 from footnote_cli.errors import EXIT_FAILED, EXIT_USAGE, CommandError
 
-_ON_DEMAND = {"eval": "footnote_cli.eval"}
+_ON_DEMAND = {"admin": "footnote_cli.commands.admin", "eval": "footnote_cli.eval"}
 
 
 class Commands(TyperGroup):
@@ -72,6 +73,7 @@ app.add_typer(conversations.app, name="conversations")
 app.add_typer(operations.app, name="operations")
 app.add_typer(keys.app, name="keys")
 app.add_typer(limits.app, name="limits")
+app.add_typer(models.app, name="models")
 app.command()(usage.whoami)
 app.command()(usage.usage)
 app.command()(status.health)

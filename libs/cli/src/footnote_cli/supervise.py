@@ -1,10 +1,13 @@
 """Runs the services of one process from start to orderly end."""
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from importlib import import_module
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from footnote_kit import secret_file
 from footnote_kit.app import App, Runtime
@@ -21,6 +24,9 @@ from footnote_cli.folder import publish, withdraw
 from footnote_cli.installed import SERVICES, found
 from footnote_cli.targets import Target
 
+if TYPE_CHECKING:
+    from footnote_store.registry import StoreRegistration
+
 STORE = "store"
 _log = get_logger("footnote.launcher")
 
@@ -29,23 +35,43 @@ class StartError(Exception):
     """Something did not start; the message says what and why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The deployment that one launch runs, in this process or in several."""
+
+    services: tuple[str, ...]
+    credential: ServiceCredential | None
+    ports: Mapping[str, int] = field(default_factory=dict)
+    """By service, where it had one before and must have it again."""
+
+
 class Supervisor:
     """The services of one process, its vector engine if it has one, and what they share."""
 
     def __init__(
-        self, target: Target, settings: KitSettings, data_dir: Path, port_base: int | None, port: int | None = None
+        self,
+        target: Target,
+        settings: KitSettings,
+        data_dir: Path,
+        port_base: int | None,
+        port: int | None = None,
+        whole: Whole | None = None,
     ) -> None:
-        """Take what is to run; StartError when the services could not prove themselves to one another."""
+        """Take what is to run, and of which whole it is a part.
+
+        StartError when the services could not prove themselves to one another.
+        """
         self._target = target
         self._settings = settings
         self._port = port
+        self._whole = whole or Whole(target.services, credential_of(target, settings, data_dir))
         self._hosts: list[ServiceHost] = []
         self._stack = AsyncExitStack()
-        self._credential = _credential(target, settings, data_dir)
+        self._credential = self._whole.credential
         self.runtime = Runtime(
             settings=settings,
             data_dir=data_dir,
-            vector_store_uri=settings.vector_store_uri or _engine_uri(target, data_dir),
+            vector_store_uri=settings.vector_store_uri or _store_address(target, settings, data_dir),
             vector_store_token=settings.vector_store_token,
             port_base=port_base,
             credential=self._credential,
@@ -59,19 +85,30 @@ class Supervisor:
 
     async def start(self) -> None:
         """Start engine and services; StartError when one does not. `stop` cleans up in either case."""
-        await self._start_engine()
-        self._stack.push_async_callback(self.runtime.close)
+        await self.start_engine()
         # All ports first, so that every build knows every address; then all listen; then what calls others runs.
+        self.bind()
+        await self.serve()
+        await self.go()
+
+    def bind(self) -> None:
+        """Take the ports of the services."""
+        self._stack.push_async_callback(self.runtime.close)
         for name in self._target.services:
             host = ServiceHost(name, self._settings, self._credential)
             self._hosts.append(host)
-            port = self._port if self._port is not None else self.runtime.port(DEFAULT_PORTS[name])
+            port = self._whole.ports.get(name, self._port)
+            if port is None:
+                port = self.runtime.port(DEFAULT_PORTS[name])
             try:
                 self.runtime.addresses[name] = host.bind(self._listen_host(name), port)
             except (ListenError, OSError) as error:
                 raise StartError(str(error)) from error
             if host.inner_address:
                 self.runtime.inner[name] = host.inner_address
+
+    async def serve(self) -> None:
+        """Put the services together, which know by now where all others are, and have them answer."""
         for host in self._hosts:
             app = await self._build(host.name)
             self._stack.push_async_callback(host.stop, self._settings.grace_seconds)
@@ -79,26 +116,35 @@ class Supervisor:
                 await host.serve(app, self._listen_host(host.name))
             except ListenError as error:
                 raise StartError(str(error)) from error
+
+    async def go(self) -> None:
+        """Begin what calls others, once all listen."""
         for host in self._hosts:
             try:
-                await host.started()
+                await host.started(self.runtime.data_dir)
             except Exception as error:
                 raise _start_error(host.name, error) from error
 
     def _listen_host(self, name: str) -> str:
         """Return where a service listens: beside edge the stages stay on loopback, since only edge is for others."""
-        return self._settings.listen_host if name == "edge" or "edge" not in self._target.services else "127.0.0.1"
+        return self._settings.listen_host if name == "edge" or "edge" not in self._whole.services else "127.0.0.1"
 
-    async def _start_engine(self) -> None:
+    async def start_engine(self) -> None:
+        """Start the vector engine, where this process has one."""
         if not self._target.engine or self._settings.vector_store_uri:
             return
-        engine_class = getattr(import_module("footnote_store.engine"), "EmbeddedEngine")  # noqa: B009 (loaded on demand)
-        engine = engine_class(
+        from footnote_store.registry import Place
+
+        registration = _store(self._settings)
+        if registration is None or registration.engine is None:
+            return
+        place = Place(
             self.runtime.data_dir / STORE,
             # A port only where one is asked for: a socket keeps the other users of this machine out.
             port=None if self._target.services else self._port,
             compact_after=self._settings.store_compaction_hours * 3600,
         )
+        engine = registration.engine(place)
         self._stack.push_async_callback(engine.stop)
         try:
             self.runtime.vector_store_uri = await engine.start()
@@ -115,6 +161,10 @@ class Supervisor:
         assert isinstance(app, App)
         return app
 
+    def before_engine_ends(self, stop: Callable[[], Awaitable[None]]) -> None:
+        """Have `stop` run after the services of this process have ended, and before the engine does."""
+        self._stack.push_async_callback(stop)
+
     async def wait_ready(self) -> dict[str, str]:
         """Wait until all services are ready, or the time for it is over; return who is not, and why."""
         waits = [asyncio.create_task(host.ready.wait()) for host in self._hosts]
@@ -124,10 +174,10 @@ class Supervisor:
                 wait.cancel()
         return {host.name: host.not_ready_because for host in self._hosts if not host.ready.is_set()}
 
-    def publish(self) -> None:
-        """Write where this process listens into the data folder, until it stops."""
-        published = self.addresses
-        publish(self.runtime.data_dir, published, alone=self._target.services == STAGES)
+    def publish(self, others: Mapping[str, str] | None = None) -> None:
+        """Write where this process and the parts that it started listen into the data folder, until it stops."""
+        published = {**self.addresses, **(others or {})}
+        publish(self.runtime.data_dir, published, alone=self._whole.services == STAGES)
         self._stack.callback(withdraw, self.runtime.data_dir, published)
 
     async def stop(self) -> None:
@@ -139,10 +189,10 @@ class Supervisor:
         await self._stack.aclose()
 
 
-def _credential(target: Target, settings: KitSettings, folder: Path) -> ServiceCredential | None:
+def credential_of(target: Target, settings: KitSettings, folder: Path) -> ServiceCredential | None:
     """Return what the services prove themselves with; None where nothing runs, or certificates speak for them.
 
-    A whole deployment in one process has a secret of this launch, which nobody else ever sees, and believes the one in
+    A whole deployment has a secret of this launch, which nobody but its processes ever sees, and believes the one in
     the settings besides. Services apart share the one in the settings or, on this machine, one in the data folder.
     """
     if not target.services:
@@ -160,12 +210,31 @@ def _credential(target: Target, settings: KitSettings, folder: Path) -> ServiceC
         raise StartError(f"The services have no secret to know one another by: {error}") from error
 
 
-def _engine_uri(target: Target, folder: Path) -> str:
-    """Return where the embedded engine over a data folder is found, by whom it may concern."""
-    if not target.uses_store:
+def _store(settings: KitSettings) -> StoreRegistration | None:
+    """Return the vector store that this deployment keeps itself, None where it is elsewhere."""
+    from footnote_store.registry import StoreRegistration, chosen  # loaded on demand
+
+    try:
+        registration = chosen(settings)
+    except FootnoteError as error:
+        raise StartError(f"FOOTNOTE_VECTOR_STORE: {error.message}") from error
+    return registration if isinstance(registration, StoreRegistration) else None
+
+
+def store_is_shared(settings: KitSettings) -> bool:
+    """Tell whether several processes reach the deployment's store: not one of another package that has no address."""
+    if settings.vector_store_uri:
+        return True
+    registration = _store(settings)
+    return registration is not None and (registration.engine is not None or registration.found_at is not None)
+
+
+def _store_address(target: Target, settings: KitSettings, folder: Path) -> str:
+    """Return where the store of a data folder is found, by whom it may concern."""
+    registration = _store(settings) if target.uses_store or target.engine else None
+    if registration is None or registration.found_at is None or not target.uses_store:
         return ""
-    uri: str = import_module("footnote_store.endpoint").socket_uri(folder / STORE)
-    return uri
+    return registration.found_at(folder / STORE)
 
 
 def _start_error(name: str, error: Exception) -> StartError:

@@ -1,8 +1,8 @@
 """What `footnote serve TARGET` runs, as one table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from footnote_kit.settings import STAGES
+from footnote_kit.settings import AUTO, STAGES
 
 
 class UnknownTarget(Exception):
@@ -36,6 +36,21 @@ TARGETS: dict[str, Target] = {
 
 ALIASES = {"engine": "store"}
 
+# Which services of a whole deployment share a process, by how many there are; the first is the one that was started,
+# and edge is always in it. Callers, questions and documents first of all: an upload then holds up no question. The
+# interpreter runs one thread of a process at a time, and what shares one shares the processor time of one core.
+_CALLERS, _QUESTIONS, _DOCUMENTS = ("edge", "augmentation"), ("retrieval", "generation"), ("ingestion", "indexing")
+LAYOUTS: dict[int, tuple[tuple[str, ...], ...]] = {
+    1: (STAGES,),
+    2: (_CALLERS, (*_QUESTIONS, *_DOCUMENTS)),
+    3: (_CALLERS, _QUESTIONS, _DOCUMENTS),
+    4: (_CALLERS, ("retrieval",), ("generation",), _DOCUMENTS),
+    5: (_CALLERS, ("retrieval",), ("generation",), ("ingestion",), ("indexing",)),
+    6: (("edge",), ("augmentation",), ("retrieval",), ("generation",), ("ingestion",), ("indexing",)),
+}
+MANY = 3
+"""Processes of a deployment that may choose for itself, where there is more than one core."""
+
 # These keep state in the data folder: one process of each per folder.
 STATEFUL = frozenset({"ingestion", "indexing", "edge"})
 
@@ -54,3 +69,25 @@ def parse(target: str) -> Target:
         engine=any(one.engine for one in wanted),
         uses_store=any(one.uses_store for one in wanted),
     )
+
+
+def split(target: Target, processes: int) -> list[Target]:
+    """Return what each of so many processes runs; the vector engine goes with the first. ValueError for a part only."""
+    if target.services != STAGES and processes > 1:
+        raise ValueError("only a whole deployment is divided among processes")
+    if processes == 1:
+        return [target]
+    parts = [Target(tuple(one for one in STAGES if one in names)) for names in LAYOUTS[processes]]
+    stores = [target.uses_store and any(TARGETS[one].uses_store for one in part.services) for part in parts]
+    return [
+        replace(part, engine=target.engine and number == 0, uses_store=uses or (target.engine and number == 0))
+        for number, (part, uses) in enumerate(zip(parts, stores, strict=True))
+    ]
+
+
+def how_many(wanted: str, cores: int, store_is_shared: bool = True) -> int:
+    """Return into how many processes a whole deployment is divided.
+
+    A number as it stands; for "auto" by the cores, and one where the vector store lives in the memory of its process.
+    """
+    return int(wanted) if wanted != AUTO else (MANY if cores > 1 and store_is_shared else 1)

@@ -9,12 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from footnote.client.uploads import PART_SIZE
 from footnote_kit.printable import printable_line
 
 from footnote_cli.errors import CommandError, usage_error
 
-# The largest part the contract allows.
-PART_SIZE = 256 * 1024
 _LONGEST_NAME = 200  # bytes
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 

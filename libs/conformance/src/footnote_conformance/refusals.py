@@ -13,7 +13,7 @@ DETAILS = "grpc-status-details-bin"
 REASONS = frozenset(name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys())  # noqa: SIM118 - an enum's names
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)  # neither frozen nor slotted: whatever passes an exception on sets its traceback
 class Refusal(Exception):
     """A status that is not OK: gRPC's code, and of its details the domain, the reason and the fields that are wrong."""
 

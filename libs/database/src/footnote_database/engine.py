@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from footnote_database import zero_bytes
+from footnote_database import undisturbed, zero_bytes
 from footnote_database.sqlite import pragmas
 from footnote_database.traits import Pool, Traits, Writers
 
@@ -44,6 +44,7 @@ def _sqlite(url: URL, traits: Traits) -> AsyncEngine:
             cursor.execute(f"PRAGMA {statement}")
         cursor.close()
 
+    undisturbed.use(engine)
     event.listen(engine.sync_engine, "connect", connected)
     if immediate:
         event.listen(engine.sync_engine, "begin", _begin)

@@ -5,9 +5,15 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, MetaData
 
 _ENVIRONMENT = Path(__file__).parent / "environment"
+
+
+class Newer(Exception):
+    """The schema is of a version that is not known here; the message is its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +31,31 @@ class Migrations:
 
     def upgrade(self, connection: Connection, revision: str = "head") -> None:
         """Apply what is missing up to a revision, in the transaction of the connection."""
+        config = self._config()
+        config.attributes.update(connection=connection, metadata=self.metadata, version_table=self.version_table)
+        self.current(connection)
+        command.upgrade(config, revision)
+
+    def current(self, connection: Connection) -> str:
+        """Return the version of a schema, "" where there is none yet; Newer where it is not known here."""
+        context = MigrationContext.configure(connection, opts={"version_table": self.version_table})
+        known = self.known()
+        for version in context.get_current_heads():
+            if version not in known:
+                raise Newer(version)
+        return max(context.get_current_heads(), key=known.index, default="")
+
+    def known(self) -> list[str]:
+        """Return the versions that this release knows, the oldest first."""
+        return [one.revision for one in ScriptDirectory.from_config(self._config()).walk_revisions()][::-1]
+
+    def _config(self) -> Config:
         config = Config()
         # One folder a line, so that a path may hold spaces and colons; a percent sign is alembic's own.
         config.set_main_option("path_separator", "newline")
         config.set_main_option("script_location", _plain(_ENVIRONMENT))
         config.set_main_option("version_locations", _plain(self.versions))
-        config.attributes.update(connection=connection, metadata=self.metadata, version_table=self.version_table)
-        command.upgrade(config, revision)
+        return config
 
 
 def _plain(path: Path) -> str:

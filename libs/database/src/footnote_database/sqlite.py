@@ -38,11 +38,12 @@ def write_ahead(path: Path) -> None:
 
 
 class ForgettingConnection(sqlite3.Connection):
-    """A connection that overwrites what it deletes; for libraries that open theirs themselves."""
+    """A connection that overwrites what it deletes, and whose commits outlive a power cut; for libraries' own."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.execute(f"PRAGMA {FORGET}")
+        self.execute("PRAGMA synchronous=FULL")
 
 
 def file_of(url: str) -> Path | None:

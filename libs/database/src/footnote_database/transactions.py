@@ -5,13 +5,18 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 
+from footnote_kit import passing
 from footnote_kit.errors import Unavailable
-from sqlalchemy import URL, text
+from sqlalchemy import URL, Connection, text
 from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.schema import CreateSchema
 
+from footnote_database import soundness
 from footnote_database.engine import connect
+from footnote_database.failures import read
+from footnote_database.migrations import Newer
 from footnote_database.traits import Traits, Writers
 
 _CHECK_SECONDS = 5.0
@@ -21,13 +26,15 @@ _RETRY_SECONDS = 2.0
 class Database:
     """SQLite or PostgreSQL; the same code runs on both.
 
-    A block that is cancelled is rolled back, and its connection goes back to the pool all the same.
+    A block that is cancelled is rolled back, after the statement that runs has ended, and its connection goes back to
+    the pool all the same.
     """
 
     def __init__(self, url: URL, traits: Traits) -> None:
         self._url = url
         self._traits = traits
         self.engine = connect(url, traits)
+        self._checking: asyncio.Task[None] | None = None
         self._turn: AbstractAsyncContextManager[None] = nullcontext()
         if self.is_sqlite and traits.writers is Writers.TURNS:
             self._turn = asyncio.Lock()
@@ -43,16 +50,24 @@ class Database:
         return self.engine.dialect.name
 
     async def migrate(self) -> None:
-        """Bring the schema up to date, and make the folder of a SQLite file; replicas do it one after the other."""
-        if (folder := self._folder()) is not None:
-            await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        """Bring the schema up to date, and make the folder of a SQLite file; replicas do it one after the other.
+
+        Raises FailedPrecondition for a damaged file, and for a schema of a later release.
+        """
+        if (file := self._file()) is not None:
+            await asyncio.to_thread(file.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
+            await asyncio.to_thread(soundness.check_file, file, self._traits.name)
         async with self.write() as connection:
             if not self.is_sqlite:
                 lock = {"key": self._traits.migrations.lock}
                 await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), lock)
                 if self._traits.schema is not None:
                     await connection.execute(CreateSchema(self._traits.schema, if_not_exists=True))
-            await connection.run_sync(self._traits.migrations.upgrade)
+            try:
+                await connection.run_sync(self._traits.migrations.upgrade)
+            except Newer as error:
+                where = self._url.render_as_string(hide_password=True)
+                raise soundness.newer(where, self._traits.name, str(error)) from error
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -69,27 +84,47 @@ class Database:
                 yield connection
 
     async def check(self) -> str | None:
-        """Return None when the database answers, else why not."""
-        try:
-            async with asyncio.timeout(_CHECK_SECONDS), self.engine.connect() as connection:
+        """Return None when the database answers and lets somebody write, else why not."""
+        # A statement is not broken off, so it is not waited for either; who asks again meanwhile waits for the same.
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(self._check())
+        await asyncio.wait([self._checking], timeout=_CHECK_SECONDS)
+        if not self._checking.done():
+            return f"{self._traits.name} database: no answer within {_CHECK_SECONDS:g} s"
+        error = self._checking.exception()
+        return None if error is None else f"{self._traits.name} database: {type(error).__name__}"
+
+    async def _check(self) -> None:
+        async with self.engine.connect() as connection:
+            if self.is_sqlite:
+                # Takes the lock that every writer needs, and writes nothing.
+                await connection.run_sync(_take_and_leave)
+            else:
                 await connection.execute(text("SELECT 1"))
-        except Exception as error:
-            return f"{self._traits.name} database: {type(error).__name__}"
-        return None
 
     async def close(self) -> None:
         """Close all connections."""
         await self.engine.dispose()
 
-    def _folder(self) -> Path | None:
+    def _file(self) -> Path | None:
         file = self._url.database
-        return Path(file).parent if self.is_sqlite and file and not file.startswith((":", "file:")) else None
+        return Path(file) if self.is_sqlite and file and not file.startswith((":", "file:")) else None
 
     @asynccontextmanager
     async def _translated(self) -> AsyncIterator[None]:
         try:
             yield
-        except (OperationalError, InterfaceError, ConnectionError, TimeoutError) as error:
+        except (OperationalError, InterfaceError, ConnectionError, TimeoutError, PoolTimeout) as error:
             if not self._traits.refused:
                 raise
-            raise Unavailable(self._traits.refused, retry_after=_RETRY_SECONDS) from error
+            metadata = {passing.WAITING: passing.DATABASE} if (known := read(error)) is None else known.metadata
+            raise Unavailable(self._traits.refused, retry_after=_RETRY_SECONDS, metadata=metadata) from error
+
+
+def _take_and_leave(connection: Connection) -> None:
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute("BEGIN IMMEDIATE")
+        cursor.execute("ROLLBACK")
+    finally:
+        cursor.close()

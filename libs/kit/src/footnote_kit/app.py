@@ -55,7 +55,7 @@ class Runtime:
     addresses: dict[str, str] = field(default_factory=dict)
     """Address by stage, where it differs from the settings; shared by the services of a process."""
     vector_store_uri: str = ""
-    """`http://host:port` of the embedded engine, or a Milvus address."""
+    """Address of the vector store, as that store takes it."""
     vector_store_token: str = ""
     inner: dict[str, str] = field(default_factory=dict)
     """Address by stage of what listens in this process for itself: past the front door, without TLS."""

@@ -56,6 +56,7 @@ class _Call:
         self._wiring, self._method = wiring, method
         self._started = time.perf_counter()
         self._source_error: BaseException | None = None
+        self._left = False
         self._ended = True  # until there is a span to end
         remaining = call_context.time_remaining()
         if remaining == 0:
@@ -158,7 +159,12 @@ class _Call:
 
     async def _failure(self, error: BaseException) -> BaseException:
         """Return the exception to raise for one that came out of grpc.aio, and end the span."""
-        if isinstance(error, grpc.aio.AioRpcError):
+        if isinstance(error, asyncio.CancelledError) and self._broke_off():
+            late = self.time_remaining() == 0
+            code = grpc.StatusCode.DEADLINE_EXCEEDED if late else grpc.StatusCode.UNAVAILABLE
+            details = "Its time was over" if late else "The connection ended while the request was sent"
+            error = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), details)
+        elif isinstance(error, grpc.aio.AioRpcError):
             error = await self._ending.of(error) if self._ending is not None else error
         shown = error
         if isinstance(error, asyncio.CancelledError) and self._source_error is not None:
@@ -168,6 +174,16 @@ class _Call:
         code = error.code() if isinstance(error, grpc.aio.AioRpcError) else grpc.StatusCode.CANCELLED
         self._end(code, shown)
         return shown
+
+    def _broke_off(self) -> bool:
+        """Whether nobody cancelled this call or the task that waits for it.
+
+        grpc.aio cancels a call by itself whose end it hears of while it still writes requests, and raises what it would
+        raise for its caller's cancelling.
+        """
+        task = asyncio.current_task()
+        asked = self._left or (task is not None and task.cancelling() > 0)
+        return not asked and self._source_error is None and self._rpc is not None and bool(self._rpc.cancelled())
 
     def _of_ours(self, error: FootnoteError) -> FootnoteError:
         """Return the error to show: a service that a stage does not believe is not its caller's fault, and may pass."""
@@ -207,6 +223,7 @@ class _Call:
 
     def cancel(self) -> bool:
         """Cancel the call, here and at the peer."""
+        self._left = True
         if self._rpc is not None:
             cancelled: bool = self._rpc.cancel()
             return cancelled

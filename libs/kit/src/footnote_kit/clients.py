@@ -23,6 +23,7 @@ from footnote_kit.credential import ServiceCredential
 from footnote_kit.edge import SERVICES
 from footnote_kit.errors import FootnoteError, Unauthenticated, Unavailable
 from footnote_kit.net import is_loopback
+from footnote_kit.renewed_channel import plain_channel
 from footnote_kit.settings import KitSettings
 
 _NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
@@ -106,11 +107,7 @@ def open_channel(
         # A company's proxy for the web must not stand between two processes of one machine.
         ("grpc.enable_http_proxy", int(not is_loopback(address.rpartition(":")[0]))),
     ]
-    credentials = tls.channel_credentials(settings)
-    if credentials is None:
-        plain = grpc.aio.insecure_channel(target, options=options)
-    else:
-        plain = grpc.aio.secure_channel(target, credentials, options=options)
+    plain = plain_channel(target, options, tls.renewed_channel_credentials(settings))
     return KitChannel(plain, Wiring(peer, settings.call_timeout, settings.stream_timeout, credential))
 
 

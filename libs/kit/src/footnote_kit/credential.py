@@ -13,7 +13,9 @@ import re
 import secrets
 import time
 from binascii import b2a_base64
+from collections.abc import Mapping
 from hashlib import blake2b
+from typing import Any
 
 from footnote.types.v1.scope_pb2 import Scope
 
@@ -58,6 +60,19 @@ class ServiceCredential:
         both = ServiceCredential.random()
         both._keys, both._signing, both.local = {**other._keys, **self._keys}, self._signing, self.local
         return both
+
+    def exported(self) -> dict[str, object]:
+        """Return what `imported` makes the same one of, for a process of this deployment that we start: secret."""
+        keys = {name: key.hex() for name, key in self._keys.items()}
+        return {"keys": keys, "signing": self._signing, "local": self.local}
+
+    @classmethod
+    def imported(cls, exported: Mapping[str, Any]) -> "ServiceCredential":
+        """Return the one that was exported."""
+        same = cls.random()
+        same._keys = {name: bytes.fromhex(key) for name, key in exported["keys"].items()}
+        same._signing, same.local = exported["signing"], exported["local"]
+        return same
 
     def sign(self, audience: str, method: str, scope: Scope | None, lifetime: float) -> str:
         """Return the header for a call of `method` ("/package.Service/Method"; "*" for all) of the stage `audience`.

@@ -25,6 +25,11 @@ Reason = Literal[
     "SOURCES_WITHHELD",
     "ANSWER_NOT_STORED",
     "OWN_VECTORS",
+    "COLLECTION_GONE",
+    "EMPTY_ANSWER",
+    "ANSWER_CUT",
+    "DOCUMENT_DELETED",
+    "REWRITE_UNAVAILABLE",
 ]
 """The names of footnote.types.v1.DegradationReason without their prefix."""
 

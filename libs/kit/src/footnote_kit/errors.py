@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, NamedTuple, Self
 
+from footnote_kit.hints import ERROR_HINTS
 from footnote_kit.redact import redact
 
 MAX_BYTES = 1000
@@ -43,6 +44,11 @@ class FootnoteError(Exception):
         self.metadata = {key: _told(value) for key, value in (metadata or {}).items()}
         self.violations = tuple(FieldViolation(_bounded(field), _told(problem)) for field, problem in violations)
         self.retry_after = retry_after
+
+    @property
+    def hint(self) -> str:
+        """Return what a person can do about it, "" where the message says all."""
+        return self.metadata.get("hint") or ERROR_HINTS.get(self.reason, "")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.message!r}, reason={self.reason!r})"

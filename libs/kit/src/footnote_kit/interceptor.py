@@ -22,7 +22,7 @@ from opentelemetry.trace import Span, SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from footnote_kit import context as call_context
-from footnote_kit import names, status, telemetry, validation
+from footnote_kit import names, passing, status, telemetry, validation
 from footnote_kit.credential import refused
 from footnote_kit.errors import (
     DeadlineExceeded,
@@ -125,6 +125,8 @@ class _Call:
             return status.from_rpc_error(error)
         if isinstance(error, TimeoutError) and call_context.time_remaining() == 0:
             return DeadlineExceeded("The time given to the call ran out")
+        if (passes := passing.read(error)) is not None:
+            return passes
         request_id = call_context.request_id()
         return Internal(f"Internal error; request id {request_id}", metadata={"request_id": request_id})
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import Callable
 
-from footnote_kit.telemetry import histogram
+from footnote_kit.telemetry import histogram, observe
 
 EVERY = 0.1
+WINDOW = 60.0
+"""Seconds that the worst is of, at least; a sixth more at most."""
+_PARTS = 6
 _WEIGHT = 0.3
 _watched: dict[asyncio.AbstractEventLoop, LoopLag] = {}
 
@@ -19,6 +24,12 @@ class LoopLag:
         self.wanted = 0
         self.average = 0.0
         """Seconds, of which the last half second counts most."""
+        self.worst = 0.0
+        """The longest of the last minute."""
+        self.told: list[Callable[[LoopLag], None]] = []
+        """Called at each look, on the loop."""
+        self._parts = deque([0.0], _PARTS + 1)
+        self._turn = loop.time() + WINDOW / _PARTS
         self._due = loop.time() + EVERY
         self._timer = loop.call_at(self._due, self._look)
 
@@ -27,6 +38,13 @@ class LoopLag:
         late = max(0.0, now - self._due)
         histogram("footnote.event_loop.lag").record(late)
         self.average += _WEIGHT * (late - self.average)
+        while now >= self._turn:
+            self._parts.append(0.0)
+            self._turn += WINDOW / _PARTS
+        self._parts[-1] = max(self._parts[-1], late)
+        self.worst = max(self._parts)
+        for tell in self.told:
+            tell(self)
         self._due = now + EVERY
         self._timer = self._loop.call_at(self._due, self._look)
 
@@ -35,12 +53,14 @@ class LoopLag:
         self._timer.cancel()
 
 
-def watch() -> None:
+def watch() -> LoopLag:
     """Measure the running loop from now on; once, however many services run on it."""
     loop = asyncio.get_running_loop()
     if loop not in _watched:
         _watched[loop] = LoopLag(loop)
+        observe("footnote.event_loop.worst", lambda: max((one.worst for one in list(_watched.values())), default=0.0))
     _watched[loop].wanted += 1
+    return _watched[loop]
 
 
 def recent() -> float:

@@ -45,6 +45,7 @@ METRICS: dict[str, tuple[str, str]] = {
     RPC_CLIENT_DURATION: ("s", "Time that calls made took, by method and status"),
     RPC_SERVER_ACTIVE: ("{call}", "Calls being served"),
     "footnote.event_loop.lag": ("s", "How late the event loop came to what was due, looked at ten times a second"),
+    "footnote.event_loop.worst": ("s", "The longest of that in the last minute"),
     "footnote.ingestion.documents": ("{document}", "Documents that reached an end, by state and reason"),
     "footnote.ingestion.bytes": ("By", "Bytes accepted"),
     "footnote.ingestion.parse.duration": ("s", "Time that parsing one document took, by type"),
@@ -71,6 +72,11 @@ METRICS: dict[str, tuple[str, str]] = {
     "footnote.edge.jobs.age": (
         "s",
         "Since the oldest unfinished job of a document was taken on; the same from every replica",
+    ),
+    "footnote.edge.shed": ("{call}", "Calls refused because there was no place for them, by kind and reason"),
+    "footnote.edge.repairs": (
+        "{document}",
+        "Documents mended because catalogue and ledger differed, by kind of repair",
     ),
     "footnote.edge.feedback": ("{feedback}", "Feedback given, by verdict"),
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from importlib.metadata import entry_points
 from typing import TypeVar
 
+from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
 T = TypeVar("T")
@@ -30,7 +31,8 @@ def installed(
         try:
             part = entry.load()
         except Exception as error:  # whatever a stranger's module raises
-            _ignored(group, entry.name, f"cannot be loaded: {type(error).__name__}")
+            said = f": {error.message}" if isinstance(error, FootnoteError) else ""
+            _ignored(group, entry.name, f"cannot be loaded: {type(error).__name__}{said}")
             continue
         if not isinstance(part, kind):
             _ignored(group, entry.name, f"is no {kind.__module__}.{kind.__qualname__}")

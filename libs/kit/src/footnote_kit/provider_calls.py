@@ -1,12 +1,12 @@
-"""What every service with a registry of providers answers with: descriptions, problems of settings, health."""
+"""What every service with a registry of providers needs besides: what only a deployment may set, and health."""
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any
 
-from footnote.types.v1.provider_pb2 import Provider, ProviderHealth, ProviderKind
+from footnote.types.v1.provider_pb2 import ProviderHealth, ProviderKind
 from google.protobuf import json_format
 
 from footnote_kit.errors import FailedPrecondition, FootnoteError
@@ -17,55 +17,6 @@ _DEPLOYMENTS = re.compile(
     r"(?i)(?:^|_)(?:ur[il]|endpoint|host|hostname|address|proxy|path|file|filename|folder|dir|directory|env|environment"
     r"|variable|key|apikey|secret|password|credentials?|headers?)(?:_|$)|(?:^|_)token$"
 )
-
-
-def description(
-    kind: ProviderKind.ValueType,
-    id: str,
-    display_name: str,
-    capabilities: Sequence[str],
-    schema: Mapping[str, Any],
-    default_model: str = "",
-    max_batch: int = 0,
-) -> Provider:
-    """Return a provider as it is shown; `schema` is the JSON Schema of its settings."""
-    provider = Provider(
-        kind=kind,
-        id=id,
-        display_name=display_name,
-        capabilities=capabilities,
-        default_model=default_model,
-        max_batch=max_batch,
-    )
-    json_format.ParseDict(dict(schema), provider.settings_schema)
-    return provider
-
-
-def problems(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with settings, a sentence each.
-
-    It reads the part of JSON Schema that flat settings need: type, enum, minimum and maximum.
-    """
-    found: list[str] = callers_own(settings)
-    properties: Mapping[str, Any] = schema["properties"]
-    for name, value in settings.items():
-        rule = properties.get(name)
-        if found and _DEPLOYMENTS.search(name):
-            continue
-        if rule is None:
-            found.append(f"{name} is not a setting of this provider.")
-        elif rule["type"] == "string":
-            if not isinstance(value, str):
-                found.append(f"{name} must be text.")
-            elif "enum" in rule and value not in rule["enum"]:
-                found.append(f"{name} must be one of {', '.join(rule['enum'])}.")
-        elif isinstance(value, bool) or not isinstance(value, int | float):
-            found.append(f"{name} must be a number.")
-        elif rule["type"] == "integer" and value != int(value):
-            found.append(f"{name} must be a whole number.")
-        elif not rule.get("minimum", value) <= value <= rule.get("maximum", value):
-            found.append(f"{name} must be from {rule['minimum']} to {rule['maximum']}.")
-    return found
 
 
 def callers_own(settings: Mapping[str, Any]) -> list[str]:

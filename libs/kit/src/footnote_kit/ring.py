@@ -12,6 +12,7 @@ from opentelemetry.util.types import AttributeValue
 
 from footnote_kit.context import current_scope
 from footnote_kit.names import TENANT_ID, USER_ID
+from footnote_kit.spans import clean
 
 MAX_SPANS = 2000
 MAX_TRACE_BYTES = 4 * 1024 * 1024
@@ -90,7 +91,7 @@ class TraceRing(SpanProcessor):
                 self._size -= max(self._tenants.values(), key=lambda one: one.size).forget_oldest()
 
     def spans(self, trace_id: int, tenant_id: str, user_id: str | None = None) -> Sequence[ReadableSpan]:
-        """Return what a user of a tenant may see of a trace, by start time; None for all users of the tenant.
+        """Return what a user of a tenant may see of a trace, by start time, clean; None for all users of the tenant.
 
         These are its own spans, and those of nobody (before authentication) in a trace that nobody else has a part in:
         a caller chooses its trace id, so that knowing one must not be enough.
@@ -106,7 +107,8 @@ class TraceRing(SpanProcessor):
             found = own
         else:
             alone = alone and user_id is None
-        return sorted([*found, *nobody] if alone else found, key=lambda span: span.start_time or 0)
+        shown = sorted([*found, *nobody] if alone else found, key=lambda span: span.start_time or 0)
+        return [clean(span) for span in shown]
 
     def _spans(self, name: str, trace_id: int) -> list[ReadableSpan]:
         tenant = self._tenants.get(name)

@@ -14,7 +14,9 @@ from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.front.door import FrontDoor, listen
 from footnote_kit.interceptor import KitInterceptor
+from footnote_kit.loads import LoadFile
 from footnote_kit.logs import get_logger
+from footnote_kit.loop_lag import LoopLag
 from footnote_kit.net import is_loopback, port_is_free
 from footnote_kit.settings import PUBLIC, KitSettings
 from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
@@ -89,6 +91,8 @@ class ServiceHost:
         self._app: App | None = None
         self._health = health.aio.HealthServicer()
         self._poller: asyncio.Task[None] | None = None
+        self._load: LoadFile | None = None
+        self._lag: LoopLag | None = None
         self._draining = False
         self._front: FrontDoor | None = None
         self._socket: Path | None = None
@@ -129,7 +133,7 @@ class ServiceHost:
 
     def _bind_front(self, host: str, port: int, address: str) -> int:
         """Take the port for the front door, and a private socket for gRPC's own server behind it."""
-        context = tls.server_context(self._settings)
+        context = tls.server_context(self._settings, "h2")
         try:
             listeners = listen(host, port)
         except OSError as error:
@@ -200,15 +204,19 @@ class ServiceHost:
             )
         return Trust(self.name, credential, settings.tls_peers)
 
-    async def started(self) -> None:
-        """Run the app's start hooks and begin to watch its dependencies."""
+    async def started(self, data_dir: Path | None = None) -> None:
+        """Run the app's start hooks and begin to watch its dependencies; its load is told in the data folder."""
         assert self._app is not None
         call_context.bind_service(self.name)
         try:
             for hook in self._app.start:
                 await hook()
             self._poller = asyncio.create_task(self._watch(self._app), name=f"ready-{self.name}")
-            loop_lag.watch()
+            lag = loop_lag.watch()
+            if data_dir is not None:
+                self._load = LoadFile(data_dir, self.name)
+                lag.told.append(self._load.write)
+                self._lag = lag
         finally:
             call_context.bind_service("")
 
@@ -247,6 +255,9 @@ class ServiceHost:
         """Tell load balancers to send no more calls, and end those that would go on for ever."""
         if self._poller is not None and not self._draining:
             loop_lag.unwatch()
+            if self._load is not None and self._lag is not None:
+                self._lag.told.remove(self._load.write)
+                self._load.close()
         self._draining = True
         if self._poller is not None:
             self._poller.cancel()

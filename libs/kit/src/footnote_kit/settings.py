@@ -18,6 +18,7 @@ DEFAULT_PORTS: dict[str, int] = {
 STAGES = tuple(DEFAULT_PORTS)
 PUBLIC = frozenset({"edge"})
 """Services that answer everybody; the others answer services only."""
+AUTO = "auto"
 
 
 class KitSettings(BaseSettings):
@@ -28,6 +29,12 @@ class KitSettings(BaseSettings):
     data_dir: Path = Field(default=Path("footnote-data"), description="Folder of all state of this deployment")
     listen_host: str = Field(default="127.0.0.1", description="Address to listen on")
 
+    processes: Literal["auto", "1", "2", "3", "4", "5", "6"] = Field(
+        default="auto",
+        description="Processes that `serve all` divides its services among; auto: three where there is more than one "
+        "core, else one",
+    )
+
     # Where the others are, host:port or any name that gRPC resolves; in one process they tell each other.
     edge_address: str = "127.0.0.1:7100"
     ingestion_address: str = "127.0.0.1:7101"
@@ -36,7 +43,11 @@ class KitSettings(BaseSettings):
     augmentation_address: str = "127.0.0.1:7104"
     generation_address: str = "127.0.0.1:7105"
 
-    vector_store_uri: str = Field(default="", description="Milvus by address; empty means the embedded engine")
+    vector_store: str = Field(
+        default="",
+        description="Vector store by its id; empty: milvus-server where vector_store_uri is set, else milvus, embedded",
+    )
+    vector_store_uri: str = Field(default="", description="Its address; empty means the embedded engine")
     vector_store_token: str = Field(default="", description="Its credentials, user:password or a key", repr=False)
 
     store_compaction_hours: float = Field(

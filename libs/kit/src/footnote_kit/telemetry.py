@@ -23,12 +23,11 @@ MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
 _INSTANCE = uuid4().hex  # tells replicas of a service apart, whose figures would overwrite each other otherwise
 _capture = False
-_processors = CleaningProcessors()
+ring = TraceRing()
+_processors = CleaningProcessors(ring)
 _tracers: dict[str, Tracer] = {}
 _instruments: dict[str, Counter | Histogram] = {}
 _observed: dict[str, dict[frozenset[tuple[str, AttributeValue]], Callable[[], float]]] = {}
-ring = TraceRing()
-_processors.add_span_processor(ring)
 
 
 def processors() -> SynchronousMultiSpanProcessor:

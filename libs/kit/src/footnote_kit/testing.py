@@ -82,7 +82,7 @@ async def serve_app(
         channel = open_channel(address, peer=app.name, settings=settings, credential=signing)
         try:
             await host.serve(app, "127.0.0.1")
-            await host.started()
+            await host.started(runtime.data_dir)
             yield Served(address, channel, app, runtime, host)
         finally:
             runtime.draining.set()

@@ -1,8 +1,8 @@
 """Work on texts beside the event loop: short ones at once, long ones on a thread of its own kind.
 
-A thread hands the interpreter over only every few milliseconds, and each further busy one makes the event loop wait
-that long again: so there are few of them, and what waits for one waits in line. Threads only keep others moving; that
-no text takes longer than its length warrants is for linear patterns and bounded inputs to see to.
+A thread hands the interpreter over only every millisecond (`process.py`), and each further busy one makes the event
+loop wait that long again: so there are few of them, and what waits for one waits in line. Threads only keep others
+moving; that no text takes longer than its length warrants is for linear patterns and bounded inputs to see to.
 """
 
 from __future__ import annotations

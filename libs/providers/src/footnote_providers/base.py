@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,23 @@ class Health:
     healthy: bool
     error: str = ""
     details: Mapping[str, object] = field(default_factory=dict)
+
+
+class Cosines(NamedTuple):
+    """What cosines of a model mean: the mean of a question to unrelated passages, and to those that answer it."""
+
+    unrelated: float
+    related: float
+
+
+@runtime_checkable
+class KnowsItsCosines(Protocol):
+    """An embedder that says what its cosines mean, measured; of others a cosine counts as it is."""
+
+    @property
+    def cosines(self) -> Cosines:
+        """Return what they mean."""
+        ...
 
 
 @runtime_checkable

@@ -12,7 +12,6 @@ import numpy as np
 import onnxruntime
 from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_text.scripts import HAN, KANA, SOUTH_EAST_ASIAN
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from tokenizers import Encoding, Tokenizer
 
@@ -24,6 +23,8 @@ _DENSE_WEIGHT, _LOWEST_DENSE_WEIGHT = 0.7, 0.4
 # Pieces that the vocabulary breaks a question's words into, on average. all-MiniLM: English 1.1 (a tenth above 1.3),
 # French 1.6 (a tenth below 1.3).
 _WHOLE, _BROKEN = 1.2, 1.5
+_OVERLAP = 8
+"""The share of a window, as one of so many parts, that the next one repeats."""
 _UNKNOWN = 3  # pieces that a word counts for of which the vocabulary has none
 _UNKNOWN_TOKENS = frozenset({"[UNK]", "<unk>"})
 _LOOKED_AT = 1000  # characters of a question
@@ -38,7 +39,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     pooling: Literal["mean", "cls"] = Field(default="mean", description="How token vectors become one vector.")
-    max_tokens: int = Field(default=256, ge=16, le=8192, description="Longer texts are cut to this many tokens.")
+    max_tokens: int = Field(
+        default=256, ge=16, le=8192, description="Longer texts are read in windows of so many tokens."
+    )
     document_prefix: str = Field(
         "", max_length=200, description="Put before each passage, as some models were trained."
     )
@@ -60,7 +63,8 @@ class OnnxEmbeddings:
         self.model = model
         self._settings = settings
         self._tokenizer = Tokenizer.from_file(str(files[1]))
-        self._tokenizer.enable_truncation(settings.max_tokens)
+        # What is longer is read in windows, of which each sees the end of the one before.
+        self._tokenizer.enable_truncation(settings.max_tokens, stride=settings.max_tokens // _OVERLAP)
         self._tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads or _cores()
@@ -117,21 +121,22 @@ class OnnxEmbeddings:
         loop = asyncio.get_running_loop()
         try:
             encodings = await loop.run_in_executor(self._thread, self._tokenizer.encode_batch, texts)
-            vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+            windows, owners = _windows(encodings)
+            vectors = np.zeros((len(windows), self.dimensions), dtype=np.float32)
             # Small batches each in its turn, so that a question waits for one of them, not for all passages before it.
-            for rows in self._by_length(encodings):
-                vectors[rows] = await loop.run_in_executor(self._thread, self._run, [encodings[row] for row in rows])
-            return vectors
+            for rows in self._by_length(windows):
+                vectors[rows] = await loop.run_in_executor(self._thread, self._run, [windows[row] for row in rows])
+            return _joined(vectors, windows, owners, len(texts))
         except RuntimeError as error:
             raise Unavailable(f"onnx model {self.model!r} failed: {error}", reason="PROVIDER_FAILED") from error
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed any number of texts on the calling thread: texts of like length together, so that little is padding."""
-        encodings = self._tokenizer.encode_batch(list(texts))
-        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for rows in self._by_length(encodings):
-            vectors[rows] = self._run([encodings[row] for row in rows])
-        return vectors
+        windows, owners = _windows(self._tokenizer.encode_batch(list(texts)))
+        vectors = np.zeros((len(windows), self.dimensions), dtype=np.float32)
+        for rows in self._by_length(windows):
+            vectors[rows] = self._run([windows[row] for row in rows])
+        return _joined(vectors, windows, owners, len(texts))
 
     def _by_length(self, encodings: Sequence[Encoding]) -> Iterator[list[int]]:
         """Yield the rows in small batches of like length, the longest first."""
@@ -146,16 +151,30 @@ class OnnxEmbeddings:
         for row, encoding in enumerate(encodings):
             ids[row, : len(encoding.ids)] = encoding.ids
             mask[row, : len(encoding.ids)] = encoding.attention_mask
-        feeds: dict[str, NDArray[np.int64]] = {"input_ids": ids, "attention_mask": mask}
-        if "token_type_ids" in self._inputs:
-            feeds["token_type_ids"] = np.zeros_like(ids)
-        output = self._session.run(None, feeds)[0].astype(np.float32)
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        taken = {name: value for name, value in feeds.items() if name in self._inputs}
+        output = self._session.run(None, taken)[0].astype(np.float32)
         if output.ndim == 2:  # the model pools by itself
             return normalized(output)
         if self._settings.pooling == "cls":
             return normalized(output[:, 0])
         weights = mask[..., None].astype(np.float32)
         return normalized((output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0))
+
+
+def _windows(encodings: Sequence[Encoding]) -> tuple[list[Encoding], list[int]]:
+    """Return the windows of all texts, and which text each is of."""
+    found = [(one, row) for row, first in enumerate(encodings) for one in (first, *first.overflowing)]
+    return [window for window, _ in found], [row for _, row in found]
+
+
+def _joined(vectors: Vectors, windows: Sequence[Encoding], owners: Sequence[int], texts: int) -> Vectors:
+    """Return a vector for each text: the mean of its windows' by their lengths, so that no part of it is left out."""
+    if len(windows) == texts:
+        return vectors
+    sums = np.zeros((texts, vectors.shape[1]), dtype=np.float32)
+    np.add.at(sums, owners, vectors * np.array([[len(window.ids)] for window in windows], dtype=np.float32))
+    return normalized(sums)
 
 
 def _cores() -> int:

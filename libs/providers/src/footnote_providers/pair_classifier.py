@@ -11,13 +11,15 @@ import numpy as np
 import onnxruntime
 from footnote_kit.errors import InvalidArgument
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 _BATCH = 16
 
 
 class PairClassifier:
     """Reads two texts together; of a pair that is too long the text that `cut` names is shortened.
+
+    Where the other one alone is too long, the longer of both is shortened.
 
     Raises InvalidArgument(PROVIDER_INVALID) when the folder lacks one of the files; `what` names such a model there.
     """
@@ -38,7 +40,7 @@ class PairClassifier:
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
         self._inputs = {item.name for item in self._session.get_inputs()}
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(max_length=max_tokens, strategy=cut)
+        self._cut, self._max_tokens = cut, max_tokens
         self._tokenizer.enable_padding()
         # One model's run uses all its threads; two at once would only slow each other.
         self._lock = asyncio.Lock()
@@ -54,7 +56,7 @@ class PairClassifier:
         rows: dict[int, NDArray[np.float64]] = {}
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            encoded = self._tokenizer.encode_batch([pairs[index] for index in batch])
+            encoded = self._encode([pairs[index] for index in batch])
             feeds = {
                 "input_ids": np.array([item.ids for item in encoded], dtype=np.int64),
                 "attention_mask": np.array([item.attention_mask for item in encoded], dtype=np.int64),
@@ -63,3 +65,13 @@ class PairClassifier:
             output = self._session.run(None, {name: value for name, value in feeds.items() if name in self._inputs})[0]
             rows.update(zip(batch, np.asarray(output, dtype=np.float64), strict=True))
         return np.stack([rows[index] for index in range(len(pairs))]) if rows else np.zeros((0, 1))
+
+    def _encode(self, pairs: Sequence[tuple[str, str]]) -> list[Encoding]:
+        try:
+            self._tokenizer.enable_truncation(self._max_tokens, strategy=self._cut)
+            return list(self._tokenizer.encode_batch(pairs))
+        except Exception as error:  # the library raises bare ones
+            if "runcation" not in str(error):
+                raise
+        self._tokenizer.enable_truncation(self._max_tokens, strategy="longest_first")
+        return list(self._tokenizer.encode_batch(pairs))

@@ -7,67 +7,58 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from footnote.types.v1 import collection_pb2, provider_pb2
-from footnote_kit import plugins
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.provider_calls import callers_own
+from footnote_kit.registration import Kind as Registered
+from footnote_kit.registration import Registry
 from google.protobuf import json_format
-from pydantic import ValidationError
 
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.egress.policy import Kind
-from footnote_providers.own_vectors import PROVIDER
+from footnote_providers.egress.uses import use
 from footnote_providers.pool import Pool
-from footnote_providers.registration import Registration
-from footnote_providers.settings import DefaultSettings
+from footnote_providers.settings import AUTO, DefaultSettings
 
-ENTRY_POINT_GROUP = "footnote.embedding_providers"
 MAX_DIMENSIONS = 32768
+_BUILTIN = "builtin"
 _MOST_KEPT = 16
 """Providers kept open, models in memory: more are made again when they are wanted."""
 
 
 @cache
-def registrations() -> Mapping[str, Registration]:
+def registrations() -> Registry[EmbeddingProvider]:
     """Return every provider registered here by id, ours first; a third party cannot replace one of ours."""
     from footnote_providers.catalogue import CATALOGUE  # with its libraries, when first asked for
 
-    ours = {registration.id: registration for registration in CATALOGUE}
-    return ours | plugins.installed(ENTRY_POINT_GROUP, Registration, lambda registration: registration.id, ours)
+    return Registry(Registered.EMBEDDING, CATALOGUE, taken=(AUTO,))
 
 
 def descriptors() -> list[provider_pb2.Provider]:
     """Return the public descriptions of all providers."""
-    return [registration.descriptor() for registration in registrations().values()]
+    return registrations().descriptions()
 
 
-def validate(provider_id: str, settings: Mapping[str, Any]) -> list[str]:
+def validate(provider_id: str, settings: Mapping[str, object]) -> list[str]:
     """Return what is wrong with a provider's settings, a sentence each; nothing is called."""
-    registration = registrations().get(provider_id)
-    if registration is None:
-        return [_unknown(provider_id)]
-    if named := callers_own(settings):
-        return named
-    try:
-        registration.settings.model_validate(dict(settings))
-    except ValidationError as error:
-        return [_sentence(problem["loc"], problem["msg"]) for problem in error.errors()]
-    return []
+    return registrations().problems(provider_id, settings)
 
 
 def with_defaults(
     settings: collection_pb2.EmbeddingSettings, defaults: DefaultSettings | None = None
 ) -> collection_pb2.EmbeddingSettings:
-    """Return settings with provider and model filled in; dimensions stay as they are."""
+    """Return settings with provider and model filled in; dimensions stay as they are.
+
+    What is automatic is so for new collections alone (`automatic`): here, where settings are of one from before or
+    belong to none, that means the built-in provider, whatever is installed since.
+    """
     chosen = collection_pb2.EmbeddingSettings()
     chosen.CopyFrom(settings)
     if not chosen.provider:
         defaults = defaults or DefaultSettings()
-        chosen.provider = defaults.provider
+        chosen.provider = _BUILTIN if defaults.provider == AUTO else defaults.provider
         chosen.model = chosen.model or defaults.model
         chosen.dimensions = chosen.dimensions or defaults.dimensions
     registration = registrations().get(chosen.provider)
@@ -78,15 +69,7 @@ def with_defaults(
 
 def use_of(chosen: collection_pb2.EmbeddingSettings, egress: Egress, kind: Kind = Kind.EMBEDDING) -> Use:
     """Return what the policy must know of a provider whose settings are filled in; nothing is called or made."""
-    local = egress.local.get(chosen.provider)
-    if local is None:
-        registration = registrations().get(chosen.provider)
-        if registration is not None:
-            address = registration.address
-            local = egress.local[chosen.provider] = registration.local or (
-                address is not None and egress.stays_here(address())
-            )
-    return Use(kind, chosen.provider, chosen.model, bool(local), builtin=chosen.provider in ("builtin", PROVIDER))
+    return use(kind, chosen.provider, chosen.model, registrations().get(chosen.provider), egress)
 
 
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool[EmbeddingProvider]] = WeakKeyDictionary()
@@ -123,9 +106,8 @@ async def lease(
 
 def make(chosen: collection_pb2.EmbeddingSettings) -> EmbeddingProvider:
     """Return a new provider for checked settings; reads a model from disk, so never on an event loop."""
-    registration = registrations()[chosen.provider]
-    settings = registration.settings.model_validate(json_format.MessageToDict(chosen.settings))
-    provider = registration.make(chosen.model, chosen.dimensions, settings)
+    values = json_format.MessageToDict(chosen.settings)
+    provider = registrations()[chosen.provider].build(chosen.model, values, chosen.dimensions)
     if chosen.dimensions and provider.dimensions and provider.dimensions != chosen.dimensions:
         raise InvalidArgument(
             f"{chosen.provider} model {provider.model!r} makes vectors of {provider.dimensions} dimensions, "
@@ -140,12 +122,3 @@ async def close_all() -> None:
     pool = _pools.pop(asyncio.get_running_loop(), None)
     if pool is not None:
         await pool.close()
-
-
-def _unknown(provider_id: str) -> str:
-    return f"No embedding provider {provider_id!r} is registered; there are {', '.join(sorted(registrations()))}."
-
-
-def _sentence(location: tuple[int | str, ...], message: str) -> str:
-    where = ".".join(str(part) for part in location)
-    return f"{where}: {message}." if where else f"{message}."

@@ -10,20 +10,14 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
 
+from footnote_kit import passing
 from footnote_kit.breaker import Breaker
 from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_kit.patience import Backoff, no_sooner
 
+from footnote_providers.failures import RetryableFailure
+
 T = TypeVar("T")
-
-
-class Transient(Exception):
-    """A failure worth another attempt; `retry_after` seconds if the provider said how long to wait."""
-
-    def __init__(self, message: str, retry_after: float | None = None, throttled: bool = False) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
-        self.throttled = throttled
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +48,14 @@ class Gate:
         self.attempts_made = 0
 
     async def call(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Make the call, again on `Transient`; after the last attempt raise Unavailable(PROVIDER_FAILED)."""
+        """Make the call, again on `RetryableFailure`; after the last attempt raise Unavailable(PROVIDER_FAILED)."""
         self._check_breaker()
         for number in range(1, self.policy.attempts + 1):
             await self._wait_for_turn()
             self.attempts_made += 1
             try:
                 result = await attempt()
-            except Transient as error:
+            except RetryableFailure as error:
                 if number == self.policy.attempts:
                     self._last_error = str(error)
                     self._breaker.failed()
@@ -82,10 +76,15 @@ class Gate:
                 f"{self.name} is left alone for {wait:.0f} s after repeated failures, the last: {self._last_error}",
                 reason="PROVIDER_FAILED",
                 retry_after=wait,
+                metadata={passing.WAITING: passing.PROVIDER},
             )
 
     def _failed(self, message: str, attempts: int) -> Unavailable:
-        return Unavailable(f"{self.name} failed after {attempts} attempts: {message}", reason="PROVIDER_FAILED")
+        return Unavailable(
+            f"{self.name} failed after {attempts} attempts: {message}",
+            reason="PROVIDER_FAILED",
+            metadata={passing.WAITING: passing.PROVIDER},
+        )
 
     async def _wait_for_turn(self) -> None:
         """Wait out a pause asked for by the provider, and take a slot of the rate limit."""
@@ -97,7 +96,7 @@ class Gate:
         if start > now:
             await asyncio.sleep(start - now)
 
-    async def _back_off(self, error: Transient, number: int) -> None:
+    async def _back_off(self, error: RetryableFailure, number: int) -> None:
         if error.retry_after is not None:
             wait = no_sooner(min(error.retry_after, self.policy.longest_retry_after))
         else:

@@ -2,10 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+AUTO = "auto"
+"""The provider of new collections is e5 where its package is installed, else the built-in one; see `automatic`."""
 
 
 class DefaultSettings(BaseSettings):
@@ -13,7 +16,7 @@ class DefaultSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_EMBEDDING_")
 
-    provider: str = "builtin"
+    provider: str = AUTO
     model: str = ""
     dimensions: int = Field(default=0, ge=0, le=32768)
 
@@ -26,19 +29,50 @@ class DefaultSettings(BaseSettings):
 
 
 class RemoteSettings(BaseSettings):
-    """One remote provider (`FOOTNOTE_OPENAI_*`, `FOOTNOTE_OLLAMA_*`, …); times in seconds."""
+    """One OpenAI-compatible service (`FOOTNOTE_OPENAI_*`, `FOOTNOTE_OLLAMA_*`, …, see `endpoints`); times in seconds.
 
-    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_OPENAI_")
+    From `timeout` on they are about embeddings; generation has its own times and attempts.
+    """
 
-    base_url: str = ""
-    api_key: SecretStr = SecretStr("")
-    embedding_model: str = ""
+    base_url: str = Field(default="", description="Its address; empty means the public one, or the usual port here.")
+    api_key: SecretStr = Field(default=SecretStr(""), description="Its key.")
+    model: str = Field(default="", description="Chat model used where nothing names one.")
+    embedding_model: str = Field(default="", description="Embedding model used where nothing names one.")
+    window: int = Field(
+        default=0, ge=0, le=100_000_000, description="Tokens of prompt and answer together; 0 for what is known of it."
+    )
+    reasoning_effort: str = Field(default="", description="How much a model thinks; empty for little, where it can.")
+    thinking_tokens: int = Field(
+        default=2048, ge=0, le=1_000_000, description="Room for thoughts besides the answer's, where these count."
+    )
+    extra: dict[str, Any] = Field(
+        default_factory=dict, description="Further parameters of a chat as JSON; null takes one away that we send."
+    )
     timeout: float = Field(default=30.0, gt=0)
     max_batch: int = Field(default=100, ge=1, le=2048)
     max_in_flight: int = Field(default=4, ge=1, le=64)
     attempts: int = Field(default=3, ge=1, le=10)
     first_backoff: float = Field(default=0.5, gt=0)
     requests_per_minute: int = Field(default=0, ge=0, description="0 means no limit of ours")
+
+    @field_validator("extra")
+    @classmethod
+    def _beside_the_question(cls, value: dict[str, Any]) -> dict[str, Any]:
+        ours = sorted({"model", "messages", "stream", "n", "tools"} & value.keys())
+        if ours:
+            raise ValueError(f"{', '.join(ours)} cannot be set here")
+        return value
+
+
+class E5Settings(BaseSettings):
+    """The model that a package brings (`FOOTNOTE_E5_*`)."""
+
+    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_E5_")
+
+    cache_dir: Path | None = Field(
+        default=None, description="Folder of the files made once from the package; the user's cache folder if unset."
+    )
+    threads: int = Field(default=0, ge=0, description="0 means every core")
 
 
 class OnnxSettings(BaseSettings):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from pymilvus import AsyncMilvusClient, MilvusClient
 from pymilvus.client.utils import check_status
 from pymilvus.grpc_gen.milvus_pb2 import InsertRequest, UpsertRequest
+from pymilvus.milvus_client.index import IndexParams
 
 from footnote_store import answers
 from footnote_store.columns import write_request
@@ -80,17 +82,19 @@ class VectorStore(Connection):
             if name in self._spaces:
                 return
 
+            wanted = {"dense", "sparse"} if lexical else {"dense"}
+
             async def create(client: AsyncMilvusClient) -> None:
                 if await client.has_collection(name, timeout=timeout):
                     description = await client.describe_collection(name, timeout=timeout)
                     self._check_dimension(name, description, dimensions)
+                    # An engine that dies while it makes a space leaves one without indexes, which no search can use.
+                    there = set(await client.list_indexes(name, timeout=timeout))
+                    if missing := _indexes(self._embedded, wanted - there):
+                        await client.create_index(name, missing, timeout=timeout)
                     await client.load_collection(name, timeout=timeout)
                     return
-                index = MilvusClient.prepare_index_params()
-                kind = "FLAT" if self._embedded else "AUTOINDEX"
-                index.add_index("dense", index_type=kind, metric_type="IP")  # of vectors at length 1: cosines
-                if lexical:
-                    index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+                index = _indexes(self._embedded, wanted)
                 # A partition key together with a BM25 function breaks filters in the embedded engine.
                 made = schema(dimensions, partition_by_tenant=not self._embedded)
                 await client.create_collection(
@@ -314,3 +318,13 @@ def _chunks_request(space: str, rows: Sequence[Row], dimensions: int, new: bool)
 
 def _after(expr: str, last_id: str) -> str:
     return conjunction([expr, f"id > {quote(last_id)}"]) if last_id else expr
+
+
+def _indexes(embedded: bool, fields: AbstractSet[str]) -> IndexParams:
+    """Return the indexes of these columns of a space; one without any is false."""
+    index = MilvusClient.prepare_index_params()
+    if "dense" in fields:  # of vectors at length 1: cosines
+        index.add_index("dense", index_type="FLAT" if embedded else "AUTOINDEX", metric_type="IP")
+    if "sparse" in fields:
+        index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+    return index

@@ -28,6 +28,8 @@ _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("hy", re.compile(f"[{ARMENIAN}]")),
     ("ta", re.compile(f"[{TAMIL}]")),
 )
+_WITHIN = {"ary": "ar", "arz": "ar"}
+"""What the model knows of Moroccan and Egyptian Arabic, by the code of the language that ISO 639-3 counts them to."""
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile("[A-Za-z]")
 
@@ -43,7 +45,11 @@ def _identifier() -> Any:
 def _model_scores(text: str) -> dict[str, float]:
     with _lock:
         identifier = _identifier()
-    return dict(identifier.rank(text))
+    scores: dict[str, float] = dict(identifier.rank(text))
+    # The model tells dialects apart that ISO 639-1 has one code for, and short texts fall between them.
+    for dialect, code in _WITHIN.items():
+        scores[code] = scores.get(code, 0.0) + scores.pop(dialect, 0.0)
+    return scores
 
 
 def _sample(text: str) -> str:

@@ -7,17 +7,8 @@ from collections.abc import Sequence
 
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 
-# Singular and plural.
-_WORDS: dict[str, dict[str, tuple[str, str]]] = {
-    "en": {
-        "page": ("page", "pages"), "sheet": ("sheet", "sheets"), "cell": ("cell", "cells"),
-        "slide": ("slide", "slides"), "line": ("line", "lines"),
-    },
-    "fr": {
-        "page": ("page", "pages"), "sheet": ("feuille", "feuilles"), "cell": ("cellule", "cellules"),
-        "slide": ("diapositive", "diapositives"), "line": ("ligne", "lignes"),
-    },
-}  # fmt: skip
+from footnote_text import locales
+
 _CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d+)\Z")
 _HEADING_SEPARATOR = " › "
 
@@ -25,28 +16,28 @@ _HEADING_SEPARATOR = " › "
 def label(filename: str, locator: Locator, locale: str = "en") -> str:
     """Write a place for people: "handbook.pdf, page 3" or "stock.xlsx, sheet 'Stocks', cell C12".
 
-    `locale` is "en" or "fr"; any other gets English.
+    A `locale` that there is not gets English.
     """
-    words = _WORDS.get(locale.lower()[:2], _WORDS["en"])
+    words = locales.choose(locale).places
     parts = [filename] if filename else []
     headings = _HEADING_SEPARATOR.join(locator.heading_path)
     place = locator.WhichOneof("place")
     if place == "page":
         first, last = locator.page.page, max(locator.page.page, locator.page.last_page)
-        text = _numbered(words["page"], first, last)
+        text = _numbered(words.page, first, last)
         if locator.page.label and locator.page.label != str(first):
             text += f" ({locator.page.label})"
         parts.append(text)
     elif place == "sheet":
         if locator.sheet.sheet:
-            parts.append(f"{words['sheet'][0]} '{locator.sheet.sheet}'")
+            parts.append(f"{words.sheet[0]} '{locator.sheet.sheet}'")
         if locator.sheet.range:
-            parts.append(f"{words['cell'][1 if ':' in locator.sheet.range else 0]} {locator.sheet.range}")
+            parts.append(f"{words.cell[1 if ':' in locator.sheet.range else 0]} {locator.sheet.range}")
     elif place == "slide":
-        text = f"{words['slide'][0]} {locator.slide.slide}"
+        text = f"{words.slide[0]} {locator.slide.slide}"
         parts.append(f"{text} ({locator.slide.title})" if locator.slide.title else text)
     elif place == "lines":
-        text = _numbered(words["line"], locator.lines.first_line, locator.lines.last_line)
+        text = _numbered(words.line, locator.lines.first_line, locator.lines.last_line)
         parts.append(f"{text} ({headings})" if headings else text)
     elif headings:
         parts.append(headings)

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import re
 
+from footnote_text.stopwords import STOP_WORDS
+
 _ABBREVIATION_WORDS = """mr mrs ms dr prof sr jr st vs etc al fig figs eq eqs no nos vol vols pp ed eds inc ltd co corp
 dept est approx ca cf ch sec art ref refs gen col sgt lt capt rev hon jan feb mar apr jun jul
 aug sep sept oct nov dec e.g i.e a.m p.m u.s u.k u.n ph.d m.d b.a m.a d.c viz resp incl excl
 min max avg tel ext m mm mme mlle mlles mmes me dr pr vve bd av env hab p.ex c.-à-d réf janv
 févr juil déc bzw usw z.b d.h u.a ggf evtl inkl zzgl nr str hr fr abs bspw sog vgl ca sig sigg
-dott dott.ssa ecc pag es ing avv ud uds ee.uu pág núm d.ª aprox dhr mevr blz bijv enz nl"""
+dott dott.ssa ecc pag es ing avv ud uds ee.uu pág núm d.ª aprox dhr mevr blz bijv enz nl
+okt dez mitgl uu руб шт г гг tzn"""
 _ABBREVIATIONS = frozenset(_ABBREVIATION_WORDS.split())
 # Abbreviations that only stand before a name or a number, so even a capital after them starts no sentence.
 _TITLE_WORDS = """mr mrs ms dr prof st gen col sgt lt capt rev hon m mm mme mlle me fig figs eq eqs no nos vol p
-pp vs e.g i.e cf sec art ref refs ch z.b d.h nr hr fr sig dott pág núm dhr mevr blz bijv al tel"""
+pp vs e.g i.e cf sec art ref refs ch z.b d.h nr hr fr sig dott pág núm dhr mevr blz bijv al tel
+mio mrd tsd hrn med av bât sra srta dra avda ee ул д им проф стр рис тыс млн млрд godz dn ul np kl"""
 _TITLES = frozenset(_TITLE_WORDS.split())
+# "am 12. Mai", "der 2. Stock": German writes an ordinal as a number with a full stop. What stands before one is an
+# article or what holds one; after it comes a word of weight, where a sentence begins with a small one more often.
+_BEFORE_ORDINAL_WORDS = """am im der die das den dem des vom zum zur beim bis ab seit ins dieser diese dieses diesem
+diesen jeder jede jedem jeden ein eine einem einen einer eines unser unsere ihr ihre sein seine"""
+_BEFORE_ORDINAL = frozenset(_BEFORE_ORDINAL_WORDS.split())
+_MONTH_WORDS = """januar jänner februar märz april mai juni juli august september oktober november dezember
+jan feb mär apr jun jul aug sep sept okt nov dez"""
+_MONTHS = frozenset(_MONTH_WORDS.split())
+_NUMBER_AND_BEFORE = re.compile(r"(?:(?<![^\W\d_])([^\W\d_]++)|\d{1,2}+\.)\s\d{1,2}\Z")
+_NEXT_WORD = re.compile(r"[^\W_]++")
+_SPACED_LETTER = re.compile(r"[^\W\d_]\.")
 _CLOSING = "\"'”’»›)]}】』」）"
 _OPENING = "\"'“‘«‹([{【『「（¿¡-–—*•#"
 _BOUNDARY = re.compile(
@@ -40,7 +55,14 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
     if following.islower():
         return False
     lowered = word.lower().rstrip(".")
-    if lowered in _TITLES and following:
+    # "M. Garnier", "p. 17", but "1,80 m. Elle": one small letter alone stands before a number only.
+    if lowered in _TITLES and following and (len(word) > 1 or word.isupper() or following.isdigit()):
+        return False
+    if lowered.endswith("str") and following.isdigit():
+        return False  # "Hauptstr. 5"
+    if len(word) == 1 and word.isalpha() and _SPACED_LETTER.match(after):
+        return False  # "z. B."
+    if word.isdigit() and len(word) <= 2 and _is_ordinal(text[max(0, start - 24) : start], after):
         return False
     if lowered in _ABBREVIATIONS and not following.isupper():
         return False
@@ -48,6 +70,20 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
         return False  # an initial: "J. Smith"
     # A number at the start of a line is a list marker: "1. First".
     return not (word.isdigit() and len(word) <= 3 and _begins_line(text, start - len(word)))
+
+
+def _is_ordinal(before: str, after: str) -> bool:
+    """Tell whether the number at the end of `before`, with the full stop after it, counts as "12th" does."""
+    found = _NEXT_WORD.match(after)
+    following = found.group().lower() if found else ""
+    if following in _MONTHS:
+        return True
+    led = _NUMBER_AND_BEFORE.search(before)
+    if led is None:
+        return False
+    if led[1] is None or following.isdigit():
+        return following.isdigit()  # "30. 6. 2024"
+    return led[1].lower() in _BEFORE_ORDINAL and following not in STOP_WORDS["de"] and after[:1].isupper()
 
 
 def _following(text: str, index: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from footnote.types.v1.answer_pb2 import (
     TOKEN_DECISION_CUT,
@@ -18,17 +18,18 @@ from footnote.types.v1.answer_pb2 import (
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, TextSpan
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_UNSPECIFIED, TOKEN_REASON_WIDENED
-from footnote_text import language as languages
 from footnote_text import locators, tokens
+from footnote_text.locales import Locale
+from footnote_text.speaking import locale_of
 
 from footnote_augmentation import budget, neighbours, prompt, select
 from footnote_augmentation import history as window
 from footnote_augmentation.cost import cost
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
 from footnote_augmentation.suspicion import assess
-from footnote_augmentation.templates import Template, choose, locales
 
 DEFAULT_BUDGET = 3000
+_LEAST_BUDGET = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ class Assembly:
     history_characters: int = window.MAX_CHARACTERS
     named_document_ids: Sequence[str] = ()
     without_sources: bool = False
+    instructions: str = ""
+    documents_unavailable: bool = False
+    context_window: int = 0
+    answer_tokens: int = 0
     # Decisions made before, by the reranker's limit.
     dropped: Sequence[tuple[ScoredChunk, select.Why]] = ()
 
@@ -86,30 +91,36 @@ class _Plan:
 def build(assembly: Assembly) -> Assembled:
     """Select, budget and assemble: CPU work of some milliseconds. The same input gives the same sources and plan."""
     question = assembly.question.strip()
-    template = choose(assembly.locale, languages.detect(question, locales()))
+    locale = locale_of(question, assembly.locale)
     chosen = select.Selection([], [])
-    if not assembly.without_sources:
+    if not (assembly.without_sources or assembly.documents_unavailable):
         chosen = select.select(assembly.candidates, assembly.named_document_ids)
     must = _required(chosen.chosen, assembly.named_document_ids)
-    prepared, placed = _place(chosen.chosen, must, assembly, template)
-    plan, sources, block = _write(chosen.chosen, prepared, placed, template)
+    said = window.window(
+        assembly.history, assembly.history_messages, assembly.history_characters, locale.replies.unanswered
+    )
+    assembly, said = _within_window(assembly, question, said, locale)
+    prepared, placed = _place(chosen.chosen, must, assembly, locale)
+    plan, sources, block = _write(chosen.chosen, prepared, placed, locale)
     for candidate, why in [*chosen.dropped, *assembly.dropped]:
         plan.dropped(candidate, why, cost(candidate.chunk.text))
     parts = prompt.Parts(
         question=question,
         block=block,
-        history=window.window(assembly.history, assembly.history_messages, assembly.history_characters),
+        history=said,
         memory=assembly.memory,
         system_prompt=assembly.system_prompt,
         without_sources=assembly.without_sources,
+        instructions=assembly.instructions,
+        documents_unavailable=assembly.documents_unavailable,
     )
-    made, plain = prompt.assemble(template, parts)
+    made, plain = prompt.assemble(locale, parts)
     return Assembled(
         prompt=made,
         sources=sources,
         plan=TokenPlan(
             budget=assembly.token_budget,
-            used=cost(block) + _delimiter_cost(template) if block else 0,
+            used=cost(block) + _delimiter_cost(locale) if block else 0,
             prompt_tokens=sum(cost(message.text) + 4 for message in plain),
             entries=plan.entries,
             tokenizer=tokens.tokenizer_name(),
@@ -117,8 +128,29 @@ def build(assembly: Assembly) -> Assembled:
     )
 
 
+def _within_window(
+    assembly: Assembly, question: str, said: list[ChatMessage], locale: Locale
+) -> tuple[Assembly, list[ChatMessage]]:
+    """Return the request and the history as the model's window bounds them: sources first, then the last turns."""
+    if not assembly.context_window:
+        return assembly, said
+    rules = prompt.Parts(
+        question, "…", (), assembly.memory, assembly.system_prompt, assembly.without_sources, assembly.instructions,
+        assembly.documents_unavailable,
+    )  # fmt: skip
+    fixed = sum(cost(message.text) + 4 for message in prompt.messages(locale, rules, prompt.PLACEHOLDER))
+    # Models count a little otherwise than we do.
+    room = int((assembly.context_window - assembly.answer_tokens) * 0.9) - fixed
+    costs = [cost(message.text) + 4 for message in said]
+    least = min(assembly.token_budget, room // 2)
+    while said and sum(costs) > room - least:
+        said, costs = said[2:], costs[2:]  # a turn
+    budget = max(_LEAST_BUDGET, min(assembly.token_budget, room - sum(costs)))
+    return replace(assembly, token_budget=budget), said
+
+
 def _write(
-    hits: Sequence[ScoredChunk], prepared: Sequence[_Prepared], placed: Sequence[budget.Placed], template: Template
+    hits: Sequence[ScoredChunk], prepared: Sequence[_Prepared], placed: Sequence[budget.Placed], locale: Locale
 ) -> tuple[_Plan, list[Source], str]:
     """Return what became of each hit, the numbered sources, and the block that they make in the prompt."""
     plan = _Plan()
@@ -140,46 +172,46 @@ def _write(
             )
         )
         sources.append(_source(item, place.number, place.text))
-        block += prompt.render_source(template, place.number, item.label, place.text)
+        block += prompt.render_source(locale, place.number, item.label, place.text)
     return plan, sources, block
 
 
 def _place(
-    candidates: Sequence[ScoredChunk], must: set[int], assembly: Assembly, template: Template
+    candidates: Sequence[ScoredChunk], must: set[int], assembly: Assembly, locale: Locale
 ) -> tuple[list[_Prepared], list[budget.Placed]]:
     """Fit candidates into the budget; the room that they leave goes to the neighbours of those that stand whole."""
-    room = assembly.token_budget - _delimiter_cost(template)
-    prepared = [_prepare(candidate, template) for candidate in candidates]
-    placed = budget.fit(_passages(prepared, must, template), room, cost)
+    room = assembly.token_budget - _delimiter_cost(locale)
+    prepared = [_prepare(candidate, locale) for candidate in candidates]
+    placed = budget.fit(_passages(prepared, must, locale), room, cost)
     whole = [index for index, place in enumerate(placed) if place.number and not place.cut]
     if not any(candidates[index].neighbors for index in whole):
         return prepared, placed
     left = room - sum(place.tokens_used for place in placed)
     widened = neighbours.widen(candidates, whole, left, cost)
-    prepared_wide = [_prepare(candidate, template) for candidate in widened]
-    placed_wide = budget.fit(_passages(prepared_wide, must, template), room, cost)
+    prepared_wide = [_prepare(candidate, locale) for candidate in widened]
+    placed_wide = budget.fit(_passages(prepared_wide, must, locale), room, cost)
     # Neighbours never push out or cut a hit.
     if [(place.number, place.cut) for place in placed_wide] != [(place.number, place.cut) for place in placed]:
         return prepared, placed
     return prepared_wide, placed_wide
 
 
-def _passages(prepared: Sequence[_Prepared], must: set[int], template: Template) -> list[budget.Passage]:
+def _passages(prepared: Sequence[_Prepared], must: set[int], locale: Locale) -> list[budget.Passage]:
     return [
         budget.Passage(
             key=item.candidate.chunk.id,
             text=item.neutral.text,
             language=item.candidate.chunk.language,
             must_keep=index in must,
-            render=lambda number, text, label=item.label: prompt.render_source(template, number, label, text),  # type: ignore[misc]
+            render=lambda number, text, label=item.label: prompt.render_source(locale, number, label, text),  # type: ignore[misc]
         )
         for index, item in enumerate(prepared)
     ]
 
 
-def _prepare(candidate: ScoredChunk, template: Template) -> _Prepared:
+def _prepare(candidate: ScoredChunk, locale: Locale) -> _Prepared:
     chunk = candidate.chunk
-    label = one_line(locators.label(chunk.filename or chunk.title or chunk.document_id, chunk.locator, template.locale))
+    label = one_line(locators.label(chunk.filename or chunk.title or chunk.document_id, chunk.locator, locale.code))
     return _Prepared(candidate, neutralise(chunk.text), label)
 
 
@@ -192,8 +224,8 @@ def _required(chosen: Sequence[ScoredChunk], named: Sequence[str]) -> set[int]:
     return set(first.values())
 
 
-def _delimiter_cost(template: Template) -> int:
-    marks = f"{prompt.open_block(template, prompt.PLACEHOLDER)}\n{prompt.close_block(template, prompt.PLACEHOLDER)}\n"
+def _delimiter_cost(locale: Locale) -> int:
+    marks = f"{prompt.open_block(prompt.PLACEHOLDER)}\n{prompt.close_block(prompt.PLACEHOLDER)}\n"
     return cost(marks)
 
 

@@ -13,12 +13,16 @@ MAX_CHARACTERS = 4000
 
 
 def window(
-    history: Sequence[ChatMessage], messages: int = MAX_MESSAGES, characters: int = MAX_CHARACTERS
+    history: Sequence[ChatMessage],
+    messages: int = MAX_MESSAGES,
+    characters: int = MAX_CHARACTERS,
+    unanswered: str = "…",
 ) -> list[ChatMessage]:
     """Return the most recent messages, oldest first: at most so many, and so many characters together.
 
     Only the user's and the assistant's count: a system turn handed in as history would be a way around the rules. A
     message too long for what is left is left out with all before it; a newest one too long by itself keeps its start.
+    They take turns, the user first and the assistant last: a question that got no answer is followed by `unanswered`.
     """
     spoken = [
         item for item in history if item.role in {MESSAGE_ROLE_USER, MESSAGE_ROLE_ASSISTANT} and item.text.strip()
@@ -35,4 +39,22 @@ def window(
         kept.append(ChatMessage(role=item.role, text=text))
         left -= len(text)
     kept.reverse()
-    return kept
+    return _in_turns(kept, unanswered)
+
+
+def _in_turns(kept: Sequence[ChatMessage], unanswered: str) -> list[ChatMessage]:
+    turns: list[ChatMessage] = []
+    for item in kept:
+        asks = item.role == MESSAGE_ROLE_USER
+        if not turns and not asks:
+            continue  # the answer to a question that the window has left behind
+        if turns and turns[-1].role == item.role:
+            if asks:
+                turns.append(ChatMessage(role=MESSAGE_ROLE_ASSISTANT, text=unanswered))
+            else:
+                turns[-1] = ChatMessage(role=item.role, text=f"{turns[-1].text}\n\n{item.text}")
+                continue
+        turns.append(item)
+    if turns and turns[-1].role == MESSAGE_ROLE_USER:
+        turns.append(ChatMessage(role=MESSAGE_ROLE_ASSISTANT, text=unanswered))
+    return turns

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, RerankSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING, PROVIDER_KIND_RERANKER, TextBounds
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.settings_words import read
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress, Use
-from footnote_providers.egress.policy import Kind
 from google.protobuf import json_format
 
+from footnote_augmentation.adapters.cosine import Settings as Cosine
 from footnote_augmentation.adapters.cosine import embedding_of
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.settings import Settings
-
-_BUILTIN = ("lexical", "mmr")
 
 
 class Permitted:
@@ -37,16 +37,11 @@ class Permitted:
         """
         named: Mapping[str, Any] = json_format.MessageToDict(rerank.settings)
         self._rerankers.require(provider, named)
-        model = self._rerankers.model(provider, rerank.model)
+        use = self._rerankers.use(provider, rerank.model, self._egress)
         if provider == "cosine":
-            embedder = registry.use_of(embedding_of(rerank.model, named), self._egress)
-            use = Use(Kind.RERANKER, provider, model, embedder.local, builtin=embedder.builtin)
+            embedder = registry.use_of(embedding_of(rerank.model, read(Cosine, named)), self._egress)
+            use = replace(use, local=embedder.local, builtin=embedder.builtin)
             self._check(scope, embedder, bounds, self._embedders(bounds) if chosen else None)
-        else:
-            local = provider in (*_BUILTIN, "onnx") or (
-                provider == "http" and self._egress.stays_here(self._settings.rerank_url)
-            )
-            use = Use(Kind.RERANKER, provider, model, local, builtin=provider in _BUILTIN)
         self._check(scope, use, bounds, self._own(bounds) if chosen else None)
 
     def _check(self, scope: Scope, use: Use, bounds: TextBounds, known: Iterable[tuple[str, str]] | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1.reasons_pb2 import (
@@ -18,9 +19,12 @@ from footnote.types.v1.reasons_pb2 import (
 )
 from footnote_text.language import detect
 from footnote_text.lexical import fold, terms
+from footnote_text.speaking import is_greeting
 from footnote_text.wordlists import word_set
 
 _MAX_TOPIC_WORDS = 32
+_MAX_SAID = 8  # messages that a topic is made of
+_MAX_READ = 2000  # characters of each
 
 # Whole messages that need no documents, folded; an optional name or filler may follow a greeting.
 _SMALL_TALK = re.compile(
@@ -105,7 +109,7 @@ def _spoken(message: str) -> str:
 def should_use_rag(message: str) -> bool:
     """Return false for greetings, thanks and the like, in several languages; true for whatever might ask something."""
     plain = _spoken(_ADDRESSED.sub(lambda match: match.group().split()[0].rstrip(","), message.lower()))
-    return bool(plain) and _SMALL_TALK.match(plain) is None
+    return bool(plain) and _SMALL_TALK.match(plain) is None and not is_greeting(message)
 
 
 def _content_words(text: str, language: str) -> list[str]:
@@ -154,13 +158,23 @@ def accumulate(topic: str, message: str, language: str) -> tuple[str, QueryRewri
     return " ".join(merged), QUERY_REWRITING_TOPIC
 
 
-def plan(message: str, topic: str) -> QueryPlan:
+def topic_of(said: Sequence[str]) -> str:
+    """Return the topic that some messages leave, oldest first; only the last few count."""
+    topic = ""
+    for message in said[-_MAX_SAID:]:
+        topic = plan(message[:_MAX_READ], topic).topic
+    return topic
+
+
+def plan(message: str, topic: str, said: Sequence[str] = ()) -> QueryPlan:
     """Plans the search for a message, given the topic accumulated before it (empty in a new conversation).
+
+    Where no topic was kept it is made of what the user `said` before, oldest first.
 
     The first message is searched as it is; a follow-up by the topic that its words were added to, so that "it" keeps
     its subject. Small talk leaves the topic as it was.
     """
-    topic = " ".join(topic.split())
+    topic = " ".join(topic.split()) or topic_of(said)
     strategy = QUERY_STRATEGY_FOLLOW_UP if topic else QUERY_STRATEGY_FIRST_MESSAGE
     if not should_use_rag(message):
         return QueryPlan(False, "", strategy, QUERY_REWRITING_UNSPECIFIED, topic)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 
 class Reranker(Protocol):
@@ -17,25 +16,3 @@ class Reranker(Protocol):
     async def close(self) -> None:
         """Give back what it holds: connections, a model in memory."""
         ...
-
-
-class CreateReranker(Protocol):
-    """Makes a reranker from a model's name and checked settings."""
-
-    def __call__(self, model: str, settings: Mapping[str, Any]) -> Reranker:
-        """Return a reranker; raises InvalidArgument when model or settings do not fit."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Descriptor:
-    """A registered kind of reranker: how it is shown, what its settings are and how one is made."""
-
-    id: str
-    display_name: str
-    create: CreateReranker
-    schema: Mapping[str, Any]
-    default_model: str = ""
-    max_batch: int = 0
-    # What it needs before it can be used, for people; empty when it always can.
-    needs: str = ""

@@ -14,9 +14,9 @@ from footnote.types.v1.answer_pb2 import (
     ChatMessage,
     Prompt,
 )
+from footnote_text.locales import Locale
 
 from footnote_augmentation.neutralise import neutralise
-from footnote_augmentation.templates import Template
 
 # Digits, since every vocabulary counts the same number of tokens for any 24 of them: the plan stays the same from one
 # request to the next although the delimiter never is. 24 digits are 80 bits.
@@ -34,6 +34,8 @@ class Parts:
     memory: str
     system_prompt: str
     without_sources: bool
+    instructions: str = ""
+    documents_unavailable: bool = False
 
 
 def make_nonce() -> str:
@@ -41,17 +43,17 @@ def make_nonce() -> str:
     return str(secrets.randbelow(10**_NONCE_DIGITS)).zfill(_NONCE_DIGITS)
 
 
-def render_source(template: Template, number: int, label: str, text: str) -> str:
+def render_source(locale: Locale, number: int, label: str, text: str) -> str:
     """One source as it stands in the block: its label with the number, its text, an empty line."""
-    return f"{template.source.format(number=number, label=label)}\n{template.content}{text}\n\n"
+    return f"{locale.prompt.source.format(number=number, label=label)}\n{locale.prompt.content}{text}\n\n"
 
 
-def open_block(template: Template, nonce: str) -> str:
+def open_block(nonce: str) -> str:
     """Return the line before the sources."""
     return f"<<<SOURCES {nonce}>>>"
 
 
-def close_block(template: Template, nonce: str) -> str:
+def close_block(nonce: str) -> str:
     """Return the line after the sources."""
     return f"<<<END SOURCES {nonce}>>>"
 
@@ -59,43 +61,46 @@ def close_block(template: Template, nonce: str) -> str:
 _SPEAKER = re.compile(r"(?m)^\[(?:user|assistant)\] ")
 
 
-def _memory_block(template: Template, memory: str, nonce: str) -> str:
+def _memory_block(locale: Locale, memory: str, nonce: str) -> str:
     """Return past messages as data; the speakers in square brackets are ours and stay."""
     speakers = [match.group() for match in _SPEAKER.finditer(memory)]
     parts = [neutralise(part).text for part in _SPEAKER.split(memory)]
     text = parts[0] + "".join(speaker + part for speaker, part in zip(speakers, parts[1:], strict=True))
-    return f"{template.memory}\n<<<MEMORY {nonce}>>>\n{text.strip()}\n<<<END MEMORY {nonce}>>>"
+    return f"{locale.prompt.memory}\n<<<MEMORY {nonce}>>>\n{text.strip()}\n<<<END MEMORY {nonce}>>>"
 
 
-def messages(template: Template, parts: Parts, nonce: str) -> list[ChatMessage]:
+def messages(locale: Locale, parts: Parts, nonce: str) -> list[ChatMessage]:
     """Return the messages: one system message, the history, and the question as the only and last new user message."""
     sections: list[str] = []
     if parts.system_prompt.strip():
         sections.append(parts.system_prompt.strip())
-    if parts.without_sources:
-        sections.append(template.conversation)
+    if parts.instructions.strip():
+        sections.append(parts.instructions.strip())
+    if parts.documents_unavailable:
+        sections.append(locale.prompt.unavailable)
+    elif parts.without_sources:
+        sections.append(locale.prompt.conversation)
     elif parts.block:
-        marks = {"open": open_block(template, nonce), "close": close_block(template, nonce)}
+        marks = {"open": open_block(nonce), "close": close_block(nonce)}
         rules = [
-            *template.rules,
-            template.data_rule.format(**marks),
-            template.not_found_rule.format(not_found=template.not_found),
+            *locale.prompt.rules,
+            locale.prompt.data_rule.format(**marks),
+            locale.prompt.not_found_rule.format(not_found=locale.not_found),
         ]
         sections.append("\n".join(f"- {rule}" for rule in rules))
     else:
         # A's wording: no context at all, only the word that there is none.
         rules = [
-            *template.rules[:3],
-            template.no_sources,
-            template.no_sources_reply.format(not_found=template.not_found),
+            *locale.prompt.rules[:3],
+            locale.prompt.no_sources,
+            locale.prompt.no_sources_reply.format(not_found=locale.not_found),
         ]
         sections.append("\n".join(f"- {rule}" for rule in rules))
-    if parts.memory.strip():
-        sections.append(_memory_block(template, parts.memory, nonce))
-    if parts.block and not parts.without_sources:
-        sections.append(
-            f"{template.intro}\n\n{open_block(template, nonce)}\n{parts.block.rstrip()}\n{close_block(template, nonce)}"
-        )
+    # What was said elsewhere is no stand-in for documents that cannot be looked at.
+    if parts.memory.strip() and not parts.documents_unavailable:
+        sections.append(_memory_block(locale, parts.memory, nonce))
+    if parts.block and not (parts.without_sources or parts.documents_unavailable):
+        sections.append(f"{locale.prompt.intro}\n\n{open_block(nonce)}\n{parts.block.rstrip()}\n{close_block(nonce)}")
     return [
         ChatMessage(role=MESSAGE_ROLE_SYSTEM, text="\n\n".join(sections)),
         *parts.history,
@@ -113,11 +118,11 @@ def prompt_hash(items: Sequence[ChatMessage]) -> str:
     return digest.hexdigest()
 
 
-def assemble(template: Template, parts: Parts) -> tuple[Prompt, list[ChatMessage]]:
+def assemble(locale: Locale, parts: Parts) -> tuple[Prompt, list[ChatMessage]]:
     """Return the prompt, and its messages with a placeholder for the delimiter number.
 
     The hash is of the latter: the same question over the same sources has the same hash, whatever delimiter it got.
     """
-    plain = messages(template, parts, PLACEHOLDER)
-    real = messages(template, parts, make_nonce())
-    return Prompt(messages=real, locale=template.locale, template_version=template.id, hash=prompt_hash(plain)), plain
+    plain = messages(locale, parts, PLACEHOLDER)
+    real = messages(locale, parts, make_nonce())
+    return Prompt(messages=real, locale=locale.code, template_version=locale.template, hash=prompt_hash(plain)), plain

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
-from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, PIPELINE_STAGE_AUGMENTATION, Degradation
 from footnote.types.v1.collection_pb2 import CollectionSettings, PromptSettings, RerankSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, TextBounds
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_BELOW_RERANK_TOP, QueryStrategy
@@ -20,17 +21,17 @@ from footnote_kit.logs import get_logger
 from footnote_kit.timings import Stopwatch
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, bounds_of
+from footnote_text import locales
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_augmentation import plan
+from footnote_augmentation import plan, subject
 from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_augmentation.permitted import Permitted
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.rerank import RerankStep
 from footnote_augmentation.select import Why
 from footnote_augmentation.settings import Settings
-from footnote_augmentation.templates import locales
 
 _log = get_logger(__name__)
 _MAX_QUESTION = 20_000
@@ -107,7 +108,12 @@ class Servicer(AugmentationServiceServicer):
             raise InvalidArgument.field("message", "must not be empty")
         if len(request.message) > _MAX_QUESTION:
             raise InvalidArgument.field("message", f"must be at most {_MAX_QUESTION} characters")
-        made = await asyncio.to_thread(plan.plan, request.message, request.topic)
+        said = [one.text for one in request.history if one.role == MESSAGE_ROLE_USER]
+        made = await asyncio.to_thread(plan.plan, request.message, request.topic, said)
+        full = await asyncio.to_thread(subject.in_full, request.message, said) if said and made.should_retrieve else ""
+        if full:
+            # Searched for as it is answered; the topic is for callers that keep no history.
+            made = replace(made, query=full.strip())
         strategy = enum_word(QueryStrategy.DESCRIPTOR, made.strategy)
         _log.info("query_planned", strategy=strategy, should_retrieve=made.should_retrieve)
         return pb.PlanQueryResponse(
@@ -116,24 +122,12 @@ class Servicer(AugmentationServiceServicer):
             strategy=made.strategy,
             rewriting=made.rewriting,
             topic=made.topic,
+            question="" if full == request.message else full,
         )
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """List the rerankers."""
-        return pb.ListProvidersResponse(
-            providers=[
-                provider_calls.description(
-                    PROVIDER_KIND_RERANKER,
-                    item.id,
-                    item.display_name,
-                    ["reranking"],
-                    item.schema,
-                    item.default_model,
-                    item.max_batch,
-                )
-                for item in self._rerankers.all()
-            ]
-        )
+        return pb.ListProvidersResponse(providers=self._rerankers.descriptions())
 
     async def ValidateProvider(self, request: pb.ValidateProviderRequest, context: Call) -> pb.ValidateProviderResponse:
         """Check settings without calling anything."""
@@ -170,8 +164,8 @@ class Servicer(AugmentationServiceServicer):
     def _check_settings(self, prompt: PromptSettings, rerank: RerankSettings) -> None:
         limits.check_prompt(prompt, self._egress.deployment_limits)
         limits.check_rerank(rerank)
-        if prompt.locale and prompt.locale.lower()[:2] not in locales():
-            raise InvalidArgument.field("prompt.locale", f"must be one of {', '.join(locales())}")
+        if prompt.locale and locales.known(prompt.locale) is None:
+            raise InvalidArgument.field("prompt.locale", f"must be one of {', '.join(locales.codes())}")
 
     def _assembly(
         self, request: pb.BuildPromptRequest, prompt: PromptSettings, candidates: list[Any], dropped: list[Any]
@@ -191,6 +185,10 @@ class Servicer(AugmentationServiceServicer):
             history_characters=prompt.history_characters,
             named_document_ids=list(request.named_document_ids),
             without_sources=request.without_sources,
+            instructions=request.instructions,
+            documents_unavailable=request.documents_unavailable,
+            context_window=request.context_window,
+            answer_tokens=request.answer_tokens,
             dropped=dropped,
         )
 

@@ -1,21 +1,25 @@
 """Puts the edge service together."""
 
 from importlib import metadata
+from pathlib import Path
 
+from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.edge import additions
+from footnote_kit.epochs import EpochReader, path_of
 from footnote_kit.front.limits import FrontLimits
+from footnote_kit.loads import Loads
 from footnote_kit.net import is_loopback
 from footnote_kit.rounds import Rounds
 from footnote_kit.server import ListenError
-from footnote_kit.settings import KitSettings
+from footnote_kit.settings import STAGES, KitSettings
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_providers.egress.egress import Egress
 
-from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.database import TRAITS, Database
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.api.about import about
 from footnote_edge.api.parts import Parts
@@ -28,10 +32,12 @@ from footnote_edge.collections.permissions import Permissions
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.feedback import FeedbackBook
+from footnote_edge.conversations.forgetting import Forgetting
 from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import Cancelling
 from footnote_edge.documents.chunks import Chunks
+from footnote_edge.documents.comparing import Comparison
 from footnote_edge.documents.deleting import Deleting
 from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.editing import Editing
@@ -39,7 +45,9 @@ from footnote_edge.documents.leftovers import SYSTEM, Leftovers
 from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.reconcile import Reconciler
+from footnote_edge.documents.seldom import Seldom
 from footnote_edge.documents.watch import Watch
+from footnote_edge.door.admission import Admission, Size
 from footnote_edge.door.allowances import Allowances
 from footnote_edge.door.first_key import first_key
 from footnote_edge.door.guard import Door, guard
@@ -56,14 +64,17 @@ from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.interrupting import Interruptions
 from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.records import Records
 from footnote_edge.jobs.reindexing import Reindexing
+from footnote_edge.jobs.remembering import Remembering
 from footnote_edge.jobs.workflows import Work
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
+from footnote_edge.system.activity import ActivityBook, Counted
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
@@ -79,6 +90,8 @@ async def build(runtime: Runtime) -> App:
     _known_callers_only(runtime.settings, settings)
     folder = runtime.data_dir / "edge"
     stages = Stages.connect(runtime.channel)
+    indexing_epochs = EpochReader(path_of(runtime.data_dir, "indexing"))
+    generation_epochs = EpochReader(path_of(runtime.data_dir, "generation"))
     database = Database(settings.sqlalchemy_url(folder))
     await database.migrate()
     keys = ApiKeys(database)
@@ -91,24 +104,39 @@ async def build(runtime: Runtime) -> App:
     answers = Answers(database, withholding, settings.answer_days)
     request_ids = RequestIds(database)
     limits = Limits(settings)
+    loads = Loads(runtime.data_dir, STAGES)
     shares = Shares(
-        settings.crowded_calls_per_tenant, settings.crowded_waiting_per_tenant, settings.crowded_wait_seconds
+        settings.crowded_calls_per_tenant,
+        settings.crowded_waiting_per_tenant,
+        settings.crowded_wait_seconds,
+        lag=loads.lag,
+        processor=loads.processor,
+    )
+    admission = Admission(
+        *(
+            Size(at_once, settings.admission_wait_seconds)
+            for at_once in (settings.asks_at_once, settings.uploads_at_once, settings.calls_at_once)
+        )
     )
     allowances = Allowances(database, settings)
     book = UsageBook(database)
     meter = Meter(book, allowances)
+    activity_book = ActivityBook(database)
+    activity = Counted(activity_book)
     limiting = Limiting(limits, allowances, meter)
     records = Records(settings.job_record_hours)
-    chores = Chores(stages, conversations, meter, settings)
+    chores = Chores(stages, conversations, meter, bus, settings)
     interruptions = Interruptions()
     processor = Processor(stages, bus, interruptions, meter, shares, settings)
-    deletion = Deletion(stages, answers, records, operation_book, settings)
+    forgetting = Forgetting(database)
+    deletion = Deletion(stages, answers, forgetting, records, operation_book, settings)
     reindexing = Reindexing(stages, chores, operation_book, settings)
-    jobs = Jobs(settings, folder, Work(processor, chores, operation_book, reindexing, deletion), records)
+    work = Work(processor, chores, operation_book, reindexing, deletion)
+    jobs = Jobs(settings, folder, work, records, Leases(database, settings.executor()))
     await jobs.launch()
     catalog = Catalog(stages, permissions, allowances, database, request_ids, settings.call_timeout_seconds)
-    documents = Documents(stages, catalog, permissions, jobs, limiting, settings)
-    deleting = Deleting(stages, documents, jobs, settings.call_timeout_seconds)
+    documents = Documents(stages, catalog, permissions, jobs, limiting, bus, settings)
+    deleting = Deleting(stages, documents, jobs, forgetting, bus, settings.call_timeout_seconds)
     operations = Operations(
         operation_book, jobs, catalog, documents, permissions, deletion, request_ids, limiting, bus, settings
     )
@@ -121,14 +149,15 @@ async def build(runtime: Runtime) -> App:
         public=Public(names),
         chunks=Chunks(stages, documents, permissions, settings.call_timeout_seconds),
         deleting=deleting,
-        cancelling=Cancelling(stages, documents, interruptions, settings.call_timeout_seconds),
-        editing=Editing(stages, documents, settings.call_timeout_seconds),
+        cancelling=Cancelling(stages, documents, interruptions, bus, settings.call_timeout_seconds),
+        editing=Editing(stages, documents, bus, settings.call_timeout_seconds),
         watch=Watch(
             documents,
             Feed(stages, settings.call_timeout_seconds),
             permissions,
             names,
             bus,
+            Seldom(settings.watch_poll_seconds, alone=jobs.alone),
             settings.watch_poll_seconds,
             settings.watch_lifetime_seconds,
         ),
@@ -143,6 +172,9 @@ async def build(runtime: Runtime) -> App:
             limiting,
             settings,
             Egress.load(),
+            indexing_epochs,
+            generation_epochs,
+            activity,
         ),
         limiting=limiting,
         conversations=conversations,
@@ -151,24 +183,34 @@ async def build(runtime: Runtime) -> App:
         feedback=FeedbackBook(database, answers),
         providers=Providers(stages, settings.call_timeout_seconds),
         keys=KeyAdmin(keys, request_ids, settings),
-        health=Health(stages, runtime.check, database.check),
+        health=Health(stages, runtime.check, database.check, loads),
         traces=Traces(stages, TelemetryServicer()),
         usage=UsageDesk(stages, meter, settings.call_timeout_seconds),
+        activity=activity,
         about=about(settings, runtime.settings, version),
         version=version,
     )
     if settings.first_key_file is not None:
         await first_key(keys, settings.first_key_file)
     who = authenticator(settings, keys)
-    door = Door(who, limits, Watches(settings.watches_per_user), shares)
-    reconciler = Reconciler(stages, jobs, chores, Leftovers(stages, deleting, settings), settings)
+    door = Door(who, limits, Watches(settings.watches_per_user), shares, admission)
+    reconciler = Reconciler(
+        stages,
+        jobs,
+        chores,
+        Leftovers(stages, deleting, settings),
+        Comparison(stages, jobs, chores, settings),
+        settings,
+    )
     backlog = Backlog(stages, jobs, settings)
     rounds = (
         Rounds("answers", answers.sweep, _SWEEP_SECONDS, service="edge"),
         Rounds("request-ids", request_ids.sweep, _SWEEP_SECONDS, service="edge"),
         Rounds("use-by-user", book.sweep, _SWEEP_SECONDS, service="edge"),
+        Rounds("activity-kept", activity_book.sweep, _SWEEP_SECONDS, service="edge"),
         Rounds("operations", operations.tend, settings.reconcile_seconds, service="edge"),
         Rounds("reconcile", reconciler.look, settings.reconcile_seconds, service="edge", scope=SYSTEM),
+        Rounds("memory", Remembering(conversations, jobs).look, settings.reconcile_seconds, service="edge"),
         Rounds("backlog", backlog.look, settings.backlog_seconds, service="edge", scope=SYSTEM),
     )
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
@@ -179,7 +221,7 @@ async def build(runtime: Runtime) -> App:
         name="edge",
         servicers=[(add, guarded, name) for add, name in additions()],
         ready=database.check,
-        start=[meter.rounds.start, *(one.start for one in rounds), web.start, logs.start],
+        start=[meter.rounds.start, activity.rounds.start, *(one.start for one in rounds), web.start, logs.start],
         public=True,
         front=FrontLimits(
             connections=settings.grpc_connections,
@@ -197,7 +239,12 @@ async def build(runtime: Runtime) -> App:
             jobs.close,
             meter.rounds.stop,
             meter.flush,
+            activity.rounds.stop,
+            activity.flush,
             database.close,
+            indexing_epochs.close,
+            generation_epochs.close,
+            loads.close,
         ],
     )
 
@@ -217,3 +264,14 @@ def _version() -> str:
         return metadata.version("footnote")
     except metadata.PackageNotFoundError:
         return "0"
+
+
+def kept(data_dir: Path) -> keeping.Kept:
+    """Return what this service keeps, below a data folder or where its settings say."""
+    settings, folder = Settings(), data_dir / "edge"
+    return keeping.Kept(
+        databases=(
+            keeping.database("edge", settings.sqlalchemy_url(folder), folder / "edge.db", TRAITS),
+            keeping.database("jobs", settings.dbos_url(folder), folder / "jobs.db"),
+        )
+    )

@@ -10,6 +10,7 @@ from footnote.edge.v1.providers_pb2_grpc import ProvidersServiceServicer
 from footnote.edge.v1.system_pb2_grpc import SystemServiceServicer
 from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceServicer
 
+from footnote_edge.api.activity import ActivityApi
 from footnote_edge.api.answers import AnswersApi
 from footnote_edge.api.chunks import ChunksApi
 from footnote_edge.api.collections import CollectionsApi
@@ -35,6 +36,7 @@ class EdgeServicer(
     KeysApi,
     SystemApi,
     UsageApi,
+    ActivityApi,
     VectorsApi,
     CollectionsServiceServicer,
     DocumentsServiceServicer,

@@ -4,12 +4,15 @@ import re
 import socket
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from footnote_kit.net import is_loopback
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:]{2,39}")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]{0,31}://(?:[a-z0-9._-]{1,253}|\[[0-9a-f:]{2,39}\])(?::[0-9]{1,5})?")
+_SCOPES = re.compile(r"[A-Za-z0-9:/._-]{1,128}(?: [A-Za-z0-9:/._-]{1,128}){0,31}")
 
 
 class Settings(BaseSettings):
@@ -27,13 +30,22 @@ class Settings(BaseSettings):
     )
     executor_id: str = Field(
         default="",
-        description="Stable name of this replica; its unfinished jobs resume when a process of this name starts.",
+        description="Name of this replica, no other's; where it dies, others go on with its jobs within half a minute.",
     )
     document_concurrency: int = Field(default=4, ge=1, description="Documents processed at once by this replica.")
     background_concurrency: int = Field(default=2, ge=1, description="Other jobs done at once by this replica.")
-    queue_polling_seconds: float = Field(default=0.05, gt=0, description="How often the job queues are looked at.")
+    queue_polling_seconds: float = Field(
+        default=0.05,
+        gt=0,
+        description="How often the job queues are looked at while there is work; on SQLite seldom while there is none.",
+    )
     reconcile_seconds: float = Field(
         default=30.0, gt=0, description="How often documents that wait without a job are looked for."
+    )
+    compare_seconds: float = Field(
+        default=3600.0,
+        gt=0,
+        description="How often all documents are compared with what is searched; also when a stage was started anew.",
     )
     backlog_seconds: float = Field(
         default=5.0, gt=0, description="How often waiting documents are counted for the metrics."
@@ -47,7 +59,9 @@ class Settings(BaseSettings):
     )
     call_timeout_seconds: float = Field(default=30.0, gt=0, description="Time for a short call to another stage.")
     watch_poll_seconds: float = Field(
-        default=1.0, gt=0, description="How often a watch looks for changes that other replicas made."
+        default=1.0,
+        gt=0,
+        description="How often a watch looks for what others did; without other replicas up to eight times rarer.",
     )
     watch_lifetime_seconds: float = Field(
         default=3600.0, gt=0, description="How long a watch lasts before its caller has to begin it again."
@@ -117,6 +131,20 @@ class Settings(BaseSettings):
     jwt_default_role: Literal["", "reader", "writer", "admin"] = Field(
         default="", description="Role of tokens that name none; empty refuses them."
     )
+    oidc_client_id: str = Field(
+        default="",
+        description="Public client of jwt_issuer as which the console signs people in, with PKCE; empty for none.",
+    )
+    oidc_scopes: str = Field(
+        default="openid", description="What the console asks that issuer for, with spaces between; openid among it."
+    )
+    oidc_token: Literal["access", "id"] = Field(
+        default="access",
+        description='Which token the console calls with: "id" where access tokens are opaque or for another audience.',
+    )
+    oidc_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Origins of that issuer's token and revocation endpoints, where they are not its own."
+    )
     requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant and replica; 0 for no limit.")
     uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant and replica; 0 for no limit.")
     upload_bytes_per_minute: float = Field(
@@ -124,6 +152,18 @@ class Settings(BaseSettings):
     )
     tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant and replica; 0 for none.")
     watches_per_user: int = Field(default=32, ge=1, description="Documents or collections a user watches at once.")
+    asks_at_once: int = Field(
+        default=128,
+        ge=1,
+        description="Questions in work at once; more wait while their turn is likely to come in time, or are refused.",
+    )
+    uploads_at_once: int = Field(default=64, ge=1, description="Uploads in work at once; more wait, as questions do.")
+    calls_at_once: int = Field(
+        default=256, ge=1, description="Other calls in work at once; more wait, as questions do."
+    )
+    admission_wait_seconds: float = Field(
+        default=10.0, gt=0, description="Longest time that a call waits to be taken on; half of its deadline at most."
+    )
     crowded_calls_per_tenant: int = Field(
         default=1,
         ge=1,
@@ -157,6 +197,7 @@ class Settings(BaseSettings):
             raise ValueError("jwt needs jwt_jwks_url")
         if "jwt" in self.auth and not self.jwt_audience:
             raise ValueError("jwt needs jwt_audience")
+        self._check_signing_in()
         if self.first_key_file is not None and "keys" not in self.auth:
             raise ValueError("first_key_file is of no use unless auth has keys")
         if self.auth and self.keyless:
@@ -167,7 +208,22 @@ class Settings(BaseSettings):
             )
         return self
 
-    @field_validator("cors_origins", "allowed_hosts", "auth", mode="before")
+    def _check_signing_in(self) -> None:
+        if not self.oidc_client_id:
+            unused = sorted({"oidc_scopes", "oidc_token", "oidc_origins"} & self.model_fields_set)
+            if unused:
+                raise ValueError(f"{unused[0]} is of no use without oidc_client_id")
+            return
+        if "jwt" not in self.auth:
+            raise ValueError("oidc_client_id needs auth to have jwt: nobody else takes what its issuer gives")
+        if not _is_issuer(self.jwt_issuer):
+            raise ValueError("oidc_client_id needs jwt_issuer: https://… without ? and # (http:// on loopback only)")
+        if "openid" not in self.oidc_scopes.split(" ") or not _SCOPES.fullmatch(self.oidc_scopes):
+            raise ValueError("oidc_scopes must be words with one space between, openid among them")
+        if self.oidc_token == "id" and self.jwt_audience != self.oidc_client_id:
+            raise ValueError("oidc_token=id needs jwt_audience to be oidc_client_id, whom such tokens are for")
+
+    @field_validator("cors_origins", "oidc_origins", "allowed_hosts", "auth", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         if not isinstance(value, str):
@@ -177,11 +233,11 @@ class Settings(BaseSettings):
             raise ValueError("is set but names nothing, or nothing between two commas; leave it unset for none")
         return parts
 
-    @field_validator("cors_origins")
+    @field_validator("cors_origins", "oidc_origins")
     @classmethod
-    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _origins(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         for origin in value:
-            if origin not in ("*", "null") and not _ORIGIN.fullmatch(origin):
+            if not (info.field_name == "cors_origins" and origin in ("*", "null")) and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"{origin!r} is no origin; write it as https://console.example.org")
         return value
 
@@ -223,3 +279,14 @@ class Settings(BaseSettings):
             return self.executor_id
         shared = self.jobs_database_url or self.database_url
         return socket.gethostname() if shared.startswith("postgres") else "edge"
+
+
+def _is_issuer(address: str) -> bool:
+    """Tell whether an address can be an issuer's that a browser is sent to, and its origin stand in a policy."""
+    try:
+        parts = urlsplit(address)
+        safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+    except ValueError:
+        return False
+    plain = not parts.query and not parts.fragment and "?" not in address and "#" not in address
+    return safe and plain and _ORIGIN.fullmatch(f"{parts.scheme}://{parts.netloc}") is not None

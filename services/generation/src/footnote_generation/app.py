@@ -8,9 +8,11 @@ from importlib import import_module
 from footnote.generation.v1.generation_service_pb2_grpc import add_GenerationServiceServicer_to_server
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
+from footnote_kit.epochs import Epoch, path_of
 from footnote_providers.egress.egress import Egress
 from footnote_text import language
 
+from footnote_generation.answering.windows import Windows
 from footnote_generation.registry import Providers, second_opinion
 from footnote_generation.servicer import Servicer
 from footnote_generation.settings import Settings
@@ -21,6 +23,11 @@ async def build(runtime: Runtime) -> App:
     settings = Settings()
     providers = Providers(settings, Egress.load())
     opinion = await asyncio.to_thread(second_opinion, settings)
+    epoch = Epoch(path_of(runtime.data_dir, "generation"))
+    windows = Windows(providers, epoch)
+
+    async def close_epoch() -> None:
+        epoch.close()
 
     async def warm_up() -> None:
         # The client of models loads its parts at their first use, a third of a second on the event loop, and the model
@@ -33,10 +40,10 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (
                 add_GenerationServiceServicer_to_server,
-                Servicer(settings, providers, opinion, deployment("generation").generation),
+                Servicer(settings, providers, opinion, windows, deployment("generation").generation),
                 "footnote.generation.v1.GenerationService",
             )
         ],
         start=[warm_up],
-        close=[providers.close, *([opinion.close] if opinion else [])],
+        close=[providers.close, *([opinion.close] if opinion else []), close_epoch],
     )

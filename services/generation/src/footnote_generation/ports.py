@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
 from footnote.types.v1.answer_pb2 import ChatMessage, Source
+from footnote_providers.failures import RetryableFailure as RetryableFailure
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Stop(Enum):
@@ -31,8 +33,13 @@ class ModelRequest:
     max_tokens: int = 1024
     stop: Sequence[str] = ()
     seed: int | None = None
+    top_p: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
     without_sources: bool = False
     documents_unavailable: bool = False
+    schema: Mapping[str, Any] | None = None
+    """JSON Schema that the answer should follow; a provider that cannot hold a model to one leaves it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +50,28 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
+class Thought:
+    """What the model thinks before or between its words: a sign of life, and paid for, but no part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
-    """The regular end of an answer; tokens are None when the provider does not say."""
+    """The regular end of an answer; tokens are None when the provider does not say.
+
+    `left_out` names what was asked for and the model does not take.
+    """
 
     stop: Stop = Stop.COMPLETE
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     model: str = ""
     refusal: bool = False
+    left_out: Sequence[str] = ()
 
 
-ModelEvent = Words | Finished
+ModelEvent = Words | Thought | Finished
 
 
 class ModelProvider(Protocol):
@@ -63,7 +81,7 @@ class ModelProvider(Protocol):
     default_model: str
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Write an answer: words as they come, then one Finished. Closing the generator ends the provider's work.
+        """Write an answer: words and thoughts as they come, then one Finished; closing ends the provider's work.
 
         Raises RetryableFailure for what may be tried again, FootnoteError for the rest; a stream that ends without
         Finished was cut.
@@ -83,63 +101,42 @@ class ModelProvider(Protocol):
         ...
 
 
-class RetryableFailure(Exception):
-    """A provider failed in a way that may pass: 429, 5xx, a refused or cut connection, a time-out."""
-
-    def __init__(self, message: str, retry_after: float | None = None, status: int = 0) -> None:
-        super().__init__(message)
-        self.message = message
-        self.retry_after = retry_after
-        self.status = status
-
-
-@dataclass(frozen=True, slots=True)
-class Descriptor:
-    """A registered provider as it is shown."""
-
-    id: str
-    display_name: str
-    capabilities: Sequence[str]
-    default_model: str
-    schema: Mapping[str, Any] = field(
-        default_factory=lambda: {"type": "object", "properties": {}, "additionalProperties": False}
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRegistration:
-    """A model provider of another package: how it is shown, and how it is made when the service starts.
-
-    It reads its own address and key from the environment; a `base_url` attribute that is on this machine lets it have
-    texts that must stay here.
-    """
-
-    descriptor: Descriptor
-    make: Callable[[], ModelProvider]
-
-
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a model thinks of a statement beside a passage, each from 0 to 1."""
+    """What a model thinks of a statement beside a passage, each from 0 to 1.
+
+    `spans` are the stretches of the passage that it rests on, the weightiest first, offsets from 0; none for all of it.
+    """
 
     supports: float
     contradicts: float = 0.0
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+Asked = tuple[str, Sequence[str]]
+"""A statement, and the passages to read it beside."""
 
 
 class SecondOpinion(Protocol):
     """A model that is asked about statements beside the rules. Calls may run side by side.
 
-    `enough` is the support from which it counts, `most_passages` how many passages it should be given at once,
-    `timeout` the seconds that one answer may take, `sees_contradictions` whether it tells a contrary from a likeness.
+    `enough` is the support from which it counts, `sees_contradictions` whether it tells a contrary from a likeness: one
+    that does not raises a statement to WEAK at most. `most_passages` is how many passages of a source it should be
+    given with a statement, 0 for the whole source as one. `timeout` is the seconds that one call may take,
+    `only_unsure` whether it is asked only where the rules are not sure.
     """
 
     enough: float
     sees_contradictions: bool
     most_passages: int
     timeout: float
+    only_unsure: bool
 
-    async def ask(self, statement: str, passages: Sequence[str]) -> Sequence[Opinion]:
-        """Return an opinion per passage, in order; raises FootnoteError when the model does not answer."""
+    async def ask(self, asked: Sequence[Asked]) -> Sequence[Sequence[Opinion]]:
+        """Return for each statement an opinion per passage, in order, of all statements in one call.
+
+        Raises FootnoteError when the model does not answer, or not in a form that can be read.
+        """
         ...
 
     async def close(self) -> None:
@@ -147,12 +144,10 @@ class SecondOpinion(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierRegistration:
-    """A second opinion of another package: `FOOTNOTE_GENERATION_VERIFIER=<id>:<model>` asks for it.
+class OpinionSettings(BaseModel):
+    """What a deployment sets of a second opinion; those of other packages may add to it, each with a default."""
 
-    `make` gets the model's name, the support from which it counts (0 for its own) and the seconds for one answer.
-    """
+    model_config = ConfigDict(extra="forbid")
 
-    id: str
-    make: Callable[[str, float, float], SecondOpinion]
+    threshold: float = Field(default=0.0, ge=0, le=1, description="Support from which it counts; 0 for its own.")
+    timeout: float = Field(default=5.0, gt=0, description="Seconds that one answer may take.")

@@ -1,93 +1,157 @@
-"""The model providers of a deployment."""
+"""The model providers and verifiers of a deployment."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from footnote_kit import plugins, provider_calls
-from footnote_kit.errors import InvalidArgument
+from footnote.types.v1.provider_pb2 import Provider
+from footnote_kit.registration import Kind, NoSettings, Registration, Registry, Wanted
 from footnote_providers import registry as embedders
+from footnote_providers.base import EmbeddingProvider
+from footnote_providers.egress import policy
 from footnote_providers.egress.egress import Egress, Use
-from footnote_providers.egress.policy import Kind
+from footnote_providers.egress.uses import use
+from footnote_providers.endpoints import SERVICES, endpoint
+from footnote_providers.own_vectors import PROVIDER as OWN_VECTORS
+from pydantic import BaseModel
 
 from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
 from footnote_generation.adapters.extractive.provider import Extractive
 from footnote_generation.adapters.nli_opinion import NliOpinion
-from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible
-from footnote_generation.ports import (
-    Descriptor,
-    ModelProvider,
-    ModelRegistration,
-    SecondOpinion,
-    VerifierRegistration,
-)
+from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible, Preset
+from footnote_generation.ports import ModelProvider, OpinionSettings, SecondOpinion
 from footnote_generation.settings import Settings
 
-MODELS = "footnote.models"
-"""Entry points where other packages register a `ModelRegistration`."""
-VERIFIERS = "footnote.verifiers"
-"""Entry points where other packages register a `VerifierRegistration`."""
+MODEL_READER = "model"
+"""The verifier that is a language model: the one that answers, or with `:<provider>:<model>` a named one."""
+_SECONDS = 10.0  # for a call of a verifier that all answers share
+
+
+def models(settings: Settings) -> Registry[ModelProvider]:
+    """Return the model providers that there are; other packages add theirs in the group `footnote.models`."""
+
+    def built_in(wanted: Wanted[NoSettings]) -> ModelProvider:
+        return Extractive(settings.not_found_threshold)
+
+    builtin = Registration(
+        kind=Kind.MODEL,
+        id=Extractive.id,
+        display_name="Built-in, extractive",
+        settings=NoSettings,
+        make=built_in,
+        default_model=Extractive.default_model,
+        capabilities=("streaming", "citations", "offline"),
+        local=True,
+        builtin=True,
+    )
+    return Registry(Kind.MODEL, [builtin, *(_chat(preset, settings) for preset in PRESETS)])
+
+
+def _chat(preset: Preset, settings: Settings) -> Registration[BaseModel, ModelProvider]:
+    here = endpoint(preset.id)
+
+    def make(wanted: Wanted[NoSettings]) -> ModelProvider:
+        return OpenAICompatible(preset, here, settings.connect_timeout)
+
+    made = Registration(
+        kind=Kind.MODEL,
+        id=preset.id,
+        display_name=SERVICES[preset.id].display_name,
+        settings=NoSettings,
+        make=make,
+        default_model=here.settings.model or preset.default_model,
+        capabilities=("streaming", "chat"),
+        address=lambda: here.base_url,
+    )
+    return made
+
+
+def verifiers() -> Registry[SecondOpinion]:
+    """Return the verifiers that there are: a model of inference, every embedding provider, and those of the group.
+
+    Other packages add theirs in the group `footnote.verifiers`.
+    """
+
+    def inference(wanted: Wanted[OpinionSettings]) -> SecondOpinion:
+        return NliOpinion(Path(wanted.model).expanduser(), wanted.settings.threshold, wanted.settings.timeout)
+
+    nli = Registration(
+        kind=Kind.VERIFIER,
+        id="nli",
+        display_name="Natural language inference on this machine",
+        settings=OpinionSettings,
+        make=inference,
+        local=True,
+    )
+    return Registry(Kind.VERIFIER, [nli, *_by_embeddings()], taken=[OWN_VECTORS, MODEL_READER])
+
+
+def _by_embeddings() -> Iterator[Registration[BaseModel, SecondOpinion]]:
+    for embedder in embedders.registrations().values():
+        if embedder.id != OWN_VECTORS:
+            yield _by_embedding(embedder)
+
+
+def _by_embedding(embedder: Registration[BaseModel, EmbeddingProvider]) -> Registration[BaseModel, SecondOpinion]:
+    def make(wanted: Wanted[OpinionSettings]) -> SecondOpinion:
+        return EmbeddingOpinion(embedder.id, wanted.model, wanted.settings.threshold, wanted.settings.timeout)
+
+    made = Registration(
+        kind=Kind.VERIFIER,
+        id=embedder.id,
+        display_name=embedder.display_name,
+        settings=OpinionSettings,
+        make=make,
+        default_model=embedder.default_model,
+        local=embedder.local,
+        address=embedder.address,
+        builtin=embedder.builtin,
+    )
+    return made
 
 
 def second_opinion(settings: Settings) -> SecondOpinion | None:
-    """Return the verifier that the deployment wants, None for none; reads a model from disk.
+    """Return the verifier that all answers share, None for none or a language model; reads a model from disk.
 
     Raises InvalidArgument(PROVIDER_INVALID) when there is no such one.
     """
-    kind, _, model = settings.verifier.partition(":")
-    if not kind:
+    id, _, model = settings.verifier.partition(":")
+    if id in ("", MODEL_READER):
         return None
-    if kind == "nli":
-        return NliOpinion(Path(model).expanduser(), settings.verifier_threshold, settings.verifier_timeout)
-    taken = ("nli", *embedders.registrations())
-    added = plugins.installed(VERIFIERS, VerifierRegistration, lambda verifier: verifier.id, taken)
-    if kind in added:
-        return added[kind].make(model, settings.verifier_threshold, settings.verifier_timeout)
-    return EmbeddingOpinion(kind, model, settings.verifier_threshold, settings.verifier_timeout)
+    values = {"threshold": settings.verifier_threshold, "timeout": settings.verifier_timeout or _SECONDS}
+    return verifiers().require(id, values).build(model, values)
 
 
 class Providers:
-    """Providers by id; addresses and keys come from the deployment, never from a request."""
+    """The model providers of a deployment, each made once; addresses and keys are never a request's."""
 
     def __init__(self, settings: Settings, egress: Egress | None = None) -> None:
         self._settings = settings
         self.egress = egress or Egress()
-        builtin = Extractive(settings.not_found_threshold)
-        self._providers: dict[str, ModelProvider] = {builtin.id: builtin}
-        self._descriptors = [
-            Descriptor(builtin.id, "Built-in, extractive", ("streaming", "citations", "offline"), builtin.default_model)
-        ]
-        for preset in PRESETS:
-            url = str(getattr(settings, f"{preset.id}_base_url"))
-            key = str(getattr(settings, f"{preset.id}_api_key", ""))
-            model = str(getattr(settings, f"{preset.id}_model", ""))
-            self._providers[preset.id] = OpenAICompatible(preset, url, key, model, settings.connect_timeout)
-            self._descriptors.append(
-                Descriptor(preset.id, preset.display_name, ("streaming", "chat"), model or preset.default_model)
-            )
-        for id, added in plugins.installed(
-            MODELS, ModelRegistration, lambda model: model.descriptor.id, self._providers
-        ).items():
-            self._providers[id] = added.make()
-            self._descriptors.append(added.descriptor)
+        self._registry = models(settings)
+        self._verifiers = verifiers()
+        self._providers = {id: registration.build() for id, registration in self._registry.items()}
 
     @property
     def default(self) -> str:
         """The provider used when a request names none."""
         return self._settings.provider or "builtin"
 
-    def all(self) -> Sequence[Descriptor]:
-        """Return the registered providers."""
-        return list(self._descriptors)
+    def descriptions(self) -> Sequence[Provider]:
+        """Return the public descriptions of the registered providers."""
+        return self._registry.descriptions()
 
     def use(self, provider: ModelProvider, model: str) -> Use:
         """Return what the policy must know of a provider and model; "" is the provider's own model."""
-        url = getattr(provider, "base_url", "")
-        local = provider.id == "builtin" or self.egress.stays_here(url)
-        builtin = provider.id == "builtin"
-        return Use(Kind.MODEL, provider.id, model or provider.default_model, local, builtin)
+        model = model or provider.default_model
+        return use(policy.Kind.MODEL, provider.id, model, self._registry.get(provider.id), self.egress)
+
+    def use_of_verifier(self, id: str, model: str) -> Use:
+        """Return what the policy must know of a verifier and model; "" is its own model."""
+        registration = self._verifiers.get(id)
+        model = model or (registration.default_model if registration else "")
+        return use(policy.Kind.VERIFIER, id, model, registration, self.egress)
 
     @property
     def own(self) -> tuple[str, str]:
@@ -99,12 +163,15 @@ class Providers:
         """Return the model's name, "" for the provider's own."""
         return asked or (self._settings.model if provider.id == self.default else "")
 
-    def problems(self, id: str, settings: Mapping[str, Any]) -> list[str]:
+    def window(self, provider: ModelProvider, model: str) -> tuple[int, int]:
+        """Return the tokens that a model reads and writes together, 0 where not known, and its room for thoughts."""
+        told = getattr(provider, "window", None)
+        window, room = told(model) if told is not None else (0, 0)
+        return int(window), int(room)
+
+    def problems(self, id: str, settings: Mapping[str, object]) -> list[str]:
         """Return what is wrong with an id or its settings."""
-        descriptor = next((item for item in self._descriptors if item.id == id), None)
-        if descriptor is None:
-            return [f"There is no model provider {id!r}; there are {', '.join(self._providers)}."]
-        return provider_calls.problems(descriptor.schema, settings)
+        return self._registry.problems(id, settings)
 
     def find(self, id: str) -> ModelProvider | None:
         """Return a provider; "" is the default, None for an unknown one."""
@@ -112,10 +179,7 @@ class Providers:
 
     def get(self, id: str) -> ModelProvider:
         """Return a provider; "" is the default. Raises InvalidArgument(PROVIDER_INVALID) for an unknown one."""
-        found = self.find(id)
-        if found is None:
-            raise InvalidArgument(self.problems(id or self.default, {})[0], reason="PROVIDER_INVALID")
-        return found
+        return self._providers[self._registry.require(id or self.default).id]
 
     async def close(self) -> None:
         """Close all of them."""

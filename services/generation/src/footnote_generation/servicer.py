@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -17,7 +17,10 @@ from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_GENERATION,
     Answer,
     Citation,
+    ClaimsRevised,
+    Degradation,
     FinishReason,
+    Source,
     Verdict,
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings
@@ -35,10 +38,14 @@ from google.protobuf import json_format
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
+from footnote_generation.answering import verify
 from footnote_generation.answering.generate import Completed, Delta, Generator, Spent
 from footnote_generation.answering.patience import Patience
 from footnote_generation.answering.permitted import Permitted
+from footnote_generation.answering.readers import Readers
+from footnote_generation.answering.rewriting import rewrite
 from footnote_generation.answering.titles import make_title
+from footnote_generation.answering.windows import Windows
 from footnote_generation.ports import ModelProvider, ModelRequest, SecondOpinion
 from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings
@@ -46,6 +53,7 @@ from footnote_generation.settings import Settings
 _log = get_logger(__name__)
 _MAX_SOURCES = 200
 _HEALTH_SECONDS = 10.0
+_REWRITE_SECONDS = 8.0
 
 
 class Servicer(GenerationServiceServicer):
@@ -55,10 +63,12 @@ class Servicer(GenerationServiceServicer):
         self,
         settings: Settings,
         providers: Providers,
-        opinion: SecondOpinion | None = None,
+        opinion: SecondOpinion | None,
+        windows: Windows,
         deployment: GenerationSettings | None = None,
     ) -> None:
         self._providers = providers
+        self._windows = windows
         self._deployment = GenerationSettings()
         if deployment is not None:
             self._deployment.CopyFrom(deployment)
@@ -69,7 +79,8 @@ class Servicer(GenerationServiceServicer):
             attempts=settings.attempts,
         )
         self._permitted = Permitted(providers, settings)
-        self._generator = Generator(self._patience, opinion, settings.prices)
+        self._readers = Readers(settings, providers, self._permitted, opinion)
+        self._generator = Generator(self._patience, settings.prices)
 
     async def Generate(self, request: pb.GenerateRequest, context: Call) -> AsyncIterator[pb.GenerateResponse]:
         """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
@@ -77,8 +88,8 @@ class Servicer(GenerationServiceServicer):
         provider, model = self._check(request, settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        longest = self._permitted.longest_answer(request.scope, settings, bounds)
-        wanted = _model_request(request, settings, model, longest)
+        settings.max_tokens = self._permitted.longest_answer(request.scope, settings, bounds)
+        wanted = _model_request(request, settings, model)
         attributes: dict[str, AttributeValue] = {
             names.GEN_AI_OPERATION: "chat",
             names.GEN_AI_PROVIDER: provider.id,
@@ -92,20 +103,24 @@ class Servicer(GenerationServiceServicer):
                 wanted,
                 settings.strict,
                 context.time_remaining(),
-                without_opinion=self._permitted.why_no_opinion(request.scope, bounds),
+                self._readers.choose(settings, provider, model, request.scope, bounds),
             )
-            async with aclosing(run) as events:
-                async for event in events:
-                    if isinstance(event, Delta):
-                        yield pb.GenerateResponse(text_delta=event.text)
-                    elif isinstance(event, Citation):
-                        yield pb.GenerateResponse(citation=event)
-                    elif isinstance(event, Spent):
-                        yield pb.GenerateResponse(usage=event.usage)
-                    else:
-                        self._report(event, model or provider.default_model, span)
-                        telemetry.record_content(names.GEN_AI_OUTPUT_MESSAGES, _message("assistant", event.answer.text))
-                        yield pb.GenerateResponse(completed=_completed(event, settings))
+            with self._windows.asking(provider, model):
+                async with aclosing(run) as events:
+                    async for event in events:
+                        if isinstance(event, Delta):
+                            yield pb.GenerateResponse(text_delta=event.text)
+                        elif isinstance(event, Citation):
+                            yield pb.GenerateResponse(citation=event)
+                        elif isinstance(event, ClaimsRevised):
+                            yield pb.GenerateResponse(claims_revised=event)
+                        elif isinstance(event, Spent):
+                            yield pb.GenerateResponse(usage=event.usage)
+                        else:
+                            self._report(event, model or provider.default_model, span)
+                            said = _message("assistant", event.answer.text)
+                            telemetry.record_content(names.GEN_AI_OUTPUT_MESSAGES, said)
+                            yield pb.GenerateResponse(completed=_completed(event, settings))
 
     async def ResolveSettings(self, request: pb.ResolveSettingsRequest, context: Call) -> pb.ResolveSettingsResponse:
         """Fill in settings; what Generate would refuse is refused here."""
@@ -113,7 +128,26 @@ class Servicer(GenerationServiceServicer):
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._providers.egress.check(self._providers.use(provider, model), request.scope, bounds)
-        return pb.ResolveSettingsResponse(generation=settings)
+        settings.max_tokens = self._permitted.longest_answer(request.scope, settings, bounds)
+        window, room, epoch = self._windows.of(provider, model)
+        return pb.ResolveSettingsResponse(
+            generation=settings, context_window=window, answer_tokens=settings.max_tokens + room, epoch=epoch
+        )
+
+    async def VerifyStatements(self, request: pb.VerifyStatementsRequest, context: Call) -> pb.VerifyStatementsResponse:
+        """Judge statements as the sentences of an answer are."""
+        _check_numbers(request.sources)
+        verify.check(request.statements, request.sources)
+        settings = resolve(self._deployment, request.settings)
+        provider, model = self._check_settings(settings)
+        bounds = bounds_of(request.HasField("bounds"), request.bounds)
+        chosen = self._readers.choose(settings, provider, model, request.scope, bounds)
+        locale = request.locale or "en"
+        found = await verify.verify(request.statements, request.sources, locale, chosen, context.time_remaining())
+        response = pb.VerifyStatementsResponse(claims=found.claims, citations=found.citations, usage=found.usage)
+        if found.failure:
+            response.degradations.append(_by_rules_alone(found.failure))
+        return response
 
     async def GenerateTitle(self, request: pb.GenerateTitleRequest, context: Call) -> pb.GenerateTitleResponse:
         """Make a title."""
@@ -125,19 +159,26 @@ class Servicer(GenerationServiceServicer):
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
         patience = Patience(first_token=5.0, between_tokens=5.0, attempts=1)
-        title, usage = await make_title(provider, request.first_message, model, patience)
+        with self._windows.asking(provider, model):
+            title, usage = await make_title(provider, request.first_message, model, patience)
         return pb.GenerateTitleResponse(title=title, usage=usage)
+
+    async def RewriteQuestion(self, request: pb.RewriteQuestionRequest, context: Call) -> pb.RewriteQuestionResponse:
+        """Put a follow-up in words of its own."""
+        if not request.question.strip():
+            raise InvalidArgument.field("question", "must not be empty")
+        settings = resolve(self._deployment, request.settings)
+        provider, model = self._check_settings(settings)
+        bounds = bounds_of(request.HasField("bounds"), request.bounds)
+        self._permitted.check(request.scope, provider, model, bounds)
+        patience = Patience(first_token=_REWRITE_SECONDS, between_tokens=_REWRITE_SECONDS, attempts=1)
+        with self._windows.asking(provider, model):
+            question, usage = await rewrite(provider, request.question, request.history, model, patience)
+        return pb.RewriteQuestionResponse(question=question, usage=usage)
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """List the model providers."""
-        return pb.ListProvidersResponse(
-            providers=[
-                provider_calls.description(
-                    PROVIDER_KIND_MODEL, item.id, item.display_name, item.capabilities, item.schema, item.default_model
-                )
-                for item in self._providers.all()
-            ]
-        )
+        return pb.ListProvidersResponse(providers=self._providers.descriptions())
 
     async def ValidateProvider(self, request: pb.ValidateProviderRequest, context: Call) -> pb.ValidateProviderResponse:
         """Check settings without calling anything."""
@@ -163,11 +204,7 @@ class Servicer(GenerationServiceServicer):
         """Refuse what cannot be answered; return the provider and the model's name, "" for its default."""
         if not request.question.strip():
             raise InvalidArgument.field("question", "must not be empty")
-        if len(request.sources) > _MAX_SOURCES:
-            raise InvalidArgument.field("sources", f"must be at most {_MAX_SOURCES}")
-        numbers = [source.number for source in request.sources]
-        if len(set(numbers)) != len(numbers) or any(number < 1 for number in numbers):
-            raise InvalidArgument.field("sources", "must have numbers from 1, each once")
+        _check_numbers(request.sources)
         provider, model = self._check_settings(settings)
         if provider.id != "builtin" and not request.prompt.messages:
             raise InvalidArgument.field("prompt.messages", "must not be empty")
@@ -224,7 +261,7 @@ class Servicer(GenerationServiceServicer):
             counter.add(answer.reliability.invalid_citations, {"verdict": "unknown_source"})
 
 
-def _model_request(request: pb.GenerateRequest, settings: GenerationSettings, model: str, longest: int) -> ModelRequest:
+def _model_request(request: pb.GenerateRequest, settings: GenerationSettings, model: str) -> ModelRequest:
     return ModelRequest(
         messages=list(request.prompt.messages),
         question=request.question,
@@ -232,9 +269,12 @@ def _model_request(request: pb.GenerateRequest, settings: GenerationSettings, mo
         locale=request.locale or request.prompt.locale or "en",
         model=model,
         temperature=settings.temperature,
-        max_tokens=longest,
+        max_tokens=settings.max_tokens,
         stop=list(settings.stop.values),
         seed=settings.seed if settings.HasField("seed") else None,
+        top_p=settings.top_p if settings.HasField("top_p") else None,
+        frequency_penalty=settings.frequency_penalty if settings.HasField("frequency_penalty") else None,
+        presence_penalty=settings.presence_penalty if settings.HasField("presence_penalty") else None,
         without_sources=request.without_sources,
         documents_unavailable=request.documents_unavailable,
     )
@@ -244,12 +284,23 @@ def _completed(event: Completed, settings: GenerationSettings) -> pb.GenerateCom
     completed = pb.GenerateCompleted(answer=event.answer, settings=settings)
     if event.first_token is not None:
         completed.time_to_first_token.CopyFrom(duration(event.first_token))
+    completed.degradations.extend(event.degradations)
     if event.verifier_failure:
-        what = "Statements were checked by the rules alone."
-        completed.degradations.append(
-            degradation(PIPELINE_STAGE_GENERATION, "VERIFIER_UNAVAILABLE", what, event.verifier_failure)
-        )
+        completed.degradations.append(_by_rules_alone(event.verifier_failure))
     return completed
+
+
+def _by_rules_alone(why: str) -> Degradation:
+    what = "Statements were checked by the rules alone."
+    return degradation(PIPELINE_STAGE_GENERATION, "VERIFIER_UNAVAILABLE", what, why)
+
+
+def _check_numbers(sources: Sequence[Source]) -> None:
+    if len(sources) > _MAX_SOURCES:
+        raise InvalidArgument.field("sources", f"must be at most {_MAX_SOURCES}")
+    numbers = [source.number for source in sources]
+    if len(set(numbers)) != len(numbers) or any(number < 1 for number in numbers):
+        raise InvalidArgument.field("sources", "must have numbers from 1, each once")
 
 
 def _messages(request: ModelRequest) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import AliasChoices, Field
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class Settings(BaseSettings):
-    """Variables FOOTNOTE_GENERATION_*, and those that OpenAI-compatible providers are commonly set by."""
+    """Variables FOOTNOTE_GENERATION_*; addresses and keys of models are in `footnote_providers.endpoints`."""
 
-    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_GENERATION_", populate_by_name=True)
+    model_config = SettingsConfigDict(env_prefix="FOOTNOTE_GENERATION_")
 
     provider: str = Field(
         default="",
@@ -17,24 +17,6 @@ class Settings(BaseSettings):
         description="Used when nothing else names one; empty means builtin.",
     )
     model: str = Field(default="", description="Model of that provider.")
-    openai_base_url: str = Field(
-        default="", validation_alias=AliasChoices("FOOTNOTE_OPENAI_BASE_URL", "OPENAI_BASE_URL")
-    )
-    openai_api_key: str = Field(
-        default="", repr=False, validation_alias=AliasChoices("FOOTNOTE_OPENAI_API_KEY", "OPENAI_API_KEY")
-    )
-    openai_model: str = Field(default="", validation_alias=AliasChoices("FOOTNOTE_OPENAI_MODEL", "OPENAI_MODEL"))
-    ollama_base_url: str = Field(default="", validation_alias="FOOTNOTE_OLLAMA_BASE_URL")
-    gemini_base_url: str = Field(default="", validation_alias="FOOTNOTE_GEMINI_BASE_URL")
-    gemini_api_key: str = Field(
-        default="", repr=False, validation_alias=AliasChoices("FOOTNOTE_GEMINI_API_KEY", "GEMINI_API_KEY")
-    )
-    vllm_base_url: str = Field(default="", validation_alias="FOOTNOTE_VLLM_BASE_URL")
-    vllm_api_key: str = Field(default="", repr=False, validation_alias="FOOTNOTE_VLLM_API_KEY")
-    anthropic_base_url: str = Field(default="", validation_alias="FOOTNOTE_ANTHROPIC_BASE_URL")
-    anthropic_api_key: str = Field(
-        default="", repr=False, validation_alias=AliasChoices("FOOTNOTE_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY")
-    )
     connect_timeout: float = Field(default=5.0, gt=0, description="Seconds to connect to a model.")
     first_token_timeout: float = Field(default=30.0, gt=0, description="Seconds a model may take to its first token.")
     token_timeout: float = Field(default=20.0, gt=0, description="Seconds a model may take between two tokens.")
@@ -44,13 +26,19 @@ class Settings(BaseSettings):
     )
     verifier: str = Field(
         default="",
-        description="A second opinion on statements: nli:<folder of an ONNX model>, <embedding provider>:<model>, or "
-        "<a registered verifier>:<model>.",
+        description="Who reads after the rules: model (the one that answers), model:<provider>:<model>, nli:<folder "
+        "of an ONNX model>, <embedding provider>:<model>, or <a registered verifier>:<model>; empty is model.",
     )
     verifier_threshold: float = Field(
-        default=0, ge=0, le=1, description="Support from which its opinion counts; 0 for 0.9."
+        default=0, ge=0, le=1, description="Support from which the opinion of nli or embeddings counts; 0 for 0.9."
     )
-    verifier_timeout: float = Field(default=5.0, gt=0, description="Seconds that it may take over one statement.")
+    verifier_timeout: float = Field(
+        default=0, ge=0, description="Seconds that one call of it may take; 0 for 20 of a language model, else 10."
+    )
+    verifier_calls: int = Field(default=3, ge=1, le=100, description="Calls of a language model for one answer.")
+    verifier_tokens: int = Field(
+        default=12_000, ge=500, le=1_000_000, description="Tokens that these may take together, prompts and answers."
+    )
     prices: dict[str, tuple[float, float]] = Field(
         default_factory=dict,
         description="US dollars per million tokens of prompt and answer, by the beginning of a model's name, as JSON.",

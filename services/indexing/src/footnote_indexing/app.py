@@ -1,25 +1,32 @@
 """Puts the indexing service together."""
 
+from pathlib import Path
+
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
 from footnote_kit.errors import Unavailable
+from footnote_kit.logs import get_logger
 from footnote_kit.rounds import Rounds
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress
-from footnote_providers.settings import DefaultSettings
-from footnote_store.store import VectorStore
+from footnote_providers.settings import AUTO, DefaultSettings
+from footnote_store.registry import chosen, open_store
 
 from footnote_indexing.adapters.cache_redis import RedisCache
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
 from footnote_indexing.adapters.chunk_ledger import ChunkLedger
 from footnote_indexing.adapters.collection_table import CollectionTable
-from footnote_indexing.adapters.database import FILE, Database
+from footnote_indexing.adapters.database import FILE, TRAITS, Database
 from footnote_indexing.adapters.generations import Generations
 from footnote_indexing.adapters.inventory import Inventory
 from footnote_indexing.adapters.ledger import Ledger
+from footnote_indexing.adapters.owing import Owing
 from footnote_indexing.adapters.row_ledger import RowLedger
 from footnote_indexing.adapters.switching import Switching
 from footnote_indexing.chunking.cutting import Cutters
@@ -34,12 +41,16 @@ from footnote_indexing.revisions.relabelling import Relabelling
 from footnote_indexing.revisions.vectors import VectorTexts
 from footnote_indexing.servicer import IndexingServicer
 from footnote_indexing.settings import Settings
+from footnote_indexing.upkeep.owed_vectors import OwedVectors
 from footnote_indexing.upkeep.recovery import Recovery
 from footnote_indexing.upkeep.sweeper import Sweeper
 from footnote_indexing.writing.messages import Messages
 from footnote_indexing.writing.permitted import Permitted
 from footnote_indexing.writing.store_writer import StoreWriter
+from footnote_indexing.writing.turns import Turns
 from footnote_indexing.writing.vectorizers import Vectorizers
+
+_log = get_logger("footnote.indexing")
 
 
 async def build(runtime: Runtime) -> App:
@@ -53,7 +64,7 @@ async def build(runtime: Runtime) -> App:
         cache = RedisCache(settings.cache_url, settings.cache_ttl)
     else:
         cache = SqliteCache(folder / "embeddings.db", settings.cache_ttl)
-    store = VectorStore(runtime.vector_store_uri, runtime.vector_store_token)
+    store = open_store(runtime)
     writer = StoreWriter(store, settings)
     ledger = Ledger(database)
     generations = Generations(database)
@@ -61,26 +72,35 @@ async def build(runtime: Runtime) -> App:
     vectorizers = Vectorizers(cache, DefaultSettings())
     permitted = Permitted(Egress.load(), vectorizers)
     deployed = deployment("", "chunking", "embedding")
+    if deployed.embedding.provider == AUTO:
+        deployed.embedding.ClearField("provider")  # each collection says what it began with
+    begun = permitted.for_new(Scope(), TextBounds())
+    _log.info("default_embedder", provider=begun.provider, words=begun.words)
     rows = RowLedger(database)
     table = CollectionTable(database, generations, ledger)
     collections = Collections(table, ledger, rows, vectorizers, permitted, deployed)
     switching = Switching(database, generations, settings.rollback_window)
     cutters = Cutters(settings.cutting_processes)
+    turns = Turns()
     indexing = Indexing(
-        collections, generations, ledger, vectorizers, writer, switching, settings, database, permitted, cutters
+        collections, generations, ledger, vectorizers, writer, switching, settings, database, permitted, cutters, turns
     )
     sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(inventory, generations, writer), settings)
     sweeps = Rounds("sweep", sweeper.round, settings.sweep_interval, service="indexing")
+    owing = Owing(database)
+    await owing.forget_claims()
+    owed = OwedVectors(owing, generations, writer, vectorizers, turns)
+    payments = Rounds("owed_vectors", owed.round, settings.owed_interval, service="indexing")
     servicer = IndexingServicer(
         indexing,
         collections,
         VectorTexts(database, collections, indexing, vectorizers, ledger, writer, settings),
         OwnRows(collections, rows, writer, switching),
         Messages(store, vectorizers, permitted),
-        Providers(store, collections, ledger, permitted),
+        Providers(store, chosen(runtime.settings), collections, ledger, permitted),
         vectorizers,
         inventory,
-        Relabelling(collections, generations, ledger, writer, store),
+        Relabelling(collections, generations, ledger, writer, store, turns),
         ChunkReading(collections, ChunkLedger(database), writer),
         Hiding(table, collections),
     )
@@ -92,12 +112,32 @@ async def build(runtime: Runtime) -> App:
             await store.health()
         except Unavailable as error:
             return error.message
-        return None
+        return await database.check()
 
     return App(
         name="indexing",
         servicers=[(pb_grpc.add_IndexingServiceServicer_to_server, servicer, "footnote.indexing.v1.IndexingService")],
         ready=ready,
-        start=[sweeps.start, logs.start],
-        close=[logs.stop, sweeps.stop, cutters.close, registry.close_all, cache.close, store.close, database.close],
+        start=[sweeps.start, payments.start, logs.start],
+        close=[
+            logs.stop,
+            sweeps.stop,
+            payments.stop,
+            cutters.close,
+            registry.close_all,
+            cache.close,
+            store.close,
+            database.close,
+        ],
+    )
+
+
+def kept(data_dir: Path) -> keeping.Kept:
+    """Return what this service keeps, below a data folder or where its settings say; its cache is filled again."""
+    settings, folder = Settings(), data_dir / "indexing"
+    cache = (("the cache of embeddings", settings.cache_url),) if settings.cache_url else ()
+    return keeping.Kept(
+        databases=(keeping.database("indexing", settings.database_url, folder / FILE, TRAITS),),
+        servers=cache,
+        collections="SELECT id FROM indexing_collections",
     )

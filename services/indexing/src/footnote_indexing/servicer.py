@@ -1,6 +1,7 @@
 """Translates between the messages of footnote.indexing.v1 and the logic."""
 
 from collections.abc import AsyncIterator
+from uuid import uuid4
 
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
@@ -8,7 +9,7 @@ from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.access import Access, access_of, is_system
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, PermissionDenied
-from footnote_kit.paging import Page
+from footnote_kit.paging import LARGEST_SIZE, Page
 from footnote_kit.redact import redact_all
 from footnote_providers.egress import egress
 from footnote_store.filters import parse_filter
@@ -58,6 +59,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self._relabelling = relabelling
         self._chunks = chunks
         self._hiding = hiding
+        self._instance = uuid4().hex
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Call) -> pb.CreateCollectionResponse:
         """Create a collection."""
@@ -72,8 +74,10 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def GetCollection(self, request: pb.GetCollectionRequest, context: Call) -> pb.GetCollectionResponse:
         """Return one collection."""
+        epoch = self._indexing.epoch
         found = await self._collections.find(request.scope, request.collection)
-        return pb.GetCollectionResponse(collection=await self._collections.with_effective(request.scope, found))
+        collection = await self._collections.with_effective(request.scope, found)
+        return pb.GetCollectionResponse(collection=collection, epoch=epoch if epoch == self._indexing.epoch else "")
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:
         """Return a page of collections."""
@@ -102,8 +106,9 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self, request: pb.ResolveCollectionsRequest, context: Call
     ) -> pb.ResolveCollectionsResponse:
         """Return what a search must know."""
-        resolved = await self._indexing.resolve(request.scope, request.collections)
+        resolved, epoch = await self._indexing.resolve(request.scope, request.collections)
         return pb.ResolveCollectionsResponse(
+            epoch=epoch,
             collections=[
                 pb.SearchableCollection(
                     collection=item.collection,
@@ -113,7 +118,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
                     languages=item.languages,
                 )
                 for item in resolved
-            ]
+            ],
         )
 
     async def AuthorizeCollections(
@@ -274,9 +279,35 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             ]
         )
 
+    async def ListIndexedDocuments(
+        self, request: pb.ListIndexedDocumentsRequest, context: Call
+    ) -> pb.ListIndexedDocumentsResponse:
+        """Return a page of what searches see."""
+        if not is_system(request.scope):
+            raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
+        if len(request.document_ids) > LARGEST_SIZE:
+            raise InvalidArgument.field("document_ids", f"must be at most {LARGEST_SIZE}")
+        page = Page.of(request.scope, request, places=2)
+        after = ("", "") if page.position is None else (str(page.position[0]), str(page.position[1]))
+        found = await self._inventory.indexed(request.document_ids, after, page.size)
+        last = found[-1] if len(found) == page.size else None
+        return pb.ListIndexedDocumentsResponse(
+            documents=[
+                pb.IndexedDocument(
+                    tenant_id=one.tenant_id,
+                    collection_id=one.collection_id,
+                    document_id=one.document_id,
+                    revision=one.revision,
+                )
+                for one in found
+            ],
+            next_page_token="" if last is None else page.token((last.document_id, last.collection_id)),
+            instance=self._instance,
+        )
+
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """Return the providers."""
-        return pb.ListProvidersResponse(providers=self._providers.descriptors())
+        return pb.ListProvidersResponse(providers=self._providers.descriptors(request.scope))
 
     async def ValidateProvider(self, request: pb.ValidateProviderRequest, context: Call) -> pb.ValidateProviderResponse:
         """Check settings."""

@@ -1,5 +1,7 @@
 """Settings of the indexing service, read once from the environment (`FOOTNOTE_INDEXING_*`)."""
 
+from typing import Literal
+
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -27,6 +29,10 @@ class Settings(BaseSettings):
     """How long the vectors of a replaced embedding model are kept."""
     abandon_after: float = Field(default=86400.0, gt=0)
     """When a revision that was never completed is given up."""
+    vectors_later: Literal["auto", "always", "never"] = "auto"
+    """Whether rows are searched by their words before they have vectors; auto: with embedders said to be slow."""
+    owed_interval: float = Field(default=1.0, gt=0)
+    """How long after the last vectors owed were made it is looked for others."""
     sweep_interval: float = Field(default=2.0, gt=0)
     recovery_interval: float = Field(default=3600.0, gt=0)
     """How often ledger and store are compared; also at every start."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServiceServicer_to_server
+from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
 from footnote_kit.app import App, Runtime
@@ -16,7 +18,7 @@ from footnote_kit.rounds import Rounds
 
 from footnote_ingestion.adapters.blobs import Blobs
 from footnote_ingestion.adapters.changes import ChangeTable
-from footnote_ingestion.adapters.database import FILE, Database
+from footnote_ingestion.adapters.database import FILE, TRAITS, Database
 from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.documents import spool
@@ -111,3 +113,12 @@ async def build(runtime: Runtime) -> App:
             lambda: spool.remove(scratch),
         ],
     )
+
+
+def kept(data_dir: Path) -> keeping.Kept:
+    """Return what this service keeps, below a data folder or where its settings say."""
+    settings, folder = Settings(), data_dir / "ingestion"
+    blobs = folder / "blobs"
+    witness = None if settings.blob_url else blobs / "uploads"
+    documents = keeping.database("documents", settings.database_url, folder / FILE, TRAITS, witness)
+    return keeping.Kept(databases=(documents,), files=None if settings.blob_url else blobs, files_url=settings.blob_url)

@@ -83,6 +83,9 @@ class Documents(Protocol):
     async def unfinished(self, page: Page) -> tuple[Sequence[Unfinished], str]:
         """Return what was left in the middle of something."""
 
+    async def there(self, document_ids: Sequence[str]) -> Sequence[str]:
+        """Return which of these are there at all."""
+
     async def labelled(self, tenant_id: str, document_id: str, version: int) -> None:
         """Note that chunks have what a record said."""
 

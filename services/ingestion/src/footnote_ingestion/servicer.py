@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TypeVar
+from uuid import uuid4
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceServicer
@@ -15,7 +16,7 @@ from footnote_kit import request_ids
 from footnote_kit.access import is_system
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, PermissionDenied
-from footnote_kit.paging import Page
+from footnote_kit.paging import LARGEST_SIZE, Page
 from google.protobuf.struct_pb2 import Struct
 
 from footnote_ingestion.documents.catalog import Catalog, NewFile
@@ -43,6 +44,7 @@ class IngestionServicer(IngestionServiceServicer):
         self, catalog: Catalog, changes: Changes, extraction: Extraction, isolation: Isolation, counting: Counting
     ) -> None:
         self._counting = counting
+        self._instance = uuid4().hex
         self._catalog = catalog
         self._changes = changes
         self._extraction = extraction
@@ -141,6 +143,14 @@ class IngestionServicer(IngestionServiceServicer):
             pb.UnfinishedDocument(document=one.document, deletion=one.deletion, labels=one.labels) for one in found
         ]
         return pb.ListUnfinishedDocumentsResponse(documents=documents, next_page_token=token)
+
+    async def FindDocuments(self, request: pb.FindDocumentsRequest, context: Call) -> pb.FindDocumentsResponse:
+        """Say which documents are there."""
+        _system_only(request.scope, "ask about all tenants")
+        if len(request.document_ids) > LARGEST_SIZE:
+            raise InvalidArgument.field("document_ids", f"must be at most {LARGEST_SIZE}")
+        found = await self._catalog.there(request.document_ids)
+        return pb.FindDocumentsResponse(document_ids=found, instance=self._instance)
 
     async def ReplaceDocument(
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Call

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 from footnote.retrieval.v1.retrieval_service_pb2 import DESCRIPTOR
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import add_RetrievalServiceServicer_to_server
-from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
+from footnote_kit.epochs import EpochReader, path_of
 from footnote_kit.errors import FootnoteError
 from footnote_providers.egress.egress import Egress
-from footnote_store.store import VectorStore
+from footnote_store.registry import open_store
 from footnote_text import language
 
 from footnote_retrieval.adapters.collections import IndexingCollections
@@ -27,9 +26,10 @@ from footnote_retrieval.settings import Settings
 async def build(runtime: Runtime) -> App:
     """Put the service together; nothing is called before the first request, so its dependencies may come later."""
     settings = Settings()
-    store = VectorStore(runtime.vector_store_uri, runtime.vector_store_token)
+    store = open_store(runtime)
     embedder = ProviderEmbedder(Egress.load())
-    collections = IndexingCollections(runtime.channel("indexing"))
+    indexing_epochs = EpochReader(path_of(runtime.data_dir, "indexing"))
+    collections = IndexingCollections(runtime.channel("indexing"), indexing_epochs)
     servicer = RetrievalServicer(
         Searcher(collections, store, embedder, settings, deployment=deployment("retrieval").retrieval),
         MetadataQuery(collections, store, settings),
@@ -39,9 +39,7 @@ async def build(runtime: Runtime) -> App:
     async def warm_up() -> None:
         # Word lists and language models load at first use: half a second that the first question should not pay.
         await asyncio.to_thread(language.detect, "Which words are these?")
-        if embedder.is_local(EmbeddingSettings()):
-            with suppress(FootnoteError):
-                await embedder.embed_query(EmbeddingSettings(), "Which words are these?")
+        await embedder.warm("Which words are these?")
 
     async def ready() -> str | None:
         try:
@@ -61,5 +59,5 @@ async def build(runtime: Runtime) -> App:
         ],
         ready=ready,
         start=[warm_up],
-        close=[embedder.close, store.close],
+        close=[embedder.close, store.close, indexing_epochs.close],
     )

@@ -18,6 +18,8 @@ from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import UNBOUND
 from footnote_text import dialogue
+from footnote_text.language import detect
+from footnote_text.lexical import terms
 
 from footnote_retrieval.model import degradation
 from footnote_retrieval.ports import Embedder, MessageStore
@@ -73,6 +75,16 @@ def format_messages(messages: list[MemoryMessage], max_tokens: int) -> tuple[str
     return "\n".join(lines), kept
 
 
+def relevant(query: str, messages: list[MemoryMessage], floor: float) -> list[MemoryMessage]:
+    """Return the messages that share a word of weight with a query, or are at least as like it as `floor`, 0 to 1.
+
+    The nearest of a user's messages may be far: what has nothing to do with the question only leads an answer astray.
+    """
+    language = detect(query)
+    wanted = set(terms(query, language))
+    return [one for one in messages if one.score >= floor or not wanted.isdisjoint(terms(one.text, language))]
+
+
 class Memory:
     """Searches the messages that indexing remembered, with the deployment's default embedding provider."""
 
@@ -80,6 +92,7 @@ class Memory:
         self._store = store
         self._embedder = embedder
         self._timeout = settings.memory_timeout
+        self._floor = settings.memory_floor
         self._breaker = Guard("memory search", settings.breaker_failures, settings.breaker_open)
 
     async def search(self, scope: Scope, query: str, options: MemoryOptions) -> MemoryResult:
@@ -117,7 +130,7 @@ class Memory:
             options.exclude_conversation_id, self._timeout,
         )  # fmt: skip
         # Only messages that were embedded can be found at all, so none without a vector is among them.
-        return found
+        return await asyncio.to_thread(relevant, query, found, self._floor)
 
     @staticmethod
     def _report(

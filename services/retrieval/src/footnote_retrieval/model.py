@@ -82,6 +82,11 @@ class Group:
         object.__setattr__(self, "_by_key", {member.collection_key: member for member in self.members})
 
     @property
+    def owes_vectors(self) -> bool:
+        """Whether some of its rows are found by their words alone yet."""
+        return any(member.collection.chunks_without_vector for member in self.members)
+
+    @property
     def dimensions(self) -> int:
         """Length of its vectors."""
         return dimensions_of(self.space)
@@ -151,6 +156,10 @@ class Candidate:
     normal_dense: float = 0.0
     normal_lexical: float = 0.0
     dense_weight: float = 0.0
+    by_words_only: bool = False
+    """It has no vector yet."""
+    level: float = 1.0
+    """What the best of its model's candidates may score: what is added later is a share of it."""
     adjustments: list[Adjustment] = field(default_factory=list)
 
     def adjust(self, kind: ScoreAdjustmentKind.ValueType, delta: float, basis: float | str = 0.0) -> None:
@@ -167,6 +176,8 @@ class ChannelRun:
     candidates: int = 0
     seconds: float = 0.0
     weight: float = 0.0
+    coverage: float = 1.0
+    """Share of the chunks searched that it can find."""
 
 
 @dataclass(slots=True)

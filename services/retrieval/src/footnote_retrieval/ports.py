@@ -11,6 +11,7 @@ from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_providers.base import Cosines
 from footnote_store.filters import TRUE, RowScope
 from footnote_store.rows import Hit, Vector
 from numpy.typing import NDArray
@@ -30,7 +31,11 @@ class Searchable:
 class Collections(Protocol):
     """Knows which collections the caller may see."""
 
-    async def resolve(self, scope: Scope, names: Sequence[str]) -> list[Searchable]:
+    def known(self, scope: Scope, names: Sequence[str]) -> Sequence[Searchable] | None:
+        """Return what `resolve` would, where that is certain without asking; else None."""
+        ...
+
+    async def resolve(self, scope: Scope, names: Sequence[str]) -> Sequence[Searchable]:
         """Return the named collections, or every visible one; raises NotFound for one that the caller may not see."""
         ...
 
@@ -81,6 +86,8 @@ class QueryVector:
 
     vector: NDArray[np.float32]
     dense_weight: float
+    cosines: Cosines | None = None
+    """What its cosines mean, where its maker says."""
 
 
 class Embedder(Protocol):

@@ -30,6 +30,7 @@ from footnote_retrieval.query.files import FileNames, NamedFile, effort_of_namin
 from footnote_retrieval.query.understanding import Query
 from footnote_retrieval.ranking import steps
 from footnote_retrieval.ranking.affinity import affinities
+from footnote_retrieval.ranking.bands import depth
 from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.expand import expanded
 from footnote_retrieval.ranking.files import found
@@ -57,7 +58,7 @@ class Searcher:
         self._now = now
         self._channels = Channels(store, embedder, settings)
         self._files = FileIndex(store)
-        self._ahead: Ahead[list[Searchable]] = Ahead()
+        self._ahead: Ahead[Sequence[Searchable]] = Ahead()
 
     async def search(self, request: SearchRequest) -> SearchResult:
         """Find the chunks that match best.
@@ -68,19 +69,29 @@ class Searcher:
         """
         own_vectors.check_request(request)
         clock = Stopwatch(PIPELINE_STAGE_RETRIEVAL)
-
-        async def resolve() -> list[Searchable]:
-            with clock.step("resolve"):
-                return await self._collections.resolve(request.scope, request.collections)
-
-        who = (request.scope.SerializeToString(deterministic=True), request.collections)
-        result = await self._ahead.run(
-            who, resolve, lambda visible: self._search_in(visible, request, clock.fork()), self._stays_here
-        )
+        began = time.perf_counter()
+        known = self._collections.known(request.scope, request.collections)
+        if known is None:
+            result = await self._asking(request, clock)
+        else:
+            clock.record("resolve", began, time.perf_counter())
+            result = await self._search_in(known, request, clock.fork())
         clock.timings += result.timings
         result.timings = clock.finish()
         self._report(request, result)
         return result
+
+    async def _asking(self, request: SearchRequest, clock: Stopwatch) -> SearchResult:
+        """Search where indexing has to be asked what the caller may see."""
+
+        async def resolve() -> Sequence[Searchable]:
+            with clock.step("resolve"):
+                return await self._collections.resolve(request.scope, request.collections)
+
+        who = (request.scope.SerializeToString(deterministic=True), request.collections)
+        return await self._ahead.run(
+            who, resolve, lambda visible: self._search_in(visible, request, clock.fork()), self._stays_here
+        )
 
     def counting(self, given: RetrievalSettings, collections: Sequence[RetrievalSettings] = ()) -> RetrievalSettings:
         """Return what counts of a request's settings and the collections'."""
@@ -119,11 +130,12 @@ class Searcher:
             findings.degradations.append(own_vectors.by_words_only(lacking, searched=strategy == _HYBRID))
         result.strategy, result.strategy_choice = strategy, choice
         result.channels, result.degradations = findings.runs, findings.degradations
+        await self._channels.each_file(plan, findings, request, named, self._settings.candidates)
         result.total = len(findings.candidates)
         affinity = await beside(len(request.query), affinities, request.query, understood.language, filenames)
         ranking = Ranking(
             plan, findings, strategy, settings, affinity, named, request.offset,
-            self._settings.file_name_weight, self._settings.near_duplicate,
+            self._settings.file_name_weight, self._settings.near_duplicate, self._settings.candidates,
         )  # fmt: skip
         chosen = await self._ranked(ranking, clock)
         result.named_document_ids = found(named, (candidate.hit.document_id for candidate in chosen))
@@ -146,7 +158,7 @@ class Searcher:
             lexical_query=await beside(len(request.query), understanding.lexical_query, understood, languages),
             groups=groups,
             filter=filter_of(request, named),
-            limit=max(self._settings.candidates, request.offset + settings.limit),
+            limit=depth(request.offset + settings.limit, self._settings.candidates),
             dense=strategy in {_VECTOR, _HYBRID},
             lexical=strategy in {_FULLTEXT, _HYBRID},
             now=now,

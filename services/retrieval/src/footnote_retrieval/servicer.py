@@ -60,7 +60,9 @@ class RetrievalServicer(RetrievalServiceServicer):
             named_document_ids=result.named_document_ids,
         )
         for run in result.channels:
-            report = response.channels.add(channel=run.channel, candidates=run.candidates, weight=run.weight)
+            report = response.channels.add(
+                channel=run.channel, candidates=run.candidates, weight=run.weight, coverage=run.coverage
+            )
             report.duration.FromTimedelta(timedelta(seconds=run.seconds))
         return response
 

@@ -20,6 +20,12 @@ class Settings(BaseSettings):
     read_timeout: float = Field(
         default=5.0, gt=0, description="Longest wait for metadata queries, neighbours and parents."
     )
+    memory_floor: float = Field(
+        default=0.85,
+        ge=0,
+        le=1,
+        description="Likeness from which a remembered message counts that shares no word with the question.",
+    )
     memory_timeout: float = Field(default=2.0, gt=0, description="Longest wait for memory search, embedding included.")
     breaker_failures: int = Field(
         default=4, ge=1, description="Failures in a row after which a dependency is left alone."

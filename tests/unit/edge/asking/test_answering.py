@@ -41,13 +41,15 @@ def test_the_manifest_says_what_the_answer_rests_on() -> None:
     source = Source(number=1, chunk_id="c", document_id="d", revision=3, text="words", score=0.5)
     record = Record(AskRequest(where="{}", document_ids=["d"]), "q")
     record.planned(
-        PlanQueryResponse(query="topic q", strategy=QUERY_STRATEGY_FOLLOW_UP, rewriting=QUERY_REWRITING_TOPIC)
+        PlanQueryResponse(query="topic q", strategy=QUERY_STRATEGY_FOLLOW_UP, rewriting=QUERY_REWRITING_TOPIC),
+        "q (topic)",
     )
     record.settings(PromptSettings(), RerankSettings(), GenerationSettings(model="m", temperature=0.5))
     built = BuildPromptResponse(prompt=Prompt(hash="h", template_version="t/1"), sources=[source])
     made = record.finish(built, GenerateCompleted(answer=Answer(provider="p", model="m1")), local_only=True)
     assert (made.prompt_hash, made.template_version, made.model) == ("h", "t/1", "m1")
     assert made.generation == GenerationSettings(model="m", temperature=0.5)
+    assert made.full_question == "q (topic)"
     assert (made.question, made.query, made.where, list(made.document_ids)) == ("q", "topic q", "{}", ["d"])
     assert (made.query_strategy, made.query_rewriting) == (QUERY_STRATEGY_FOLLOW_UP, QUERY_REWRITING_TOPIC)
     assert made.local_only

@@ -25,4 +25,6 @@ def test_a_passage_cannot_pose_as_another_source() -> None:
 
 
 def test_without_sources_the_model_is_told_so() -> None:
-    assert "No documents" in prompt_of("why?", []).messages[0].text
+    told = prompt_of("why?", []).messages[0].text
+    assert "nothing was found" in told
+    assert "nothing from memory" in told

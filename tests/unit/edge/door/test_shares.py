@@ -50,6 +50,7 @@ async def test_while_the_loop_keeps_up_nobody_waits(stack: AsyncExitStack) -> No
 
 
 @pytest.mark.parametrize("rival", [("evil", "eve"), ("good", "eve")], ids=["tenants", "users of a tenant"])
+@pytest.mark.slow
 async def test_who_has_had_less_never_waits(rival: tuple[str, str]) -> None:
     crowd = Crowd(most_waiting=100)
     await crowd.work(rival, 0.2)

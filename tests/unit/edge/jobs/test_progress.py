@@ -1,6 +1,6 @@
 import asyncio
 
-from footnote.types.v1.document_pb2 import Progress
+from footnote.types.v1.document_pb2 import Document, Progress
 from footnote_edge.jobs.progress import ProgressBus
 
 
@@ -34,3 +34,30 @@ def test_nothing_is_kept_of_watches_that_ended() -> None:
     with bus.watching("d"):
         pass
     assert not bus._watchers
+
+
+def test_progress_is_no_move_but_an_end_that_is_not_known_is() -> None:
+    bus = ProgressBus()
+    with bus.watching("d") as watcher:
+        begun = watcher.moved_at
+        bus.publish("d", "c", Progress(blocks_parsed=7))
+        assert watcher.moved_at == begun
+        bus.finish("d", "c")
+        assert watcher.moved_at > begun
+
+
+async def test_what_is_told_of_is_handed_out_once_as_it_was_told_last_and_is_no_move() -> None:
+    bus = ProgressBus()
+    with bus.watching("d") as mine, bus.watching("c") as ours, bus.watching("e") as other:
+        begun = mine.moved_at
+        bus.told(Document(id="d", collection_id="c", revision=1))
+        bus.told(Document(id="d", collection_id="c", revision=2))
+        for watcher in (mine, ours):
+            assert await watcher.wait(1) == {"d"}
+            assert [one.revision for one in watcher.told()] == [2]
+            assert watcher.told() == []
+        assert not other.told()
+        assert mine.moved_at == begun < mine.news_at
+        bus.finish("d", "c", Document(id="d", collection_id="c", revision=3))
+        assert [one.revision for one in mine.told()] == [3]
+        assert mine.moved_at == begun

@@ -10,6 +10,7 @@ from footnote_kit.errors import DeadlineExceeded, FootnoteError, InvalidArgument
         (Unavailable("x", reason="STORE_UNAVAILABLE"), True),
         (Unavailable("x", reason="SHUTTING_DOWN"), True),
         (Unavailable("x", reason="PROVIDER_FAILED"), False),
+        (Unavailable("x", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER"}), True),
         (ResourceExhausted("x", reason="RATE_LIMITED"), True),
         (ResourceExhausted("x"), False),
         (InvalidArgument("x"), False),

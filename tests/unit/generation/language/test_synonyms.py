@@ -81,7 +81,7 @@ RIGHT = (
     ("Le courriel a été effacé.", "Le mail a été supprimé.", False),
     ("The parcel was shipped on Friday.", "The parcel was dispatched on Friday.", False),
     ("Employees get 25 days of holiday a year.", "Staff get 25 days of vacation a year.", False),
-    ("The head office is located in Turin.", "The headquarters are located in Turin.", True),
+    ("The head office is located in Turin.", "The headquarters are located in Turin.", False),
     ("The supervisor of the shift signs the sheet.", "The leader of the shift signs the sheet.", False),
     ("Revenue rose by 4% in 2021.", "Turnover rose by 4% in 2021.", False),
 )

@@ -35,10 +35,10 @@ def test_precision_and_recall_on_labelled_pairs(name: str, pairs: Sequence[Pair]
     print(f"{'':12}{'SUPPORTED':>12}{'WEAK':>8}{'UNSUPPORTED':>14}")
     for kind in KINDS:
         print(f"{kind:12}{table[kind, 'SUPPORTED']:>12}{table[kind, 'WEAK']:>8}{table[kind, 'UNSUPPORTED']:>14}")
-    assert precision >= 0.95
-    # It was 0.80 with synonyms written with the first set in view, which took half the statements of
-    # language/test_synonyms.py for true as well.
-    assert recall >= 0.70
+    assert precision >= 0.99
+    # It was 0.80, then 0.72 while covered words were enough; a statement is now borne out by one place with each word,
+    # number, condition and denial of it, and of the paraphrases here a good third uses a word that no list can know.
+    assert recall >= 0.55
     assert len(PAIRS) >= 150
 
 
@@ -46,8 +46,8 @@ def test_precision_and_recall_on_labelled_pairs(name: str, pairs: Sequence[Pair]
     ("statement", "doubt"),
     [
         ("The stock is 140 units.", Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated="140")),
-        ("The stock weighs 150 kg.", Doubt(CLAIM_REASON_OTHER_VALUE, stated="150 kg", found="150")),
-        ("The stock is not 150 units.", Doubt(CLAIM_REASON_NOT_DENIED)),
+        ("The stock weighs 150 kg.", Doubt(CLAIM_REASON_OTHER_VALUE, stated="150 kg", found="12 kg")),
+        ("The stock is not 150 units.", Doubt(CLAIM_REASON_NOT_DENIED, stated="not")),
     ],
 )
 def test_says_why(statement: str, doubt: Doubt) -> None:
@@ -81,3 +81,29 @@ def test_a_sentence_too_long_to_be_checked_is_never_supported() -> None:
     assert verdict.support == VERDICT_WEAK, verdict
     assert verdict.doubt == Doubt(CLAIM_REASON_TOO_LONG)
     assert judge("the tracker weighs 99 kg, and " * 100, evidence).support == VERDICT_UNSUPPORTED
+
+
+RECORDS = {
+    "Chinese fields": (
+        "品名：红枣；产地：哈密；库存（公斤）：36；零售价（元/公斤）：48\n"
+        "品名：核桃；产地：和田；库存（公斤）：15；零售价（元/公斤）：62"
+    ),
+    "a unit per another": (
+        "Item: Walnuts; Stock (kg): 15; Price (GBP/kg): 62\nItem: Dates; Stock (kg): 36; Price (GBP/kg): 48"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "true", "false"),
+    [
+        ("Chinese fields", "核桃的零售价为62元。", "核桃的零售价为48元。"),
+        ("Chinese fields", "红枣的库存为36公斤。", "核桃的库存为36公斤。"),
+        ("a unit per another", "The price of walnuts is £62.", "The price of walnuts is £48."),
+        ("a unit per another", "The stock of dates is 36 kg.", "The price of dates is £36."),
+    ],
+)
+def test_records_are_read_with_the_units_of_their_fields(source: str, true: str, false: str) -> None:
+    evidence = prepare(RECORDS[source])
+    assert judge(true, evidence).support == VERDICT_SUPPORTED
+    assert judge(false, evidence).support != VERDICT_SUPPORTED

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from footnote_database.times import now_ms
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.ledger import CURRENT, Ledger, RevisionKey
+from footnote_indexing.adapters.ledger import CURRENT, RETIRED, WRITING, Ledger, RevisionKey
+from footnote_indexing.adapters.tables import revisions
 from footnote_indexing.chunking.model import UNDECIDED
 from footnote_kit.errors import Aborted, FailedPrecondition
 from support import postgres
@@ -103,11 +107,61 @@ async def test_expired_and_abandoned_revisions_are_retired(ledger: Ledger) -> No
     await publish(ledger, key(1), expire_at=now - 10)
     await ledger.open(key(1, "abandoned"), "f", True)
     assert (await ledger.totals(PAIR))["c"].documents == 0
+    epoch = ledger._database.version
     assert await ledger.retire_stale(expired_before=now - 20, abandoned_before=now - 20) == 0
+    assert ledger._database.version == epoch, "a sweep with nothing to do begins no new epoch"
     assert await ledger.retire_stale(expired_before=now, abandoned_before=now + 60_000) == 2
+    assert epoch is None or ledger._database.version != epoch
     assert {entry.key.document_id for entry in await ledger.due(10)} == {"d", "abandoned"}
 
 
 async def test_several_documents_are_opened_at_their_next_revision(ledger: Ledger) -> None:
     await ledger.open(key(4), "f", True)
     assert await ledger.open_next("c", 1, ["d", "new"]) == [key(5), key(1, "new")]
+
+
+CHANGES: dict[str, tuple[Callable[[Ledger], Awaitable[Any]], str]] = {
+    "cancelled while it begins": (lambda ledger: ledger.cancel(key(1)), WRITING),
+    "begun while it is cancelled": (lambda ledger: ledger.open(key(1), "f", True), RETIRED),
+    "begun twice": (lambda ledger: ledger.open(key(1), "f", True), WRITING),
+    "the next one twice": (lambda ledger: ledger.open_next("c", 1, ["d"]), WRITING),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_of_two_who_add_a_revision_at_once_the_second_sees_the_first(
+    change: str, postgres_url: str, tmp_path: Path
+) -> None:
+    """Only where writers are side by side: the second has looked before the first's row can be seen."""
+    database = Database(await postgres.new_database(postgres_url), tmp_path)
+    await database.migrate()
+    work, state = CHANGES[change]
+    cancelled = state == RETIRED
+    waiting = sa.text(
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    async with asyncio.timeout(60):
+        async with database.engine.connect() as first, first.begin():
+            await first.execute(
+                sa.insert(revisions).values(
+                    collection_id="c", generation=1, document_id="d", revision=1, state=state, fingerprint="f",
+                    contextual_header=True, cancelled=cancelled, purge_at=now_ms() + 600_000 if cancelled else None,
+                    updated_at=now_ms(),
+                )
+            )  # fmt: skip
+            second = asyncio.create_task(work(Ledger(database)))
+            async with database.engine.connect() as looking:
+                # Each look a transaction of its own: within one, PostgreSQL shows its activity as it was at first.
+                await looking.execution_options(isolation_level="AUTOCOMMIT")
+                while not (await looking.execute(waiting)).scalar_one():  # noqa: ASYNC110 -- no event tells
+                    await asyncio.sleep(0.01)
+        if cancelled:
+            with pytest.raises(Aborted):
+                await second
+        else:
+            await second
+    async with database.read() as connection:
+        rows = (await connection.execute(sa.select(revisions).order_by(revisions.c.revision))).all()
+    assert [row.revision for row in rows] == ([1, 2] if change.startswith("the next") else [1])
+    assert rows[0].cancelled == (change != "begun twice" and not change.startswith("the next"))
+    await database.close()

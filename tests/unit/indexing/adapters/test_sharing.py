@@ -72,6 +72,7 @@ async def filled(database: Database) -> list[Collection]:
     return made
 
 
+@pytest.mark.slow
 async def test_the_database_lists_what_the_rule_lets_read(database: Database) -> None:
     made = await filled(database)
     nothing = cast(Any, None)

@@ -18,6 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from support.blocks import CODE, HEADING, ITEM, PARAGRAPH, ROW, article, block, placed
 from support.chunking import PLAIN, S, check, cut, settings
+from support.matrices import crossed
 from support.shared import shared_dir
 
 CHARACTERS, TOKENS = collection_pb2.SIZE_UNIT_CHARACTERS, collection_pb2.SIZE_UNIT_TOKENS
@@ -63,10 +64,10 @@ def handbook(text: str, repeats: int) -> list[document_pb2.Block]:
     return placed(blocks)
 
 
-@pytest.mark.parametrize("unit", [CHARACTERS, TOKENS])
-@pytest.mark.parametrize("size", [100, 300, 1000])
-@pytest.mark.parametrize("overlap", [0, 20, 50])
-@pytest.mark.parametrize("strategy", PLAIN)
+@pytest.mark.parametrize(
+    ("strategy", "overlap", "size", "unit"),
+    crossed(PLAIN, [0, 20, 50], [100, 300, 1000], [CHARACTERS, TOKENS], every=18),
+)
 def test_conformance_in_five_languages(strategy: S.ValueType, overlap: int, size: int, unit: int) -> None:
     chunking = settings(strategy=strategy, size=size, overlap_percent=overlap, unit=unit)
     for text in WRITTEN.values():

@@ -148,6 +148,7 @@ def test_a_page_of_nothing_but_navigation_is_read(tmp_path: Path) -> None:
     assert outline(blocks) == [(PARAGRAPH, "Home")]
 
 
+@pytest.mark.slow
 def test_deep_html_does_not_overflow(tmp_path: Path) -> None:
     blocks, _ = read(tmp_path, "a.html", b"<html><body>" + b"<div>" * 20_000 + b"deep" + b"</div>" * 20_000)
     assert "deep" in document_text(blocks)

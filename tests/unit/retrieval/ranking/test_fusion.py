@@ -59,6 +59,18 @@ def test_alike_cosines_are_not_blown_up() -> None:
     assert normal.min() > 0.9
 
 
+def test_cosines_that_differ_as_much_as_a_model_lets_them_are_told_apart() -> None:
+    raw = np.array([0.90, 0.84, 0.78])
+    assert list(fusion.normalize_dense(raw, 0.72)) == pytest.approx([1.0, 0.5, 0.0])
+    assert fusion.normalize_dense(np.array([0.90, 0.895, 0.89]), 0.72).min() > 0.85
+
+
+def test_the_more_a_model_is_worth_the_less_it_gives_way_where_bm25_disagrees() -> None:
+    dense, lexical = np.linspace(0.9, 0.1, 40), np.linspace(1.0, 9.0, 40)
+    lost = [1 - fusion.adapted_weight(dense, lexical, base) / base for base in (0.3, 0.5, 0.7, 0.9)]
+    assert lost == sorted(lost, reverse=True)
+
+
 def test_lexical_without_a_common_term_is_zero() -> None:
     assert list(fusion.normalize_lexical(np.array([4.0, 0.0, 2.0]))) == [1.0, 0.0, 0.5]
     assert list(fusion.normalize_lexical(np.zeros(3))) == [0.0, 0.0, 0.0]

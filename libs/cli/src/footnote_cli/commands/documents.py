@@ -316,7 +316,7 @@ async def _show(session: Session, document: Document) -> None:
         "indexed": moment(document.index_time),
         "expires": moment(document.expire_time),
         "sha-256": document.sha256,
-        "noticed": "; ".join(document.warnings),
+        "noticed": words.noticed(document),
         "what to do": document.failure.hint,
     }
     session.out.print(tables.fields({name: value for name, value in values.items() if value}))

@@ -1,4 +1,4 @@
-"""`footnote serve`: the services, all in one process or one alone."""
+"""`footnote serve`: the services, all together or one alone."""
 
 from pathlib import Path
 from typing import Annotated
@@ -35,6 +35,14 @@ def serve(
     port: Annotated[
         int | None, typer.Option(metavar="PORT", min=0, max=65535, help="Port of a service served alone.")
     ] = None,
+    processes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|N",
+            help="Processes that all services together are divided among, 1 to 6. Default: auto, three where there "
+            "is more than one core; 1 takes the least memory.",
+        ),
+    ] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, json or human.")] = None,
 ) -> None:
@@ -50,5 +58,6 @@ def serve(
         port=port,
         log_level=log_level,
         log_format=log_format,
+        processes=processes,
     )
     raise typer.Exit(code)

@@ -56,6 +56,9 @@ async def providers(
         print_json(response)
     else:
         session.out.print(tables.providers(response.providers))
+        for one in response.providers:
+            if one.note:
+                session.out.print(f"{one.id}: {one.note}.", markup=False)
 
 
 @connected("footnote trace")

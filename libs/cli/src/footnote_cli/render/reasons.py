@@ -30,6 +30,7 @@ ADJUSTMENT: Mapping[int, str] = {
     pb.SCORE_ADJUSTMENT_KIND_FILE_NAMED: "file named: the question names its file",
     pb.SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF: "file spoken of: {share:.0%} of its name is in the question",
     pb.SCORE_ADJUSTMENT_KIND_PARENT: "parent: found by {chunk_id}",
+    pb.SCORE_ADJUSTMENT_KIND_LEVEL: "level: the best is {share:.0%} of a full match",
     pb.SCORE_ADJUSTMENT_KIND_RERANK: "rerank: {provider}",
 }
 CLAIM: Mapping[int, str] = {
@@ -50,6 +51,14 @@ CLAIM: Mapping[int, str] = {
     pb.CLAIM_REASON_PARTLY_IN_SOURCE: "only partly in the source",
     pb.CLAIM_REASON_OTHER_LANGUAGE: "the source is in another language",
     pb.CLAIM_REASON_NOT_SAID: "the source does not say it",
+    pb.CLAIM_REASON_OTHER_PLACE: "{subject} says {found}",
+}
+# Where the source's own words are at hand they say more than the bare reason.
+_QUOTED: Mapping[int, str] = {
+    pb.CLAIM_REASON_OPPOSITE: "the source says the opposite: {found}",
+    pb.CLAIM_REASON_DENIED: "the source denies it: {found}",
+    pb.CLAIM_REASON_ROLES_SWAPPED: "the source has it the other way round: {found} comes before {stated}",
+    pb.CLAIM_REASON_PARTLY_IN_SOURCE: "only partly in the source, which says: {found}",
 }
 _UNKNOWN = "for a reason that this version does not know"
 
@@ -74,6 +83,10 @@ def adjustment(one: ScoreAdjustment) -> str:
 
 
 def claim(one: Claim) -> str:
-    """Return why a sentence is not borne out."""
+    """Return why a sentence is not borne out, as the service says it where it does."""
+    if one.explanation:
+        return one.explanation
     words = CLAIM.get(one.reason, _UNKNOWN)
+    if one.found:
+        words = _QUOTED.get(one.reason, words)
     return words.format(stated=one.stated, found=one.found, subject=one.subject or "this")

@@ -94,7 +94,7 @@ def collections(items: Iterable[Collection]) -> FittedTable:
         result.add_row(
             Text(printable_line(item.name), style="bold"),
             str(item.document_count),
-            str(item.chunk_count),
+            _chunks(item),
             "/".join(part for part in (embedding.provider, embedding.model) if part),
             enum_word(collection_pb2.Visibility, item.visibility),
             Text(item.owner_id),
@@ -223,12 +223,16 @@ def providers(items: Iterable[Provider]) -> FittedTable:
 
 
 def health(response: GetHealthResponse) -> FittedTable:
-    """Return how every part is, with the time it took to answer."""
-    result = FittedTable("Part", "State", "Answered in", "Why", right=("Answered in",))
+    """Return how every part is, with the time it took to answer, and how long at most it held callers up lately."""
+    late = any(part.HasField("event_loop_lag") for part in response.components)
+    held = ("Held up",) if late else ()
+    result = FittedTable("Part", "State", "Answered in", *held, "Why", right=("Answered in", *held))
     for part in response.components:
         state = Text("healthy", style="green") if part.healthy else Text("down", style="red")
         took = seconds(part.latency)
-        result.add_row(part.name, state, milliseconds(took * 1000) if took else "", part.error)
+        known = part.HasField("event_loop_lag")
+        lag = (milliseconds(seconds(part.event_loop_lag) * 1000) if known else "",) if late else ()
+        result.add_row(part.name, state, milliseconds(took * 1000) if took else "", *lag, part.error)
     return result
 
 
@@ -265,3 +269,9 @@ def fields(values: Mapping[str, str]) -> Table:
     for name, value in values.items():
         result.add_row(Text(printable_line(name)), Text(printable(value)))
     return result
+
+
+def _chunks(collection: collection_pb2.Collection) -> str:
+    """Say how many chunks are searched, and how far the making of their vectors is."""
+    count, lacking = collection.chunk_count, min(collection.chunks_without_vector, collection.chunk_count)
+    return f"{count} (meaning {1 - lacking / count:.0%})" if lacking else str(count)

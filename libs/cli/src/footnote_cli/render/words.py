@@ -3,6 +3,7 @@
 from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.collection_pb2 import ChunkingStrategy
+from footnote_text.locators import label
 
 _WAITING = {
     document_pb2.WAITING_REASON_INGESTION_UNAVAILABLE: "ingestion unavailable",
@@ -35,3 +36,14 @@ def cut_by(document: Document) -> str:
     """Return how a document was cut, and why so."""
     why = _CHOICES.get(document.chunking_choice, "")
     return strategy(document.chunking_strategy) + (f": {why}" if why else "")
+
+
+def noticed(document: Document) -> str:
+    """Return what was noticed when a document was read, a line each, with the first places: "… (page 2, page 5)"."""
+    return "\n".join(_with_places(one) for one in document.reading_warnings) or "; ".join(document.warnings)
+
+
+def _with_places(warning: document_pb2.ReadingWarning) -> str:
+    places = [words for place in warning.places if (words := label("", place).lstrip(", "))]
+    more = ", …" if places and warning.count > len(places) else ""
+    return warning.text + (f" ({', '.join(places)}{more})" if places else "")

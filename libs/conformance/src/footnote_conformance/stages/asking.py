@@ -48,8 +48,11 @@ def stranger(target: Target) -> Scope:
 
 async def at_once(calls: Sequence[Awaitable[Any]]) -> list[Any]:
     """Return what calls brought that are made side by side; raises the first failure."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_awaited(call)) for call in calls]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_awaited(call)) for call in calls]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
     return [task.result() for task in tasks]
 
 

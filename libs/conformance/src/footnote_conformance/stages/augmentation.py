@@ -161,7 +161,10 @@ async def instructions_history_and_question_stand_in_order(target: Target) -> No
 @SUITE.check("PromptSettings.history_messages: most recent messages of the conversation to include.")
 async def history_is_limited(target: Target) -> None:
     """The most recent ones stay; none where none are wanted."""
-    history = [ChatMessage(role=MESSAGE_ROLE_USER, text=f"Question number {index}?") for index in range(6)]
+    history = []
+    for index in range(3):
+        history.append(ChatMessage(role=MESSAGE_ROLE_USER, text=f"Question number {index}?"))
+        history.append(ChatMessage(role=MESSAGE_ROLE_ASSISTANT, text=f"Answer number {index}."))
     for most in (0, 2):
         built = await _built(target, [], history=history, prompt=PromptSettings(history_messages=most))
         kept = [message.text for message in list(built.prompt.messages)[1:-1]]

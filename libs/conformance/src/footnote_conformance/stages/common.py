@@ -140,7 +140,7 @@ def _of_time(suite: Suite) -> None:
     @suite.check("The time given to the call ran out: DEADLINE_EXCEEDED, and the stage goes on with other calls.")
     async def deadlines_end_calls(target: Target) -> None:
         request = target.request(suite.probe)
-        for seconds in (0.0001, 0.001, 0.005):
+        for seconds in (0.0001, 0.001, 0.005, 0.02):
             begun = time.monotonic()
             try:
                 await target.stage.call(suite.probe, request, timeout=seconds)
@@ -152,9 +152,9 @@ def _of_time(suite: Suite) -> None:
     @suite.check("A call that its caller cancels ends, and takes nothing from those that come after it.")
     async def cancelled_calls_leave_nothing(target: Target) -> None:
         request = target.request(suite.probe)
-        for _ in range(_SIDE_BY_SIDE):
+        for moment in range(_SIDE_BY_SIDE):  # before it is sent, on its way, and while it is worked on
             call = target.stage.start(suite.probe, request)
-            await asyncio.sleep(0)
+            await asyncio.sleep(moment * 0.002)
             call.cancel()
         await target.call(suite.probe)
 

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import grpc
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED,
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
@@ -18,6 +19,7 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.locator_pb2 import TextSpan
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
 
+from footnote_conformance.refusals import refusal_of
 from footnote_conformance.stages import common
 from footnote_conformance.stages.asking import at_once, refused, refused_field, stranger, with_scope
 from footnote_conformance.suite import Suite, expect
@@ -220,15 +222,22 @@ async def providers_are_listed(target: Target) -> None:
         expect(schema.get("type") == "object", f"the settings of '{provider.id}' have no schema of an object")
 
 
+async def _first(call: Any) -> Any:
+    try:
+        return await call.read()
+    except grpc.aio.AioRpcError as error:
+        raise refusal_of(error) from error
+
+
 @SUITE.check("A caller that goes away ends the answer; those that come after it are answered.")
 async def a_cancelled_answer_ends(target: Target) -> None:
-    """Cancelled before, and after, its first event."""
-    for wait in (False, True, False, True):
+    """Cancelled before it is sent, on its way, and after its first event."""
+    for moment in (0.0, None, 0.005, 0.01, 0.02, None):
         call = target.stage.start("Generate", target.request("Generate", **_asked()))
-        if wait:
-            await call.read()
+        if moment is None:
+            await _first(call)
         else:
-            await asyncio.sleep(0)
+            await asyncio.sleep(moment)
         call.cancel()
     await _answered(target)
 

@@ -6,6 +6,7 @@ import errno
 import socket
 import ssl
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, cast
 
 from footnote_kit.front.frames import ENHANCE_YOUR_CALM, Violation
@@ -23,9 +24,14 @@ _log = get_logger("footnote.front")
 
 
 class FrontDoor:
-    """Passes connections on from listening sockets to a server inside; `inner` is its socket's path or its port."""
+    """Passes connections on from listening sockets to a server inside; `inner` is its socket's path or its port.
 
-    def __init__(self, name: str, listeners: list[socket.socket], inner: str | int, tls: ssl.SSLContext | None) -> None:
+    `tls` is asked at each connection for what it is secured with.
+    """
+
+    def __init__(
+        self, name: str, listeners: list[socket.socket], inner: str | int, tls: Callable[[], ssl.SSLContext] | None
+    ) -> None:
         self._name, self._listeners, self._inner, self._tls = name, listeners, inner, tls
         self._limits = FrontLimits()
         self._peers = Peers(self._limits, lambda: 0.0)
@@ -131,7 +137,7 @@ class FrontDoor:
             secured = await loop.start_tls(
                 transport,
                 caller,
-                self._tls,
+                self._tls(),
                 server_side=True,
                 ssl_handshake_timeout=self._limits.greeting_seconds,
                 ssl_shutdown_timeout=LINGER_SECONDS,

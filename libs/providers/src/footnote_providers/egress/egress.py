@@ -53,8 +53,8 @@ class Egress:
     def __init__(self, policies: Sequence[Policy] = ()) -> None:
         self._policies = tuple(policies) or (Policy(),)
         self.local_hosts = tuple(host for policy in self._policies for host in policy.local_hosts)
-        self.local: dict[str, bool] = {}
-        """What was found out of registered embedding providers: whether they are on this machine."""
+        self.local: dict[tuple[str, str], bool] = {}
+        """What was found out of what is registered, by kind and id: whether it is on this machine."""
 
     @classmethod
     def load(cls) -> Egress:
@@ -117,16 +117,18 @@ class Egress:
     @property
     def deployment_limits(self) -> Limits:
         """The limits that hold for everybody."""
-        return _least([policy.limits.model_dump() for policy in self._policies])
+        given = [policy.limits.model_dump(exclude_unset=True) for policy in self._policies]
+        # What a policy leaves open is no limit of its own: a file may allow more than the usual.
+        return Limits(**_least(given))
 
     def limits(self, scope: Scope, collections: Sequence[str] = ()) -> Limits:
         """Return the limits for a caller and collections."""
-        found = [policy.limits.model_dump() for policy in self._policies]
+        found = [self.deployment_limits.model_dump()]
         for policy in self._policies:
             found += [
                 rule.limits.model_dump(exclude_none=True) for rule in policy.rules if rule.applies(scope, collections)
             ]
-        return _least(found)
+        return Limits(**_least(found))
 
     def _kept_here(self, scope: Scope, bounds: TextBounds) -> str:
         """Return what says that texts stay on this machine, "" when nothing does."""
@@ -171,5 +173,6 @@ def bounds_of(has: bool, bounds: TextBounds) -> TextBounds:
     return bounds if has else UNBOUND
 
 
-def _least(found: Sequence[Mapping[str, Any]]) -> Limits:
-    return Limits(**{name: min(one[name] for one in found if name in one) for name in Limits.model_fields})
+def _least(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    names = {name for one in found for name in one}
+    return {name: min(one[name] for one in found if name in one) for name in names}

@@ -6,25 +6,36 @@ from google.protobuf.struct_pb2 import Struct
 
 from footnote_providers.egress.policy import Limits
 
+_RAISED = "which the operator alone can raise: limits.{name} in the provider policy"
 MOST_STOPS, LONGEST_STOP = 16, 200
 MOST_SETTINGS_BYTES = 16 * 1024
 LONGEST_PROVIDER, LONGEST_MODEL = 100, 300
 
 
+def _over(field: str, name: str, problem: str) -> InvalidArgument:
+    return InvalidArgument.field(f"{field}.{name}", f"{problem}, {_RAISED.format(name=name)}")
+
+
 def check_prompt(prompt: PromptSettings, limits: Limits, field: str = "prompt") -> None:
     """Raise InvalidArgument with the range for a prompt setting outside of it."""
     if len(prompt.system_prompt) > limits.system_prompt:
-        raise InvalidArgument.field(f"{field}.system_prompt", f"must have at most {limits.system_prompt} characters")
+        raise _over(field, "system_prompt", f"must have at most {limits.system_prompt} characters")
     if prompt.HasField("token_budget") and not 100 <= prompt.token_budget <= limits.token_budget:
-        raise InvalidArgument.field(f"{field}.token_budget", f"must be from 100 to {limits.token_budget}")
+        raise _over(field, "token_budget", f"must be from 100 to {limits.token_budget}")
 
 
 def check_generation(generation: GenerationSettings, limits: Limits, field: str = "generation") -> None:
     """Raise InvalidArgument with the range for a model setting outside of it."""
     if generation.HasField("max_tokens") and not 1 <= generation.max_tokens <= limits.max_tokens:
-        raise InvalidArgument.field(f"{field}.max_tokens", f"must be from 1 to {limits.max_tokens}")
+        raise _over(field, "max_tokens", f"must be from 1 to {limits.max_tokens}")
     if generation.HasField("temperature") and not 0 <= generation.temperature <= limits.temperature:
-        raise InvalidArgument.field(f"{field}.temperature", f"must be from 0 to {limits.temperature:g}")
+        raise _over(field, "temperature", f"must be from 0 to {limits.temperature:g}")
+    if not 0 <= generation.top_p <= 1:
+        raise InvalidArgument.field(f"{field}.top_p", "must be from 0 to 1")
+    if not -2 <= generation.frequency_penalty <= 2:
+        raise InvalidArgument.field(f"{field}.frequency_penalty", "must be from -2 to 2")
+    if not -2 <= generation.presence_penalty <= 2:
+        raise InvalidArgument.field(f"{field}.presence_penalty", "must be from -2 to 2")
     if len(generation.stop.values) > MOST_STOPS:
         raise InvalidArgument.field(f"{field}.stop", f"must be at most {MOST_STOPS} texts")
     if any(len(text) > LONGEST_STOP for text in generation.stop.values):

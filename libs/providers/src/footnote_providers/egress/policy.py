@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class Kind(StrEnum):
-    """What a provider does with texts."""
+    """What a provider does with texts, in the words of `footnote_kit.registration`; stores are the deployment's own."""
 
     EMBEDDING = "embedding"
     MODEL = "model"

@@ -20,7 +20,7 @@ ODD = ("", " ", "\n", "…!?", "\u200b")
 
 LONG = "The warranty of the instrument lasts sixty months from the day of delivery. " * 3000
 _SIDE_BY_SIDE = 8
-_SECONDS = 60.0
+_SECONDS = 240.0
 
 
 async def side_by_side(call: Callable[[], Coroutine[Any, Any, Any]]) -> list[Any]:

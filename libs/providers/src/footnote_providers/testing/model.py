@@ -1,7 +1,7 @@
 """The suite of models: whatever has generation's `stream`, which writes words and then says that it has finished."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,8 +40,12 @@ class Question:
     max_tokens: int = 1024
     stop: Sequence[str] = ()
     seed: int | None = None
+    top_p: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
     without_sources: bool = False
     documents_unavailable: bool = False
+    schema: Mapping[str, Any] | None = None
 
 
 async def _answered(provider: Any, question: Question) -> tuple[str, Any]:

@@ -27,16 +27,16 @@ class Verifier(Protocol):
 
     @property
     def most_passages(self) -> int:
-        """Passages that it should be given at once."""
+        """Passages that it should be given with a statement; 0 for a whole source."""
         ...
 
     @property
     def timeout(self) -> float:
-        """Seconds that an answer may take."""
+        """Seconds that a call may take."""
         ...
 
-    async def ask(self, statement: str, passages: Sequence[str]) -> Sequence[Opinion]:
-        """Return an opinion per passage, in order; raises FootnoteError."""
+    async def ask(self, asked: Sequence[tuple[str, Sequence[str]]]) -> Sequence[Sequence[Opinion]]:
+        """Return for each statement with passages an opinion per passage, in order; raises FootnoteError."""
         ...
 
 
@@ -48,9 +48,9 @@ def _fits(opinions: Sequence[Opinion], count: int) -> None:
 
 async def has_an_opinion_per_passage_in_order(verifier: Verifier) -> None:
     """Check one from 0 to 1 for each; the passage that says the same supports no less than another."""
-    assert verifier.most_passages >= 1 and verifier.timeout > 0
+    assert verifier.most_passages >= 0 and verifier.timeout > 0
     for passages in ((_STATEMENT, TEXTS[1]), (TEXTS[1], _STATEMENT)):
-        opinions = await verifier.ask(_STATEMENT, passages)
+        (opinions,) = await verifier.ask([(_STATEMENT, passages)])
         _fits(opinions, 2)
         same, other = (opinions[passages.index(text)].supports for text in (_STATEMENT, TEXTS[1]))
         assert same >= other, f"the same words support with {same}, others with {other}"
@@ -58,8 +58,22 @@ async def has_an_opinion_per_passage_in_order(verifier: Verifier) -> None:
 
 async def takes_as_many_passages_as_it_says(verifier: Verifier) -> None:
     """Check one passage, and the most."""
-    for count in (1, verifier.most_passages):
-        _fits(await verifier.ask(_STATEMENT, [f"{TEXTS[1]} {at}" for at in range(count)]), count)
+    for count in (1, verifier.most_passages or 1):
+        (opinions,) = await verifier.ask([(_STATEMENT, [f"{TEXTS[1]} {at}" for at in range(count)])])
+        _fits(opinions, count)
+
+
+async def takes_many_statements_in_one_call(verifier: Verifier) -> None:
+    """Check that statements asked about together get what each gets alone, in order; none gets none."""
+    assert len(await verifier.ask([])) == 0
+    asked = [(_STATEMENT, (TEXTS[1],)), (_STATEMENT, (_STATEMENT, TEXTS[1])), (TEXTS[2], (_STATEMENT,))]
+    together = await verifier.ask(asked)
+    assert len(together) == len(asked), f"{len(asked)} statements gave {len(together)} answers"
+    for (statement, passages), opinions in zip(asked, together, strict=True):
+        _fits(opinions, len(passages))
+        (alone,) = await verifier.ask([(statement, passages)])
+        for one, other in zip(opinions, alone, strict=True):
+            assert abs(one.supports - other.supports) < 1e-2, "together it thinks otherwise than alone"
 
 
 async def takes_odd_and_long_texts(verifier: Verifier) -> None:
@@ -73,7 +87,7 @@ async def takes_odd_and_long_texts(verifier: Verifier) -> None:
 
 async def runs_side_by_side(verifier: Verifier) -> None:
     """Check that calls at once bring what one brings alone."""
-    (alone,) = await verifier.ask(_STATEMENT, TEXTS[:1])
+    (alone,) = await _asked(verifier, _STATEMENT, TEXTS[0])
     for (one,) in await side_by_side(lambda: _asked(verifier, _STATEMENT, TEXTS[0])):
         assert abs(one.supports - alone.supports) < 1e-2
 
@@ -81,16 +95,18 @@ async def runs_side_by_side(verifier: Verifier) -> None:
 async def can_be_cancelled(verifier: Verifier) -> None:
     """Check that a call broken off ends, and that the next is answered."""
     await broken_off(lambda: _asked(verifier, _STATEMENT, LONG[:5000]))
-    _fits(await verifier.ask(_STATEMENT, TEXTS[:1]), 1)
+    _fits(await _asked(verifier, _STATEMENT, TEXTS[0]), 1)
 
 
 async def _asked(verifier: Verifier, statement: str, passage: str) -> Sequence[Opinion]:
-    return await verifier.ask(statement, [passage])
+    (opinions,) = await verifier.ask([(statement, [passage])])
+    return opinions
 
 
 VERIFIER: tuple[Callable[[Verifier], Awaitable[None]], ...] = (
     has_an_opinion_per_passage_in_order,
     takes_as_many_passages_as_it_says,
+    takes_many_statements_in_one_call,
     takes_odd_and_long_texts,
     runs_side_by_side,
     can_be_cancelled,

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote_kit.registration import Wanted
 from footnote_providers import registry
+from pydantic import BaseModel, ConfigDict, Field
+
+from footnote_augmentation.ports import Reranker
+
+
+class Settings(BaseModel):
+    """What a collection may set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    provider: str = Field(
+        default="", max_length=100, description="The embedding provider; empty means the deployment's default."
+    )
 
 
 class CosineReranker:
@@ -18,6 +31,8 @@ class CosineReranker:
 
     async def rerank(self, question: str, passages: Sequence[str], scores: Sequence[float]) -> list[float]:
         """Return cosines, 0 to 1. Raises Unavailable(PROVIDER_FAILED) when the provider does not answer."""
+        if not passages:
+            return []
         async with registry.lease(self._settings) as provider:
             query = await provider.embed_query(question)
             rows = [
@@ -31,11 +46,11 @@ class CosineReranker:
         """Leave the provider open: the registry of providers shares it."""
 
 
-def embedding_of(model: str, settings: Mapping[str, Any]) -> EmbeddingSettings:
-    """Return what embeds: `provider` names the embedding provider, the model is that provider's."""
-    return registry.with_defaults(EmbeddingSettings(provider=str(settings.get("provider", "")), model=model))
+def embedding_of(model: str, settings: Settings) -> EmbeddingSettings:
+    """Return what embeds; the model is that provider's."""
+    return registry.with_defaults(EmbeddingSettings(provider=settings.provider, model=model))
 
 
-def create(model: str, settings: Mapping[str, Any]) -> CosineReranker:
+def create(wanted: Wanted[Settings]) -> Reranker:
     """Make one; raises InvalidArgument for a provider that does not exist."""
-    return CosineReranker(registry.check(embedding_of(model, settings)))
+    return CosineReranker(registry.check(embedding_of(wanted.model, wanted.settings)))

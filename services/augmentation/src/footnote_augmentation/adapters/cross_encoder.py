@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from footnote_kit.errors import FootnoteError
 from footnote_kit.provider_calls import unconfigured
+from footnote_kit.registration import Wanted
 from footnote_providers.egress.egress import Egress
 from footnote_providers.onnx_files import find_folder, invalid
 from footnote_providers.pair_classifier import PairClassifier
 from footnote_providers.settings import OnnxSettings
+from pydantic import BaseModel, ConfigDict, Field
 
-from footnote_augmentation.ports import CreateReranker
+from footnote_augmentation.ports import Reranker
+
+
+class Settings(BaseModel):
+    """What a collection may set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_length: int = Field(
+        default=512, ge=16, le=8192, description="Longer pairs are cut to this many tokens, in the passage."
+    )
+    threads: int = Field(default=0, ge=0, le=256, description="0 means every core.")
 
 
 class CrossEncoderReranker:
@@ -37,10 +49,11 @@ class CrossEncoderReranker:
         """Let go of nothing: the session ends with the object."""
 
 
-def creator(own: str) -> CreateReranker:
+def creator(own: str) -> Callable[[Wanted[Settings]], Reranker]:
     """Return a maker; the model is the deployment's `own`, or a folder below its folder of models."""
 
-    def create(model: str, settings: Mapping[str, Any]) -> CrossEncoderReranker:
+    def create(wanted: Wanted[Settings]) -> Reranker:
+        model = wanted.model
         if not model:
             raise unconfigured(
                 "reranker",
@@ -52,7 +65,7 @@ def creator(own: str) -> CreateReranker:
         checksum = "" if deployment.pinned(model) else Egress.load().checksum(model)
         folder = find_folder(model, deployment, own=model == own, checksum=checksum)
         try:
-            return CrossEncoderReranker(folder, int(settings.get("max_length", 512)), int(settings.get("threads", 0)))
+            return CrossEncoderReranker(folder, wanted.settings.max_length, wanted.settings.threads)
         except FootnoteError:
             raise
         except Exception as error:  # the libraries raise bare ones for a file that is no model

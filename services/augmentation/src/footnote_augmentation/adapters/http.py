@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import httpx
 from footnote_kit.errors import Unavailable
 from footnote_kit.provider_calls import unconfigured
 from footnote_kit.redact import register
+from footnote_kit.registration import Wanted
 from footnote_providers.egress.locality import stays_here
+from pydantic import BaseModel, ConfigDict, Field
 
-from footnote_augmentation.ports import CreateReranker
+from footnote_augmentation.ports import Reranker
+
+# Passages of one request. Text-embeddings-inference refuses more than its --max-client-batch-size, by default 32;
+# Cohere takes 1000 documents.
+_MOST = {"tei": 32, "cohere": 1000}
+
+
+class Settings(BaseModel):
+    """What a collection may set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    form: Literal["cohere", "tei"] = Field(
+        default="cohere", description="What the body looks like; cohere is also Jina's and vLLM's."
+    )
 
 
 class HttpReranker:
@@ -30,16 +46,26 @@ class HttpReranker:
 
     async def rerank(self, question: str, passages: Sequence[str], scores: Sequence[float]) -> list[float]:
         """Return the endpoint's scores, 0 to 1; logits go through a sigmoid. Raises Unavailable(PROVIDER_FAILED)."""
+        values: list[float] = []
+        size = _MOST[self._form]
+        for start in range(0, len(passages), size):
+            values += await self._post(question, passages[start : start + size])
+        # Of all batches alike: a batch of logits may by chance lie between 0 and 1.
+        if any(value < 0 or value > 1 for value in values):
+            values = [1 / (1 + math.exp(-max(-60.0, min(60.0, value)))) for value in values]
+        return values
+
+    async def _post(self, question: str, passages: Sequence[str]) -> list[float]:
         if self._form == "tei":
-            body: dict[str, Any] = {"query": question, "texts": list(passages), "raw_scores": False, "truncate": True}
+            body: dict[str, object] = {"query": question, "texts": passages, "raw_scores": False, "truncate": True}
         else:
-            body = {"query": question, "documents": list(passages), "top_n": len(passages), "return_documents": False}
+            body = {"query": question, "documents": passages, "top_n": len(passages), "return_documents": False}
             if self._model:
                 body["model"] = self._model
         try:
             response = await self._client.post(self._url, json=body)
             response.raise_for_status()
-            values = self._read(response.json(), len(passages))
+            return self._read(response.json(), len(passages))
         except httpx.HTTPStatusError as error:
             raise Unavailable(
                 f"The reranker answered {error.response.status_code}.", reason="PROVIDER_FAILED"
@@ -50,7 +76,6 @@ class HttpReranker:
             ) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Unavailable("The reranker's answer cannot be read.", reason="PROVIDER_FAILED") from error
-        return values
 
     def _read(self, answer: Any, expected: int) -> list[float]:
         rows = answer if isinstance(answer, list) else answer["results"]
@@ -60,23 +85,20 @@ class HttpReranker:
             found[int(row["index"])] = float(value)
         if set(found) != set(range(expected)) or not all(math.isfinite(value) for value in found.values()):
             raise ValueError("one score per passage is needed")
-        values = [found[index] for index in range(expected)]
-        if any(value < 0 or value > 1 for value in values):
-            values = [1 / (1 + math.exp(-max(-60.0, min(60.0, value)))) for value in values]
-        return values
+        return [found[index] for index in range(expected)]
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
 
-def creator(url: str, api_key: str, timeout: float) -> CreateReranker:
+def creator(url: str, api_key: str, timeout: float) -> Callable[[Wanted[Settings]], Reranker]:
     """Return a maker with the deployment's address and key; an address is never taken from a collection's settings.
 
     A collection that could name the address could make this service call anything its network reaches.
     """
 
-    def create(model: str, settings: Mapping[str, Any]) -> HttpReranker:
+    def create(wanted: Wanted[Settings]) -> Reranker:
         if not url:
             raise unconfigured(
                 "reranker",
@@ -84,6 +106,6 @@ def creator(url: str, api_key: str, timeout: float) -> CreateReranker:
                 "FOOTNOTE_AUGMENTATION_RERANK_URL",
                 "The http reranker needs FOOTNOTE_AUGMENTATION_RERANK_URL, the address of a /rerank endpoint.",
             )
-        return HttpReranker(url, model, str(settings.get("form", "cohere")), api_key, timeout)
+        return HttpReranker(url, wanted.model, wanted.settings.form, api_key, timeout)
 
     return create

@@ -6,12 +6,23 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from footnote_kit.registration import Wanted
 from footnote_text.language import detect
 from footnote_text.lexical import terms
+from pydantic import BaseModel, ConfigDict, Field
+
+from footnote_augmentation.ports import Reranker
 
 _WINDOW = 40
+
+
+class Settings(BaseModel):
+    """What a collection may set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    weight: float = Field(default=0.5, ge=0, le=1, description="Share of coverage in the score.")
 
 
 class LexicalReranker:
@@ -60,6 +71,6 @@ def coverage(text: Sequence[str], weights: Mapping[str, float]) -> float:
     return best
 
 
-def create(model: str, settings: Mapping[str, Any]) -> LexicalReranker:
-    """Make one; `weight` is the share of coverage in the score."""
-    return LexicalReranker(float(settings.get("weight", 0.5)))
+def create(wanted: Wanted[Settings]) -> Reranker:
+    """Make one; there is no model to choose."""
+    return LexicalReranker(wanted.settings.weight)

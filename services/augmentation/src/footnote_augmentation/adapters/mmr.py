@@ -6,9 +6,20 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from footnote_kit.registration import Wanted
 from footnote_text.lexical import terms
+from pydantic import BaseModel, ConfigDict, Field
+
+from footnote_augmentation.ports import Reranker
+
+
+class Settings(BaseModel):
+    """What a collection may set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    balance: float = Field(default=0.7, ge=0, le=1, description="1 is relevance alone, 0 diversity alone.")
 
 
 class MmrReranker:
@@ -53,6 +64,6 @@ def _cosine(left: Mapping[str, float], right: Mapping[str, float]) -> float:
     return sum(value * right[term] for term, value in left.items() if term in right)
 
 
-def create(model: str, settings: Mapping[str, Any]) -> MmrReranker:
-    """Make one; `balance` 1 is relevance alone, 0 diversity alone."""
-    return MmrReranker(float(settings.get("balance", 0.7)))
+def create(wanted: Wanted[Settings]) -> Reranker:
+    """Make one; there is no model to choose."""
+    return MmrReranker(wanted.settings.balance)

@@ -1,6 +1,6 @@
 """The edge's database: its own SQLite file, or a schema of its own in PostgreSQL.
 
-A commit outlives a crash of the process; only a power cut may cost SQLite the last ones (synchronous NORMAL).
+A commit outlives a power cut (synchronous FULL), as in every service: their databases must not come to differ.
 """
 
 from pathlib import Path
@@ -14,10 +14,10 @@ from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
 from footnote_edge.adapters.tables import Base
 
 MIGRATIONS = Migrations(versions=Path(__file__).parent / "migrations", metadata=Base.metadata, lock=7100)
-_TRAITS = Traits(
+TRAITS = Traits(
     name="edge",
     migrations=MIGRATIONS,
-    synchronous="NORMAL",
+    synchronous="FULL",
     busy_seconds=30,
     writers=Writers.DRIVER,
     foreign_keys=True,
@@ -30,5 +30,5 @@ class Database(transactions.Database):
     """Opens sessions."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(make_url(url), _TRAITS)
+        super().__init__(make_url(url), TRAITS)
         self.sessions: async_sessionmaker[AsyncSession] = async_sessionmaker(self.engine, expire_on_commit=False)

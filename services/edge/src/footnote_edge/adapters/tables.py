@@ -5,6 +5,8 @@ from datetime import datetime
 from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+UNREMEMBERED = text("embed_time IS NULL AND superseded_by IS NULL AND conversation_id IS NOT NULL")
+
 
 class Base(DeclarativeBase):
     """Declarative base of the edge's tables."""
@@ -56,6 +58,10 @@ class MessageRow(Base):
     asked: Mapped[bytes | None] = mapped_column(LargeBinary, default=None)
     """Of a question: the footnote.edge.v1.AskRequest that it came in, without what belongs to that one call."""
 
+    __table_args__ = (
+        Index("messages_unremembered", "create_time", sqlite_where=UNREMEMBERED, postgresql_where=UNREMEMBERED),
+    )
+
 
 class AnswerOriginRow(Base):
     """A collection that an answer outside conversations came of: with it the answer goes."""
@@ -64,6 +70,15 @@ class AnswerOriginRow(Base):
 
     answer_id: Mapped[str] = mapped_column(ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True)
     collection_id: Mapped[str] = mapped_column(String(256), primary_key=True, index=True)
+
+
+class MessageDocumentRow(Base):
+    """A document that an answer came of: deleted, it is taken out of the answer."""
+
+    __tablename__ = "message_documents"
+
+    message_id: Mapped[str] = mapped_column(ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True)
+    document_id: Mapped[str] = mapped_column(String(64), primary_key=True, index=True)
 
 
 class FeedbackRow(Base):
@@ -167,6 +182,17 @@ class UserUsageRow(Base):
     cost_usd: Mapped[float] = mapped_column(default=0.0)
 
 
+class ActivityRow(Base):
+    """How often something was done in a tenant within an hour in UTC, as 2026-11-22T15."""
+
+    __tablename__ = "activity_hours"
+
+    tenant_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    hour: Mapped[str] = mapped_column(String(13), primary_key=True, index=True)
+    measure: Mapped[str] = mapped_column(String(40), primary_key=True)
+    amount: Mapped[int] = mapped_column(BigInteger)
+
+
 DELETING = text("kind = 2 AND end_time IS NULL")
 """Deletions of collections that have not ended; 2 is OPERATION_KIND_DELETE_COLLECTION."""
 
@@ -214,3 +240,12 @@ class OperationDocumentRow(Base):
     outcome: Mapped[int] = mapped_column(default=0)
 
     __table_args__ = (Index("operation_documents_by_outcome", "operation_id", "outcome"),)
+
+
+class ReplicaRow(Base):
+    """A replica that works on jobs, and when it was last alive: milliseconds since 1970 by the database's clock."""
+
+    __tablename__ = "replicas"
+
+    name: Mapped[str] = mapped_column(String(256), primary_key=True)
+    beat: Mapped[int] = mapped_column(BigInteger)

@@ -1,6 +1,6 @@
 """What of an answer is sent: the words and their footnotes always, the rest where it is asked for."""
 
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Iterable
 from contextlib import aclosing
 
 from footnote.edge.v1.answers_pb2 import (
@@ -16,6 +16,7 @@ from footnote.edge.v1.answers_pb2 import (
     AskResponse,
 )
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.types.v1.answer_pb2 import Citation, ClaimsRevised
 
 Parts = Collection[AnswerPart.ValueType]
 
@@ -40,7 +41,26 @@ async def sent(events: AsyncGenerator[AskResponse], include: Parts) -> AsyncGene
                 continue
             if event.HasField("completed"):
                 trim(event.completed, include)
+            if event.HasField("claims_revised") and not _trim_revised(event.claims_revised, include):
+                continue
             yield event
+
+
+def _trim_revised(revised: ClaimsRevised, include: Parts) -> bool:
+    """Take out of changed verdicts what was not asked for; return whether anything is left."""
+    if ANSWER_PART_CLAIMS not in include:
+        revised.ClearField("claims")
+    if ANSWER_PART_CITATIONS not in include:
+        revised.ClearField("citations")
+    if ANSWER_PART_SOURCES not in include:
+        _without_places(revised.citations)
+    return bool(revised.claims or revised.citations)
+
+
+def _without_places(citations: Iterable[Citation]) -> None:
+    """Take out where quotes stand in texts that are not sent."""
+    for citation in citations:
+        citation.ClearField("quote_span")
 
 
 def trim(answered: AskCompleted | ConversationMessage, include: Parts) -> None:
@@ -48,8 +68,7 @@ def trim(answered: AskCompleted | ConversationMessage, include: Parts) -> None:
     for name, part in _FIELDS.items():
         if part not in include and name in answered.DESCRIPTOR.fields_by_name:
             answered.ClearField(name)  # type: ignore[arg-type]
-    if ANSWER_PART_SOURCES not in include:  # a place in a text that is not there
-        for citation in answered.answer.citations:
-            citation.ClearField("quote_span")
+    if ANSWER_PART_SOURCES not in include:
+        _without_places(answered.answer.citations)
     if ANSWER_PART_CLAIMS not in include:
         answered.answer.ClearField("claims")

@@ -1,9 +1,11 @@
 """Search, answers and feedback."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from footnote.edge.v1.answers_pb2 import (
+    RATING_UP,
     AnswerPart,
     AskRequest,
     AskResponse,
@@ -42,6 +44,7 @@ class AnswersApi:
     async def Search(self, request: SearchRequest, context: Call) -> SearchResponse:
         """Find the chunks that best match a query."""
         await self.parts.limiting.admit(caller().tenant_id, request.query, caller().user_id)
+        began = time.perf_counter()
         found = await self.parts.stages.retrieval.Retrieve(
             retrieval.RetrieveRequest(
                 scope=caller(),
@@ -58,6 +61,7 @@ class AnswersApi:
             ),
             timeout=seconds(self.parts.settings.call_timeout_seconds),
         )
+        self.parts.activity.searched(caller().tenant_id, time.perf_counter() - began, bool(found.chunks))
         return SearchResponse(
             chunks=await self.parts.public.scored(found.chunks),
             strategy=found.strategy,
@@ -125,6 +129,9 @@ class AnswersApi:
         """Record a verdict on an answer or on one of its citations."""
         recorded = await self.parts.feedback.record(
             caller(), request.answer_id, request.citation, request.rating, request.comment
+        )
+        self.parts.activity.add(
+            caller().tenant_id, {"ratings_up" if recorded.rating == RATING_UP else "ratings_down": 1}
         )
         return CreateFeedbackResponse(feedback=recorded)
 

@@ -22,6 +22,7 @@ from footnote_edge.door.limiting import Limiting
 from footnote_edge.door.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.settings import Settings
+from footnote_edge.system.activity import Counted
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
@@ -56,5 +57,6 @@ class Parts:
     health: Health
     traces: Traces
     usage: UsageDesk
+    activity: Counted
     about: GetSystemInfoResponse
     version: str

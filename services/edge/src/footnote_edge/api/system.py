@@ -56,6 +56,7 @@ class SystemApi:
                     error=part.error,
                     latency=duration(part.latency),
                     detail=part.detail,
+                    event_loop_lag=duration(part.lag) if part.lag is not None else None,
                 )
                 for part in parts
             ],

@@ -4,6 +4,7 @@ Up to generation every failure degrades the answer and is reported in it (EDG-5)
 """
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
 from footnote.types.v1.answer_pb2 import (
+    FINISH_REASON_INTERRUPTED,
     PIPELINE_STAGE_AUGMENTATION,
     PIPELINE_STAGE_EDGE,
     PIPELINE_STAGE_GENERATION,
@@ -23,11 +25,16 @@ from footnote.types.v1.answer_pb2 import (
     ChatMessage,
     FinishReason,
     PipelineStage,
-    Source,
+    Usage,
 )
-from footnote.types.v1.chunk_pb2 import ScoredChunk
-from footnote.types.v1.collection_pb2 import CollectionSettings
+from footnote.types.v1.collection_pb2 import (
+    CollectionSettings,
+    GenerationSettings,
+    PromptSettings,
+    RerankSettings,
+)
 from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_MODEL
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal
@@ -35,12 +42,13 @@ from footnote_kit.telemetry import counter, current_trace_id
 from footnote_kit.timings import duration
 from opentelemetry import trace
 
-from footnote_edge.asking import precedence
+from footnote_edge.asking import precedence, wishes
 from footnote_edge.asking.answering import Ledger, degrades
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.manifests import Record
+from footnote_edge.asking.presence import still_there
 from footnote_edge.asking.recall import without
-from footnote_edge.asking.steps import Found, Steps
+from footnote_edge.asking.steps import Found, Steps, name_collections, prompt_tokens
 from footnote_edge.asking.tools import Tools
 from footnote_edge.collections.binding import of_conversation
 from footnote_edge.conversations.turns import Turn
@@ -84,7 +92,7 @@ class Run:
         self._question = question
         self._deadline = deadline
         self._ledger = Ledger()
-        self._steps = Steps(tools.stages, scope, self._ledger, deadline)
+        self._steps = Steps(tools.stages, tools.windows, scope, self._ledger, deadline)
         self._tab = Tab(tools.limiting, scope.tenant_id, scope.user_id)
         self._tasks: list[asyncio.Task[Any]] = []
         self._answered: generation.GenerateCompleted | None = None
@@ -92,41 +100,52 @@ class Run:
         self._history: list[ChatMessage] = list(request.history)
         self._collections: list[str] = list(request.collections)
         self._record = Record(request, question)
+        self._nowhere = False
+        """Whether every collection of the conversation is gone."""
+        self._said = ""
+        self._found = False
+        """Whether the search found passages."""
+        self._rewriting = Usage()
 
     async def events(self) -> AsyncGenerator[AskResponse]:
         """Yield what happens."""
         await self._open_conversation()
-        # Beside each other: memory, the collections' settings and the record of the question, while we plan and search.
-        in_conversation = self._conversation is not None
-        use_memory = self._request.use_memory if self._request.HasField("use_memory") else in_conversation
+        # Beside each other: the collections' settings and the record of the question, while we plan; memory, which is
+        # searched by what a follow-up means, while we search.
         settings = self._beside(self._collection_settings())
-        memory = self._beside(self._remember(use_memory, settings))
         recorded = self._beside(self._record_question(settings))
 
         topic = self._conversation.topic if self._conversation is not None else ""
         plan = self._again.plan if self._again else await self._steps.plan(self._question, topic, self._history)
-        self._record.planned(plan)
+        question = await self._in_full(plan, settings)
+        in_conversation = self._conversation is not None
+        use_memory = self._request.use_memory if self._request.HasField("use_memory") else in_conversation
+        memory = self._beside(self._remember(question, use_memory, settings))
+        window = self._beside(self._window(settings))
+        self._record.planned(plan, "" if question == self._question else question)
         # Whoever brings a vector wants the documents to be searched by it.
         retrieves = plan.should_retrieve or bool(self._request.query_vector)
-        found = Found(blind=not retrieves)
-        if retrieves:
+        found = Found(blind=not retrieves or self._nowhere)
+        if retrieves and not self._nowhere:
             yield _began(PIPELINE_STAGE_RETRIEVAL)
+            began = time.perf_counter()
             found = await self._steps.retrieve(
                 plan.query or self._question, self._collections, self._request, self._record.manifest
             )
+            self._searched(time.perf_counter() - began, found)
             yield self._ended(PIPELINE_STAGE_RETRIEVAL)
 
         remembered = await memory
         self._record.remembered(remembered)
         of_collections, bounds = await settings
-        asked = (self._request.prompt, self._request.rerank, self._request.generation)
-        prompt_settings, rerank, model = asked if self._again else precedence.effective(*asked, of_collections)
+        prompt_settings, rerank, model = self._effective(of_collections)
         self._record.settings(prompt_settings, rerank, model)
         yield _began(PIPELINE_STAGE_AUGMENTATION)
+        context_window, answer_tokens = await window
         built = await self._steps.build(
             augmentation.BuildPromptRequest(
                 scope=self._scope,
-                question=self._question,
+                question=question,
                 chunks=found.chunks,
                 history=self._history,
                 memory_context=remembered.context,
@@ -134,11 +153,16 @@ class Run:
                 rerank=rerank,
                 named_document_ids=found.named,
                 without_sources=found.blind,
+                documents_unavailable=found.blind and retrieves,
+                instructions=self._request.instructions,
+                context_window=context_window,
+                answer_tokens=answer_tokens,
                 bounds=bounds,
-            )
+            ),
+            reranker_named=bool(self._request.rerank.provider),
         )
         yield self._ended(PIPELINE_STAGE_AUGMENTATION)
-        _name_collections(built.sources, found.chunks)
+        name_collections(built.sources, found.chunks)
         yield AskResponse(sources=SourcesEvent(sources=built.sources))
         await recorded
 
@@ -146,7 +170,7 @@ class Run:
             scope=self._scope,
             prompt=built.prompt,
             sources=built.sources,
-            question=self._question,
+            question=question,
             settings=model,
             locale=built.prompt.locale,
             without_sources=found.blind,
@@ -154,10 +178,14 @@ class Run:
             bounds=bounds,
         )
         yield _began(PIPELINE_STAGE_GENERATION)
-        await self._tab.begin(_prompt_tokens(built))
-        async with aclosing(self._generated(request)) as words:
-            async for event in words:
-                yield event
+        await self._tab.begin(prompt_tokens(built))
+        try:
+            async with aclosing(self._generated(request)) as words:
+                async for event in words:
+                    yield event
+        except FootnoteError as error:
+            await self._keep_what_was_said(built, plan.topic, error)
+            raise
         yield self._ended(PIPELINE_STAGE_GENERATION)
         yield AskResponse(completed=await self._completed(plan, built, bounds))
 
@@ -175,9 +203,12 @@ class Run:
                 async for event in call:
                     if event.HasField("text_delta"):
                         self._ledger.saw_token()
+                        self._said += event.text_delta
                         yield AskResponse(text_delta=event.text_delta)
                     elif event.HasField("citation"):
                         yield AskResponse(citation=event.citation)
+                    elif event.HasField("claims_revised"):
+                        yield AskResponse(claims_revised=event.claims_revised)
                     elif event.HasField("usage"):
                         self._tab.so_far(event.usage)
                     elif event.HasField("completed"):
@@ -198,6 +229,8 @@ class Run:
         """Return the last event, after keeping the answer in its conversation."""
         assert self._answered is not None
         answer = self._answered.answer
+        answer.usage.prompt_tokens += self._rewriting.prompt_tokens
+        answer.usage.completion_tokens += self._rewriting.completion_tokens
         completed = AskCompleted(
             answer=answer,
             sources=built.sources,
@@ -215,6 +248,53 @@ class Run:
         completed.timings.extend(self._ledger.timings)
         self._count(answer)
         return completed
+
+    def _searched(self, seconds: float, found: Found) -> None:
+        if found.blind or self._again is not None:
+            return
+        self._found = bool(found.chunks)
+        self._tools.activity.searched(self._scope.tenant_id, seconds, self._found)
+
+    async def _in_full(self, plan: augmentation.PlanQueryResponse, settings: "asyncio.Task[_Settings]") -> str:
+        """Return the question as it can be understood by itself, and plan the search for that."""
+        by_rules = str(plan.question) or self._question
+        if self._again is not None or not plan.should_retrieve or not self._history:
+            return by_rules
+        of_collections, bounds = await settings
+        rewritten = await self._steps.rewrite(self._question, self._history, self._effective(of_collections)[2], bounds)
+        self._tab.beside(rewritten.usage)
+        self._rewriting = rewritten.usage
+        if not rewritten.question:
+            return by_rules
+        plan.query = plan.topic = rewritten.question
+        plan.rewriting = QUERY_REWRITING_MODEL
+        return str(rewritten.question)
+
+    async def _window(self, settings: "asyncio.Task[_Settings]") -> tuple[int, int]:
+        of_collections, bounds = await settings
+        return await self._steps.window(self._effective(of_collections)[2], bounds)
+
+    def _effective(
+        self, of_collections: CollectionSettings
+    ) -> tuple[PromptSettings, RerankSettings, GenerationSettings]:
+        asked = (self._request.prompt, self._request.rerank, self._request.generation)
+        return asked if self._again else precedence.effective(*asked, of_collections)
+
+    async def _keep_what_was_said(
+        self, built: augmentation.BuildPromptResponse, topic: str, error: FootnoteError
+    ) -> None:
+        """Keep in its conversation what was said until an answer broke off; one answered anew keeps the old one."""
+        if self._conversation is None or self._turn is not None or not self._said.strip():
+            return
+        effect = "The answer broke off; this is what was said until then."
+        self._ledger.degrade(PIPELINE_STAGE_GENERATION, "ANSWER_CUT", effect, error)
+        answer = Answer(
+            id=self._claim.id_of("partial"), text=self._said.strip(), finish_reason=FINISH_REASON_INTERRUPTED
+        )
+        partial = AskCompleted(
+            answer=answer, sources=built.sources, trace_id=current_trace_id(), question_id=self._question_id()
+        )
+        await self._tools.keeper.answer(self._scope, self._conversation, partial, topic, self._ledger)
 
     async def _record_question(self, settings: "asyncio.Task[_Settings]") -> None:
         if self._turn is not None:
@@ -271,9 +351,13 @@ class Run:
             )
         self._record.conversation(self._conversation.collections, [one.id for one in earlier.messages])
         self._collections = list(self._record.manifest.collections)
+        if self._collections and not self._request.collections:
+            finder, named = self._tools.bounds, self._collections
+            self._collections = await still_there(finder, self._scope, named, self._ledger)
+            self._nowhere = not self._collections
         trace.get_current_span().set_attribute(names.CONVERSATION_ID, conversation_id)
 
-    async def _remember(self, wanted: bool, settings: "asyncio.Task[_Settings]") -> SearchMemoryResponse:
+    async def _remember(self, question: str, wanted: bool, settings: "asyncio.Task[_Settings]") -> SearchMemoryResponse:
         bounds = (await settings)[1]
         with self._ledger.timed(PIPELINE_STAGE_RETRIEVAL, "memory"):
             if self._again is not None:
@@ -281,7 +365,7 @@ class Run:
             else:
                 found = await self._tools.recall.search(
                     self._scope,
-                    self._question,
+                    question,
                     conversation_id=self._request.conversation_id,
                     enabled=wanted,
                     bounds=bounds,
@@ -311,6 +395,8 @@ class Run:
                 PIPELINE_STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.", problem
             )
             settings, bounds = CollectionSettings(), finder.last_known(self._scope, names)
+        # Rules about collections hold whichever way these were named: by id, by the conversation, or not at all.
+        wishes.check(self._tools.egress, self._scope, self._request, bounds.collections)
         kept_here = self._conversation.local_only if self._conversation is not None else False
         if (kept_here or (self._again is not None and self._again.local_only)) and not bounds.local_only:
             mixed = TextBounds()
@@ -325,23 +411,12 @@ class Run:
     def _count(self, answer: Answer) -> None:
         reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_").lower()
         counter("footnote.edge.asks").add(1, {"finish_reason": reason})
+        if self._again is None:
+            self._tools.activity.answered(self._scope.tenant_id, answer, self._found)
 
 
 async def _bounds(settings: "asyncio.Task[_Settings]") -> TextBounds:
     return (await settings)[1]
-
-
-def _name_collections(sources: Sequence[Source], chunks: Sequence[ScoredChunk]) -> None:
-    """Say of each source which collection it is from: by that it is decided who may see it later."""
-    known = {scored.chunk.id: scored.chunk.collection_id for scored in chunks}
-    for source in sources:
-        source.collection_id = source.collection_id or known.get(source.chunk_id, "")
-
-
-def _prompt_tokens(built: augmentation.BuildPromptResponse) -> int:
-    """Return what the model is about to read, as far as is known before it says so itself."""
-    planned = int(built.token_plan.prompt_tokens)
-    return planned or sum(len(message.text) // 4 + 4 for message in built.prompt.messages)
 
 
 def _began(stage: PipelineStage.ValueType) -> AskResponse:

@@ -8,16 +8,18 @@ from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse
 from footnote.edge.v1.conversations_pb2 import ConversationMessage, EditMessageRequest, RegenerateMessageRequest
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.collection_settings import overlay
+from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import InvalidArgument
-from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress
 
 from footnote_edge.adapters.stages import Stages
+from footnote_edge.asking import wishes
 from footnote_edge.asking.ask import Again, Run
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.keeping import Keeper, told
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.tools import Tools
+from footnote_edge.asking.windows import Windows
 from footnote_edge.collections.bounds import Bounds
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.conversations.conversations import Conversations
@@ -25,6 +27,7 @@ from footnote_edge.conversations.turns import Turn, Turns
 from footnote_edge.door.limiting import Limiting
 from footnote_edge.door.request_ids import Claim, RequestIds
 from footnote_edge.settings import Settings
+from footnote_edge.system.activity import Counted
 
 _APART = ("include",)
 _SETTINGS = ("retrieval", "rerank", "prompt", "generation")
@@ -43,6 +46,9 @@ class Asker:
         limiting: Limiting,
         settings: Settings,
         egress: Egress,
+        epochs: EpochReader,
+        generation_epochs: EpochReader,
+        activity: Counted,
     ) -> None:
         self.egress = egress
         self.catalog = catalog
@@ -52,8 +58,11 @@ class Asker:
         self.limiting = limiting
         self.settings = settings
         self.recall = Recall(stages, conversations)
-        bounds = Bounds(stages, catalog, settings.call_timeout_seconds)
-        self._tools = Tools(stages, bounds, conversations, self.recall, keeper, limiting, settings)
+        bounds = Bounds(stages, epochs, settings.call_timeout_seconds)
+        windows = Windows(stages, generation_epochs)
+        self._tools = Tools(
+            stages, bounds, windows, conversations, self.recall, keeper, limiting, settings, egress, activity
+        )
         self._turns = Turns(conversations.messages)
 
     async def ask(
@@ -111,10 +120,7 @@ class Asker:
         limit = self.settings.max_question_characters
         if len(request.question) > limit:
             raise InvalidArgument.field(field, f"must have at most {limit} characters")
-        allowed = self.egress.limits(scope, request.collections)
-        limits.check_prompt(request.prompt, allowed)
-        limits.check_rerank(request.rerank)
-        limits.check_generation(request.generation, allowed)
+        wishes.check(self.egress, scope, request, request.collections)
 
     async def _first(self, scope: Scope, claim: Claim | None) -> ConversationMessage | None:
         """Return the answer that the same call was given before."""

@@ -25,6 +25,7 @@ class Record:
             retrieval=request.retrieval,
             history=request.history,
             query_vector=request.query_vector,
+            instructions=request.instructions,
         )
 
     def conversation(self, collections: Sequence[str], message_ids: Sequence[str]) -> None:
@@ -34,8 +35,9 @@ class Record:
         self.manifest.ClearField("history")
         self.manifest.history_message_ids.extend(message_ids)
 
-    def planned(self, plan: PlanQueryResponse) -> None:
-        """Note what is searched for."""
+    def planned(self, plan: PlanQueryResponse, full_question: str) -> None:
+        """Note what is searched for, and the question as it is answered where that is not as it was asked."""
+        self.manifest.full_question = full_question
         self.manifest.query = plan.query
         self.manifest.query_strategy, self.manifest.query_rewriting = plan.strategy, plan.rewriting
 

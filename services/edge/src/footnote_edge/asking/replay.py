@@ -54,11 +54,16 @@ async def replay(
         prompt=then.prompt,
         generation=then.generation,
         query_vector=then.query_vector,
+        instructions=then.instructions,
     )
     # An answer that needed no search then is made without one now, whatever the query would be taken for today.
     searched = message.answer.finish_reason != FINISH_REASON_ANSWERED_WITHOUT_SOURCES or bool(then.sources)
     plan = PlanQueryResponse(
-        should_retrieve=searched, query=then.query, strategy=then.query_strategy, rewriting=then.query_rewriting
+        should_retrieve=searched,
+        query=then.query,
+        strategy=then.query_strategy,
+        rewriting=then.query_rewriting,
+        question=then.full_question,
     )
     again = Again(plan, then.memory_message_ids, then.local_only)
     async with aclosing(asker.ask(scope, request, seconds, again)) as events:

@@ -7,25 +7,32 @@ from typing import Any
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.answer_pb2 import (
     DEGRADATION_REASON_STORE_UNAVAILABLE,
     PIPELINE_STAGE_AUGMENTATION,
     PIPELINE_STAGE_EDGE,
+    PIPELINE_STAGE_GENERATION,
     PIPELINE_STAGE_RETRIEVAL,
     AnswerManifest,
     ChatMessage,
+    Source,
 )
+from footnote.types.v1.chunk_pb2 import ScoredChunk
+from footnote.types.v1.collection_pb2 import GenerationSettings
+from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_NONE, QUERY_STRATEGY_UNPLANNED, QueryStrategy
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.enum_words import enum_word
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
 from footnote_kit.logs import get_logger
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking import fallback
 from footnote_edge.asking.answering import Ledger, degrades
 from footnote_edge.asking.deadlines import Deadline
+from footnote_edge.asking.windows import Windows
 
 _log = get_logger(__name__)
 
@@ -42,8 +49,9 @@ class Found:
 class Steps:
     """Plan, retrieve, build: for one question, whose times and degradations go to its ledger."""
 
-    def __init__(self, stages: Stages, scope: Scope, ledger: Ledger, deadline: Deadline) -> None:
+    def __init__(self, stages: Stages, windows: Windows, scope: Scope, ledger: Ledger, deadline: Deadline) -> None:
         self._stages = stages
+        self._windows = windows
         self._scope = scope
         self._ledger = ledger
         self._deadline = deadline
@@ -114,8 +122,52 @@ class Steps:
             manifest.retrieval.CopyFrom(found.settings)
         return Found(list(found.chunks), list(found.named_document_ids), blind)
 
-    async def build(self, request: augmentation.BuildPromptRequest) -> augmentation.BuildPromptResponse:
-        """Return the prompt with its sources; without augmentation a minimal one."""
+    async def rewrite(
+        self, question: str, history: Sequence[ChatMessage], settings: GenerationSettings, bounds: TextBounds
+    ) -> generation.RewriteQuestionResponse:
+        """Return a follow-up in full by the model that answers, empty where there is none or it fails."""
+        request = generation.RewriteQuestionRequest(
+            scope=self._scope, question=question, history=history, settings=settings, bounds=bounds
+        )
+        try:
+            with self._ledger.timed(PIPELINE_STAGE_GENERATION, "rewrite"):
+                rewritten: generation.RewriteQuestionResponse = await self._stages.generation.RewriteQuestion(
+                    request, timeout=self._deadline.share(PIPELINE_STAGE_RETRIEVAL)
+                )
+        except FootnoteError as error:
+            effect = "The question was searched for by rules, which may miss what it leans on."
+            self._ledger.degrade(PIPELINE_STAGE_GENERATION, "REWRITE_UNAVAILABLE", effect, error)
+            return generation.RewriteQuestionResponse()
+        return rewritten
+
+    async def window(self, settings: GenerationSettings, bounds: TextBounds) -> tuple[int, int]:
+        """Return the tokens that the model reads and writes together, and those of its answer; 0 where not known."""
+        request = generation.ResolveSettingsRequest(scope=self._scope, generation=settings, bounds=bounds)
+        try:
+            return await self._windows.of(request, self._deadline.share(PIPELINE_STAGE_EDGE))
+        except FootnoteError:
+            return 0, 0  # asking it will tell what is wrong
+
+    async def build(
+        self, request: augmentation.BuildPromptRequest, *, reranker_named: bool
+    ) -> augmentation.BuildPromptResponse:
+        """Return the prompt with its sources; without augmentation a minimal one.
+
+        A reranker that cannot be used is left out, unless the caller has named it.
+        """
+        try:
+            return await self._build(request)
+        except (FailedPrecondition, InvalidArgument, PermissionDenied) as error:
+            if reranker_named or not error.reason.startswith("PROVIDER_"):
+                raise
+            self._ledger.degrade(
+                PIPELINE_STAGE_AUGMENTATION, "RERANKER_FAILED", "Sources are in retrieval's order.", error
+            )
+            request.rerank.Clear()
+            request.rerank.provider = "none"
+            return await self._build(request)
+
+    async def _build(self, request: augmentation.BuildPromptRequest) -> augmentation.BuildPromptResponse:
         began = self._ledger.elapsed()
         try:
             with self._ledger.timed(PIPELINE_STAGE_AUGMENTATION):
@@ -133,8 +185,26 @@ class Steps:
             )
             # Counting tokens is work for the processor; the loop has other answers to serve meanwhile.
             sources = await asyncio.to_thread(fallback.sources_of, list(request.chunks))
-            prompt = fallback.prompt_of(request.question, sources)
+            prompt = fallback.prompt_of(
+                request.question,
+                sources,
+                without_sources=request.without_sources,
+                unavailable=request.documents_unavailable,
+            )
             return augmentation.BuildPromptResponse(prompt=prompt, sources=sources)
         self._ledger.include(built.timings, began)
         self._ledger.report(built.degradations)
         return built
+
+
+def name_collections(sources: Sequence[Source], chunks: Sequence[ScoredChunk]) -> None:
+    """Say of each source which collection it is from: by that it is decided who may see it later."""
+    known = {scored.chunk.id: scored.chunk.collection_id for scored in chunks}
+    for source in sources:
+        source.collection_id = source.collection_id or known.get(source.chunk_id, "")
+
+
+def prompt_tokens(built: augmentation.BuildPromptResponse) -> int:
+    """Return what the model is about to read, as far as is known before it says so itself."""
+    planned = int(built.token_plan.prompt_tokens)
+    return planned or sum(len(message.text) // 4 + 4 for message in built.prompt.messages)

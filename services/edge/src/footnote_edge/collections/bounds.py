@@ -5,54 +5,89 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.epochs import EpochReader
+from footnote_kit.errors import InvalidArgument
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.binding import bounds_of
-from footnote_edge.collections.catalog import Catalog
 
 UNKNOWN = TextBounds(local_only=True, because="the collections' settings, which cannot be read just now")
 """While indexing does not answer and the collections were not asked about before: nothing leaves by mistake."""
 
 _MOST_KEPT = 1024
+_MOST_COLLECTIONS = 20_000
+
+_Key: TypeAlias = tuple[bytes, tuple[str, ...]]
 
 
 class Bounds:
-    """Finds the collections of a question; remembers what bound them for when indexing does not answer."""
+    """Finds the collections of a question; remembers what bound them for when indexing does not answer.
 
-    def __init__(self, stages: Stages, catalog: Catalog, timeout: float) -> None:
+    In one epoch of indexing it is asked once: what is written, by whomever, counts for the next question.
+    """
+
+    def __init__(self, stages: Stages, epochs: EpochReader, timeout: float) -> None:
         self._indexing = stages.indexing
-        self._catalog = catalog
+        self._epochs = epochs
         self._timeout = timeout
-        self._kept: OrderedDict[tuple[bytes, tuple[str, ...]], TextBounds] = OrderedDict()
+        self._kept: OrderedDict[_Key, TextBounds] = OrderedDict()
+        self._found: OrderedDict[_Key, tuple[str, list[Collection]]] = OrderedDict()
+        self._collections = 0
 
     async def find(self, scope: Scope, names: Sequence[str]) -> tuple[list[Collection], TextBounds]:
         """Return the collections named, every visible one where none is, and what binds texts about them.
 
         Raises NotFound for a collection that the caller may not see.
         """
-        if names:
-            found = await asyncio.gather(*(self._catalog.get(scope, name) for name in names))
-        else:
+        key = _key(scope, names)
+        epoch, found = self._found.get(key, ("", []))
+        if epoch and epoch == self._epochs.current():
+            self._found.move_to_end(key)
+            return found, self._kept[key]
+        epoch, found = await self._ask(scope, names)
+        bounds = bounds_of(found)
+        self._keep(key, epoch, found, bounds)
+        return found, bounds
+
+    async def _ask(self, scope: Scope, names: Sequence[str]) -> tuple[str, list[Collection]]:
+        """Return the collections, and the epoch for which that holds; "" for none."""
+        if not names:
             request = indexing.ResolveCollectionsRequest(scope=scope)
             resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
-            found = [one.collection for one in resolved.collections]
-        bounds = bounds_of(found)
-        key = _key(scope, names)
+            return resolved.epoch, [one.collection for one in resolved.collections]
+        if not all(names):
+            raise InvalidArgument.field("collections", "must not name an empty one")
+        requests = [indexing.GetCollectionRequest(scope=scope, collection=name) for name in names]
+        answers = await asyncio.gather(*(self._indexing.GetCollection(one, timeout=self._timeout) for one in requests))
+        epochs = {answer.epoch for answer in answers}
+        return epochs.pop() if len(epochs) == 1 else "", [answer.collection for answer in answers]
+
+    def _keep(self, key: _Key, epoch: str, found: list[Collection], bounds: TextBounds) -> None:
+        self._forget(key)
         self._kept[key] = bounds
         self._kept.move_to_end(key)
-        if len(self._kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)
-        return list(found), bounds
+        if epoch and epoch == self._epochs.current():
+            self._found[key] = (epoch, found)
+            self._collections += len(found)
+        while len(self._kept) > _MOST_KEPT:
+            self._forget(self._kept.popitem(last=False)[0])
+        while self._collections > _MOST_COLLECTIONS:
+            self._forget(next(iter(self._found)))
+
+    def _forget(self, key: _Key) -> None:
+        _, found = self._found.pop(key, ("", []))
+        self._collections -= len(found)
 
     def last_known(self, scope: Scope, names: Sequence[str]) -> TextBounds:
         """Return what bound these collections when they were last asked about; the strictest when they never were."""
         return self._kept.get(_key(scope, names), UNKNOWN)
 
 
-def _key(scope: Scope, names: Sequence[str]) -> tuple[bytes, tuple[str, ...]]:
+def _key(scope: Scope, names: Sequence[str]) -> _Key:
     return scope.SerializeToString(deterministic=True), tuple(names)

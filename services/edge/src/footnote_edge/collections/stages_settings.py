@@ -16,6 +16,7 @@ from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.binding import bounds_of
 
 _log = get_logger(__name__)
+_GROUPS = frozenset(CollectionSettings.DESCRIPTOR.fields_by_name)
 _SHOWN_WITHIN = 2.0
 """Seconds that a stage has to say what counts when a collection is read."""
 
@@ -57,7 +58,8 @@ class StagesSettings:
         for answer in answers:
             if answer is not None:
                 for field, settings in answer.ListFields():
-                    getattr(collection.effective_settings, field.name).CopyFrom(settings)
+                    if field.name in _GROUPS:  # a stage may say more than settings
+                        getattr(collection.effective_settings, field.name).CopyFrom(settings)
 
     async def _answer(self, call: Awaitable[Any]) -> Any:
         try:

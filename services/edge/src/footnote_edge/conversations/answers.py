@@ -10,6 +10,7 @@ from sqlalchemy import delete, or_, select, update
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import AnswerOriginRow, MessageRow
+from footnote_edge.conversations.forgetting import note_documents
 from footnote_edge.conversations.messages import message_of, touch
 from footnote_edge.conversations.withholding import Withholding
 
@@ -42,6 +43,7 @@ class Answers:
         async with self._sessions.begin() as session:
             session.add(row)
             await session.flush()
+            await note_documents(session, answer)
             session.add_all(AnswerOriginRow(answer_id=answer.id, collection_id=one) for one in sorted(origins))
 
     async def get(self, scope: Scope, answer_id: str) -> ConversationMessage:

@@ -7,7 +7,14 @@ from datetime import UTC, datetime
 
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MemoryMessage
+from footnote.types.v1.answer_pb2 import (
+    FINISH_REASON_INTERRUPTED,
+    FINISH_REASON_NO_RELEVANT_CONTENT,
+    FINISH_REASON_REFUSED,
+    MESSAGE_ROLE_ASSISTANT,
+    MESSAGE_ROLE_USER,
+    MemoryMessage,
+)
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_database.times import utc
 from footnote_kit.errors import Aborted, NotFound
@@ -19,10 +26,12 @@ from sqlalchemy.orm import aliased
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ConversationRow, MessageRow
+from footnote_edge.conversations.forgetting import note_documents
 from footnote_edge.conversations.withholding import Withholding, is_withheld
 
 standing = func.coalesce(MessageRow.place, MessageRow.sequence)
 """Where a message stands in its conversation; those at one place are in the order of `sequence`."""
+_NOT_REMEMBERED = (FINISH_REASON_NO_RELEVANT_CONTENT, FINISH_REASON_REFUSED, FINISH_REASON_INTERRUPTED)
 CURRENT = MessageRow.superseded_by.is_(None)
 
 
@@ -130,10 +139,18 @@ class Messages:
         Raises Aborted where its question was deleted or answered meanwhile, IntegrityError where it is there already.
         """
         async with self.sessions.begin() as session:
-            now = await touch(session, scope, conversation_id, topic=topic)
+            now = await touch(session, scope, conversation_id)
             if await session.scalar(select(MessageRow.id).where(MessageRow.id == answer.id)) is None:
+                await _drop_broken_off(session, answer.question_id)
                 await _check_open(session, answer.question_id)
-            session.add(answer_row(scope, conversation_id, answer, topic, now))
+            row = answer_row(scope, conversation_id, answer, topic, now)
+            later = await _asked_later(session, conversation_id, answer.question_id)
+            if later is None:
+                await touch(session, scope, conversation_id, topic=topic)
+            else:
+                row.place = later  # it stands with its question, whichever of two was answered first
+            session.add(row)
+            await note_documents(session, answer)
 
     async def unembedded(self, conversation_id: str) -> list[MemoryMessage]:
         """Return the messages that memory search does not hold yet, oldest first."""
@@ -144,7 +161,25 @@ class Messages:
         )
         async with self.sessions() as session:
             rows = (await session.scalars(query)).all()
-        return [_memory(row) for row in rows]
+        return [_memory(row) for row in rows if _worth_remembering(row)]
+
+    async def unremembered(self, before: datetime, most: int) -> list[tuple[str, str, str]]:
+        """Return tenant, user and id of conversations with messages from before a time that memory does not hold."""
+        columns = (MessageRow.tenant_id, MessageRow.user_id, MessageRow.conversation_id)
+        oldest = (
+            select(*columns)
+            .where(
+                MessageRow.embed_time.is_(None),
+                CURRENT,
+                MessageRow.conversation_id.is_not(None),
+                MessageRow.create_time < before,
+            )
+            .order_by(MessageRow.create_time.desc())
+            .limit(20 * most)
+        )
+        async with self.sessions() as session:
+            found = dict.fromkeys((tenant, user, str(one)) for tenant, user, one in await session.execute(oldest))
+        return list(found)[:most]
 
     async def mark_embedded(self, message_ids: Sequence[str]) -> None:
         """Note that memory search holds these messages."""
@@ -229,12 +264,41 @@ def _row(scope: Scope, conversation_id: str, message: ConversationMessage, now: 
     )
 
 
+async def _drop_broken_off(session: AsyncSession, question_id: str) -> None:
+    """Delete an answer to a question that broke off: a whole one takes its place."""
+    rows = await session.scalars(select(MessageRow).where(MessageRow.question_id == question_id, CURRENT))
+    for row in rows:
+        if message_of(row).answer.finish_reason == FINISH_REASON_INTERRUPTED:
+            await session.delete(row)
+    await session.flush()
+
+
+async def _asked_later(session: AsyncSession, conversation_id: str, question_id: str) -> int | None:
+    """Return where a question stands if another one was asked after it, else None."""
+    question = await session.scalar(select(MessageRow).where(MessageRow.id == question_id))
+    if question is None:
+        return None
+    later = exists().where(
+        MessageRow.conversation_id == conversation_id,
+        MessageRow.role == MESSAGE_ROLE_USER,
+        standing > place_of(question),
+    )
+    return place_of(question) if await session.scalar(select(later)) else None
+
+
 async def _check_open(session: AsyncSession, question_id: str) -> None:
     """Raise Aborted when a question is gone, or answered."""
     asked = await session.scalar(select(exists().where(MessageRow.id == question_id)))
     answered = await session.scalar(select(exists().where(MessageRow.question_id == question_id, CURRENT)))
     if answered or not asked:
         raise Aborted("The question was changed or answered meanwhile; read the conversation again.")
+
+
+def _worth_remembering(row: MessageRow) -> bool:
+    """Tell whether a message says something: a refusal, what broke off and what was taken out do not."""
+    if row.role == MESSAGE_ROLE_USER:
+        return True
+    return bool(row.text.strip()) and message_of(row).answer.finish_reason not in _NOT_REMEMBERED
 
 
 def _memory(row: MessageRow) -> MemoryMessage:

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.tables import MessageRow
+from footnote_edge.conversations.forgetting import note_documents
 from footnote_edge.conversations.messages import CURRENT, Messages, answer_row, place_of, question_row, standing, touch
 
 _AT_ONCE = 1000
@@ -98,6 +99,7 @@ class Turns:
                 session.add(question_row(scope, turn.conversation_id, *question, now))
                 await session.flush()
                 session.add(new)
+            await note_documents(session, answer)
             if last:
                 await touch(session, scope, turn.conversation_id, topic=topic)
         return gone

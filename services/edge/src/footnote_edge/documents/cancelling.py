@@ -16,6 +16,7 @@ from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.documents import Documents
 from footnote_edge.jobs.giving_up import Searched, give_up
 from footnote_edge.jobs.interrupting import Interruptions, cancelled
+from footnote_edge.jobs.progress import ProgressBus
 
 _log = get_logger(__name__)
 
@@ -23,10 +24,18 @@ _log = get_logger(__name__)
 class Cancelling:
     """Cancels documents for callers."""
 
-    def __init__(self, stages: Stages, documents: Documents, interruptions: Interruptions, timeout: float) -> None:
+    def __init__(
+        self,
+        stages: Stages,
+        documents: Documents,
+        interruptions: Interruptions,
+        bus: ProgressBus,
+        timeout: float,
+    ) -> None:
         self._stages = stages
         self._documents = documents
         self._interruptions = interruptions
+        self._bus = bus
         self._timeout = timeout
 
     async def cancel(self, scope: Scope, document_id: str) -> Document:
@@ -45,6 +54,7 @@ class Cancelling:
             if moved.failure.reason != FAILURE_REASON_CANCELLED:
                 raise
         self._interruptions.look(document_id)
+        self._bus.told(moved)
         _log.info("document_cancelled", document_id=document_id, revision=document.revision)
         return moved
 

@@ -9,18 +9,30 @@ from footnote_kit.context import detached
 from footnote_kit.errors import NotFound
 
 from footnote_edge.adapters.stages import Stages
+from footnote_edge.conversations.forgetting import Forgetting
 from footnote_edge.documents.documents import Documents
 from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.progress import ProgressBus
 
 
 class Deleting:
     """Deletes documents with their chunks and files."""
 
-    def __init__(self, stages: Stages, documents: Documents, jobs: Jobs, timeout: float) -> None:
+    def __init__(
+        self,
+        stages: Stages,
+        documents: Documents,
+        jobs: Jobs,
+        forgetting: Forgetting,
+        bus: ProgressBus,
+        timeout: float,
+    ) -> None:
+        self._forgetting = forgetting
         self._ingestion = stages.ingestion
         self._indexing = stages.indexing
         self._documents = documents
         self._jobs = jobs
+        self._bus = bus
         self._timeout = timeout
 
     async def delete(self, scope: Scope, document_id: str, etag: str = "", *, allow_missing: bool = False) -> int:
@@ -37,6 +49,7 @@ class Deleting:
             if allow_missing:
                 return 0
             raise
+        self._bus.changed(document.id, document.collection_id)
         return await self._finish(scope, document)
 
     async def finish(self, document: Document) -> None:
@@ -59,9 +72,13 @@ class Deleting:
                     await self._ingestion.BeginDeletion(undo, timeout=self._timeout)
                 raise document_missing(document.id) from None
             removed = 0
+        # Before its record goes: who dies in between finds it marked, and does this again.
+        for one in await self._forgetting.documents([document.id]):
+            self._jobs.leave(Scope(tenant_id=one.tenant_id, user_id=one.user_id), one.conversation_id, [one.message_id])
         deletion = ingestion.DeleteDocumentRequest(scope=own, document_id=document.id)
         with detached("edge", own):  # what was begun is finished, whatever its caller may do by then
             await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)
+        self._bus.changed(document.id, document.collection_id)
         await self._jobs.forget_document(document.id)
         return int(removed)
 

@@ -24,6 +24,7 @@ from footnote_edge.collections.permissions import Permissions
 from footnote_edge.door.limiting import Limiting
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.labels import align
+from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.settings import Settings
 
 PART_BYTES = 256 * 1024
@@ -44,6 +45,7 @@ class Documents:
         permissions: Permissions,
         jobs: Jobs,
         limiting: Limiting,
+        bus: ProgressBus,
         settings: Settings,
     ) -> None:
         self._stages = stages
@@ -52,6 +54,7 @@ class Documents:
         self._permissions = permissions
         self._jobs = jobs
         self._limiting = limiting
+        self._bus = bus
         self._timeout = settings.call_timeout_seconds
         self._transfer_timeout = settings.job_timeout_seconds
 
@@ -99,6 +102,7 @@ class Documents:
         if response.merged or (response.duplicate and labelled):
             # Also where nothing was added: the first answer, and with it the chunks' change, may have been lost.
             response.document.CopyFrom(await align(self._stages, scope, response.document, self._timeout))
+        self._bus.told(response.document)
         return response
 
     async def replace(
@@ -124,6 +128,7 @@ class Documents:
         response = await self._ingestion.ReplaceDocument(messages(), timeout=self._transfer_timeout)
         if not response.unchanged:
             await self._jobs.process(response.document)
+            self._bus.told(response.document)
         return response.document, response.unchanged
 
     async def get(self, scope: Scope, document_id: str, needs: Access = Access.READ) -> Document:

@@ -11,6 +11,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.documents import Documents
 from footnote_edge.jobs.labels import align
+from footnote_edge.jobs.progress import ProgressBus
 
 FIELDS = ("tags", "metadata", "expire_time")
 
@@ -18,9 +19,10 @@ FIELDS = ("tags", "metadata", "expire_time")
 class Editing:
     """Changes documents' tags, metadata and expiry."""
 
-    def __init__(self, stages: Stages, documents: Documents, timeout: float) -> None:
+    def __init__(self, stages: Stages, documents: Documents, bus: ProgressBus, timeout: float) -> None:
         self._stages = stages
         self._documents = documents
+        self._bus = bus
         self._timeout = timeout
 
     async def update(self, scope: Scope, request: edge.UpdateDocumentRequest) -> Document:
@@ -40,7 +42,9 @@ class Editing:
             etag=wanted.etag,
         )
         changed = (await self._stages.ingestion.UpdateDocument(change, timeout=self._timeout)).document
-        return await align(self._stages, scope, changed, self._timeout)
+        aligned = await align(self._stages, scope, changed, self._timeout)
+        self._bus.told(aligned)
+        return aligned
 
 
 def _paths(request: edge.UpdateDocumentRequest) -> list[str]:

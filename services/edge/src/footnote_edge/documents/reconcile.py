@@ -12,6 +12,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
 from footnote_edge.adapters.stages import Stages
+from footnote_edge.documents.comparing import Comparison
 from footnote_edge.documents.leftovers import SYSTEM, Leftovers
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
@@ -31,12 +32,21 @@ class Reconciler:
     A document whose chunks in the store are not those that were written is indexed again from its own bytes.
     """
 
-    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, leftovers: Leftovers, settings: Settings) -> None:
+    def __init__(
+        self,
+        stages: Stages,
+        jobs: Jobs,
+        chores: Chores,
+        leftovers: Leftovers,
+        comparison: Comparison,
+        settings: Settings,
+    ) -> None:
         self._ingestion = stages.ingestion
         self._indexing = stages.indexing
         self._jobs = jobs
         self._chores = chores
         self._leftovers = leftovers
+        self._comparison = comparison
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
         self._settled = 0.0
@@ -50,6 +60,7 @@ class Reconciler:
             _log.warning("leftovers_finished", documents=finished)
         if mended := await self.mend():
             _log.warning("damaged_documents_taken_up", documents=mended)
+        await self._comparison.look()
 
     async def once(self, settled: float = 0.0) -> int:
         """Take on every document waiting without a job that has not moved for `settled` seconds; return how many."""

@@ -20,6 +20,7 @@ from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.documents import Documents, is_final
 from footnote_edge.documents.looks import SharedLooks
 from footnote_edge.documents.public import document_of
+from footnote_edge.documents.seldom import Due, Seldom
 from footnote_edge.jobs.changes import Changes, Feed
 from footnote_edge.jobs.progress import ProgressBus, Watcher
 
@@ -48,6 +49,7 @@ class Watch:
         permissions: Permissions,
         names: CollectionNames,
         bus: ProgressBus,
+        seldom: Seldom,
         poll_seconds: float,
         lifetime: float,
     ) -> None:
@@ -56,6 +58,7 @@ class Watch:
         self._permissions = permissions
         self._names = names
         self._bus = bus
+        self._seldom = seldom
         self._poll = poll_seconds
         self._lifetime = lifetime
         fresh = poll_seconds / 2
@@ -70,10 +73,11 @@ class Watch:
         end = time.monotonic() + self._lifetime
         seen: Seen | None = None
         document = Document()
+        due = self._seldom.begin()
         with self._bus.watching(document_id) as watcher:
             while time.monotonic() < end:
                 try:
-                    document = await self._get(scope, document_id, watcher)
+                    document = await self._get(scope, document_id, document, watcher, due)
                 except NotFound:
                     if seen is None:
                         raise
@@ -106,6 +110,7 @@ class Watch:
         if resume_token:
             since = int(position_of(scope, bound, resume_token, field="resume_token")[0])
         teller = _Teller(self._bus)
+        due = self._seldom.begin()
         with self._bus.watching(collection_id) as watcher:
             told = 0
             async for part in self._feed.parts(scope, collection_id, since, self._lifetime):
@@ -131,10 +136,11 @@ class Watch:
                         reason = pb.WATCH_END_REASON_IDLE
                         break
                     looked_for_idle = True
+                    due.now()
                 else:
                     looked_for_idle = False
                     await self._next(watcher, end)
-                changes = await self._look(scope, collection_id, since, watcher)
+                changes = await self._look(scope, collection_id, since, watcher, due)
                 since = changes.until
                 token = position_token(scope, bound, (since,))
                 teller.collection = await self._names.one(scope, collection_id)
@@ -145,25 +151,33 @@ class Watch:
                 ended=pb.WatchEnded(reason=reason), resume_token=position_token(scope, bound, (since,))
             )
 
-    async def _look(self, scope: Scope, collection_id: str, since: int, watcher: Watcher) -> Changes:
+    async def _look(self, scope: Scope, collection_id: str, since: int, watcher: Watcher, due: Due) -> Changes:
+        """Return what is new as far as it was told here; all that has changed where it is time to look."""
         await self._may_read(scope, collection_id)
+        told = watcher.told()
+        if not due.look(watcher.moved_at):
+            return Changes(documents=told, until=since)
         begin = since - since % SHARED_MICROS
         return await self._changed.get(
             (scope.tenant_id, collection_id, begin),
-            watcher.moved_at,
+            watcher.news_at,
             lambda: self._feed.since(scope, collection_id, begin),
         )
 
     async def _may_read(self, scope: Scope, collection_id: str) -> None:
         await self._permissions.collection(scope, Collection(id=collection_id), Access.READ, exact=False)
 
-    async def _get(self, scope: Scope, document_id: str, watcher: Watcher) -> Document:
+    async def _get(self, scope: Scope, document_id: str, known: Document, watcher: Watcher, due: Due) -> Document:
         """Return a document that the caller may read, as it was when it moved last or later; raises NotFound."""
 
         async def look() -> Document:
             return await self._documents.get(scope, document_id)
 
-        document = await self._single.get((scope.tenant_id, document_id), watcher.moved_at, look)
+        # Two changes at the same moment may be told in the other order.
+        news = [one for one in watcher.told() if one.update_time.ToNanoseconds() >= known.update_time.ToNanoseconds()]
+        document = news[-1] if news else known
+        if due.look(watcher.moved_at, self._bus.latest(document_id) is not None):
+            document = await self._single.get((scope.tenant_id, document_id), watcher.news_at, look)
         await self._permissions.document(scope, document, Access.READ)
         return document
 

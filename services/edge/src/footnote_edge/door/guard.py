@@ -10,6 +10,7 @@ from footnote_kit.edge import METHODS, SERVICES
 from footnote_kit.errors import PermissionDenied
 
 from footnote_edge.door import callers
+from footnote_edge.door.admission import Admission
 from footnote_edge.door.callers import Identity
 from footnote_edge.door.identity import Authenticator
 from footnote_edge.door.limits import Limits, Watches
@@ -28,7 +29,7 @@ _WRITER = frozenset(
         "CancelOperation",
     }
 )
-_ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage"})
+_ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity"})
 
 ROLES: dict[str, Role.ValueType] = {
     method.name: ROLE_WRITER if method.name in _WRITER else ROLE_ADMIN if method.name in _ADMIN else ROLE_READER
@@ -65,11 +66,14 @@ def guard(servicer: Any, door: "Door") -> Any:
 class Door:
     """Lets a caller in, or not."""
 
-    def __init__(self, authenticator: Authenticator, limits: Limits, watches: Watches, shares: Shares) -> None:
+    def __init__(
+        self, authenticator: Authenticator, limits: Limits, watches: Watches, shares: Shares, admission: Admission
+    ) -> None:
         self._authenticator = authenticator
         self._limits = limits
         self._watches = watches
         self._shares = shares
+        self._admission = admission
 
     async def admit(self, method: str, headers: Mapping[str, str]) -> None:
         """Find out who calls, whether it may, and whether it does so too often; raises what refuses the call.
@@ -91,6 +95,8 @@ class Door:
         self._shares.check(scope.tenant_id)
         if name.startswith(_WATCH):
             self._watches.check(scope.tenant_id, scope.user_id)
+        else:
+            self._admission.lane(name).check(scope.tenant_id)
         callers.admit(identity)
 
     def enter(self, method: str) -> Identity | None:
@@ -111,6 +117,12 @@ class Door:
             return nullcontext()
         return self._shares.working(identity.scope.tenant_id, identity.scope.user_id)
 
+    def placed(self, method: str, identity: Identity | None) -> AbstractAsyncContextManager[None]:
+        """Wait for a place among the calls of its kind, and hold it."""
+        if identity is None:
+            return nullcontext()
+        return self._admission.lane(method).working(identity.scope.tenant_id)
+
     def watching(self, identity: Identity) -> AbstractContextManager[None]:
         """Count a call that goes on until its caller leaves."""
         return self._watches.one(identity.scope.tenant_id, identity.scope.user_id)
@@ -118,7 +130,8 @@ class Door:
 
 def _unary(name: str, handler: Any, door: Door) -> Any:
     async def call(request: Any, context: Any) -> Any:
-        async with door.working(door.enter(name)):
+        identity = door.enter(name)
+        async with door.placed(name, identity), door.working(identity):
             return await handler(request, context)
 
     return call
@@ -126,7 +139,12 @@ def _unary(name: str, handler: Any, door: Door) -> Any:
 
 def _stream(name: str, handler: Any, door: Door) -> Any:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
-        async with door.working(door.enter(name)), aclosing(handler(request, context)) as responses:
+        identity = door.enter(name)
+        async with (
+            door.placed(name, identity),
+            door.working(identity),
+            aclosing(handler(request, context)) as responses,
+        ):
             async for response in responses:
                 yield response
 

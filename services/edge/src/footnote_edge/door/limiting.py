@@ -44,6 +44,13 @@ class Tab:
         self._limiting.rates.spend(self._tenant, prompt_tokens)
         await self._limiting.meter.take(self._tenant, self._charged, self._user)
 
+    def beside(self, usage: Usage) -> None:
+        """Charge what another call of a model for the same question has used."""
+        spent = Spent.of(usage)
+        if spent.tokens:
+            self._limiting.rates.spend(self._tenant, spent.tokens)
+            self._limiting.meter.charge(self._tenant, spent, self._user)
+
     def so_far(self, usage: Usage) -> None:
         """Take `usage` for what the model has used until now, in place of what was charged before."""
         spent = Spent.of(usage)

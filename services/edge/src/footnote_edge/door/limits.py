@@ -15,7 +15,7 @@ BURST_SECONDS = 10.0
 """A tenant that was quiet may use what it did not for so long at once."""
 
 _WATCH_AGAIN_SECONDS = 5.0
-_UPLOADS = frozenset({"UploadDocument", "ReplaceDocument"})
+UPLOADS = frozenset({"UploadDocument", "ReplaceDocument"})
 ASKS = frozenset({"Ask", "RegenerateMessage", "EditMessage"})
 """Calls that answer a question."""
 
@@ -78,7 +78,7 @@ class Limits:
     def enter(self, tenant: str, method: str) -> None:
         """Let a call in; raises ResourceExhausted with the time to wait when the tenant has used up its share."""
         _check("requests", self._requests.wait(tenant))
-        if method in _UPLOADS:
+        if method in UPLOADS:
             # What a file or an answer costs is known at its end only: it may be begun while there is anything left.
             _check("bytes uploaded", self._bytes.wait(tenant, 0.0))
             _check("uploads", self._uploads.wait(tenant))

@@ -76,6 +76,12 @@ class UsageBook:
             row = await session.get(UsageRow, (tenant, day))
         return Spent() if row is None else _spent(row)
 
+    async def days(self, tenant: str, first: str) -> dict[str, Spent]:
+        """Return what a tenant used on each day from one on, given as 2026-11-22; days without use are not there."""
+        mine = (UsageRow.tenant_id == tenant, UsageRow.day >= first)
+        async with self._sessions() as session:
+            return {row.day: _spent(row) for row in await session.scalars(select(UsageRow).where(*mine))}
+
     async def of_user(self, tenant: str, day: str, user: str) -> Spent:
         """Return what a user used on a day."""
         async with self._sessions() as session:
@@ -146,6 +152,11 @@ class Meter:
         """Return what a user of a tenant has used today."""
         stored = await self._book.of_user(tenant, today(), user)
         return stored + self._unwritten((tenant, today(), user))
+
+    async def days(self, tenant: str, first: str) -> dict[str, Spent]:
+        """Return what a tenant used on each day from one on, what is not written yet included."""
+        await self.flush()
+        return await self._book.days(tenant, first)
 
     async def users_today(self, tenant: str, after: str, most: int) -> dict[str, Spent]:
         """Return what users of a tenant have used today: at most so many, by user id, those that come after one."""

@@ -1,6 +1,6 @@
-"""Fair shares of this process: while it is crowded, who has had more of it lately lets others go first.
+"""Fair shares of the services: while it is crowded, who has had more of it lately lets others go first.
 
-One process serves everybody, so that what counts is its processor time: what passes is divided among the calls in work.
+What counts is the processor time of all services on this machine: what passes is divided among the calls in work.
 As long as the loop keeps up, or nobody else wants anything, nobody waits. A call counts for `MOST_COUNTED` seconds at
 most: one that waits for a model or for its caller's next bytes burdens nobody.
 """
@@ -24,7 +24,7 @@ LESS, LEAST = 0.8, 0.01
 RECENT_SECONDS = 2.0
 """Who called no longer ago wants something."""
 CROWDED_LAG = 0.015
-"""Seconds that the event loop comes late on average when it is crowded."""
+"""Seconds that the event loop of one of the services comes late on average when it is crowded."""
 CROWDED_SECONDS = 3.0
 """How long it counts as crowded after it was: else all who wait would come in at once."""
 PATIENCE = 0.5

@@ -27,12 +27,13 @@ CHARACTERS: dict[str, int] = {
           "provider", "model", "source_type", "tags", "key_id", "groups"), ID
     ),
     **dict.fromkeys(("document_types", "languages", "order_by"), 64),
-    "filename": 1024, "filename_contains": ID, "locale": 64, "language": 64, "title": 1000, "label": 200,
+    "filename": 1024, "filename_contains": ID, "locale": 64, "chunker": 64, "language": 64, "title": 1000, "label": 200,
     **dict.fromkeys(("page_token", "resume_token"), 4096),
     "sha256": 64, "request_id": 64, "chunk_id": 512,
     # Texts.
     "query": 8000, "question": 100_000, "text": 100_000, "description": 20_000, "comment": 20_000,
-    "system_prompt": 20_000, "values": 1000, "where": 16_384, "field": 16_384, "string_value": 16_384,
+    "system_prompt": 20_000, "instructions": 20_000, "values": 1000,
+    "where": 16_384, "field": 16_384, "string_value": 16_384,
 }  # fmt: skip
 """Characters of a text by the name of its field, wherever it stands; of a list, of each of its texts.
 

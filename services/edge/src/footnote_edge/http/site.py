@@ -6,25 +6,24 @@ from typing import Any
 
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError
-from mcp.server.mcpserver import Context
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect
 from starlette.routing import compile_path
 from starlette.types import ASGIApp
 
 from footnote_edge.door.identity import Authenticator
 from footnote_edge.door.shares import Shares
-from footnote_edge.http.dialects import mcp_tools
+from footnote_edge.http.console import pages
+from footnote_edge.http.dialects.mcp_door import McpDoor
 from footnote_edge.http.dialects.openai import OpenAiApi
 from footnote_edge.http.dialects.wrapper import Wrapper
 from footnote_edge.http.door.bodies import Bodies, LimitOf
-from footnote_edge.http.door.caller import Caller, credentials
+from footnote_edge.http.door.caller import Caller
 from footnote_edge.http.door.entrance import Entrance
-from footnote_edge.http.door.gate import Gate
+from footnote_edge.http.door.gate import PUBLIC, Gate
 from footnote_edge.http.door.origins import Origins
 from footnote_edge.http.door.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
 from footnote_edge.http.openapi import document as openapi
@@ -36,14 +35,11 @@ from footnote_edge.settings import Settings
 def site(channel: Any, settings: Settings, authenticator: Authenticator, shares: Shares, version: str) -> ASGIApp:
     """Return the ASGI application that serves the public API of the edge behind `channel` over HTTP."""
     caller = Caller(channel, settings)
-    # Who may call is decided at the entrance, for all paths alike.
-    mcp = mcp_tools.server(EdgeStub(channel), _metadata_of, version)
-    open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    mcp_app = mcp.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
+    mcp = McpDoor(EdgeStub(channel), version)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with mcp.session_manager.run():
+        async with mcp.serving():
             yield
 
     middleware = []
@@ -59,7 +55,7 @@ def site(channel: Any, settings: Settings, authenticator: Authenticator, shares:
         )
     # Who calls, and only then how much it sends.
     middleware += [
-        Middleware(Gate, authenticator=authenticator, shares=shares),
+        Middleware(Gate, authenticator=authenticator, shares=shares, public=PUBLIC | pages.paths()),
         Middleware(
             Bodies, limit_of=_limits(settings), patience=settings.body_seconds, rate=settings.body_bytes_per_second
         ),
@@ -72,7 +68,8 @@ def site(channel: Any, settings: Settings, authenticator: Authenticator, shares:
             *Wrapper(caller).routes(),
             *transcoder.routes(caller),
             *openapi.routes(version),
-            *mcp_app.routes,
+            *pages.routes(settings),
+            mcp.route(),
         ],
         lifespan=lifespan,
         middleware=middleware,
@@ -101,8 +98,3 @@ def _limits(settings: Settings) -> LimitOf:
         return settings.vectors_body_bytes if any(pattern.match(path) for pattern in large) else settings.body_bytes
 
     return limit_of
-
-
-def _metadata_of(context: Context) -> mcp_tools.Metadata:
-    request = context.request_context.request
-    return credentials(request) if isinstance(request, Request) else ()

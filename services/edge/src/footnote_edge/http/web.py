@@ -1,5 +1,6 @@
 """The HTTP side of the service, from its settings to a listening port."""
 
+from footnote_kit import tls
 from footnote_kit.app import Runtime
 from footnote_kit.logs import get_logger
 
@@ -44,9 +45,7 @@ class Web:
                 write_seconds=settings.write_seconds,
             ),
             keep_alive_seconds=settings.keep_alive_seconds,
-            cert_file=str(kit.tls_cert_file or ""),
-            key_file=str(kit.tls_key_file or ""),
-            client_ca_file=str(kit.tls_ca_file or "") if kit.tls_client_auth else "",
+            tls=tls.server_context(kit, "http/1.1"),
         )
         address = await self._server.start()
         self._runtime.announce("http", address)

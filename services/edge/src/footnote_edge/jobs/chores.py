@@ -8,6 +8,7 @@ from typing import TypeVar
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UPLOADED,
@@ -15,6 +16,7 @@ from footnote.types.v1.document_pb2 import (
 )
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.collection_settings import shared
 from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_text import tokens
@@ -23,6 +25,7 @@ from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.binding import of_conversation
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.door.metering import Meter, Spent
+from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.settings import Settings
 
@@ -43,11 +46,13 @@ class Chores:
         stages: Stages,
         conversations: Conversations,
         meter: Meter,
+        bus: ProgressBus,
         settings: Settings,
     ) -> None:
         self._stages = stages
         self._conversations = conversations
         self._meter = meter
+        self._bus = bus
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
 
@@ -57,7 +62,10 @@ class Chores:
         if question is None:
             return ""
         request = generation.GenerateTitleRequest(
-            scope=scope, first_message=question, bounds=await self._bounds(conversation_id)
+            scope=scope,
+            first_message=question,
+            settings=await self._model(scope, conversation_id),
+            bounds=await self._bounds(conversation_id),
         )
         try:
             response = await self._patiently(
@@ -97,6 +105,17 @@ class Chores:
                 await self.forget(scope, conversation_id, gone)
         return len(messages)
 
+    async def _model(self, scope: Scope, conversation_id: str) -> GenerationSettings:
+        """Return the model that answers in a conversation: its collections', as far as they can be asked."""
+        try:
+            names = (await self._conversations.get(scope, conversation_id)).collections
+            requests = [indexing.GetCollectionRequest(scope=scope, collection=name) for name in names]
+            calls = (self._stages.indexing.GetCollection(one, timeout=self._timeout) for one in requests)
+            found = await asyncio.gather(*calls)
+        except FootnoteError:
+            return GenerationSettings()
+        return shared([one.collection.settings for one in found]).generation if found else GenerationSettings()
+
     async def _bounds(self, conversation_id: str) -> TextBounds:
         return of_conversation(conversation_id in await self._conversations.kept_here([conversation_id]))
 
@@ -123,6 +142,7 @@ class Chores:
         except (FailedPrecondition, NotFound):
             return None  # somebody else began or deleted it in between
         again: Document = response.document
+        self._bus.told(again)
         return again
 
     async def _patiently(self, operation: Callable[[], Awaitable[T]]) -> T:

@@ -1,5 +1,6 @@
 """The deletion of a collection as an operation: hidden at once, then its files, its chunks, itself."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -11,6 +12,7 @@ from footnote_kit.errors import AlreadyExists, NotFound
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.conversations.answers import Answers
+from footnote_edge.conversations.forgetting import Forgetting
 from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.records import Records
 from footnote_edge.jobs.waiting import until_available
@@ -24,8 +26,15 @@ class Deletion:
     """The steps of deleting a collection; each may be repeated."""
 
     def __init__(
-        self, stages: Stages, answers: Answers, records: Records, book: OperationBook, settings: Settings
+        self,
+        stages: Stages,
+        answers: Answers,
+        forgetting: Forgetting,
+        records: Records,
+        book: OperationBook,
+        settings: Settings,
     ) -> None:
+        self._forgetting = forgetting
         self._stages = stages
         self._answers = answers
         self._records = records
@@ -76,9 +85,20 @@ class Deletion:
             ids = [document.id for document in page.documents]
             for document_id in ids:
                 await self._delete(scope, document_id)
+            await self._forget(ids)
             await self._records.forget(ids)
             done += len(ids)
             await self._book.note(operation_id, total=max(total, done), done=done)
+
+    async def _forget(self, ids: Sequence[str]) -> None:
+        """Take deleted documents out of stored answers and of memory."""
+        for one in await self._forgetting.documents(ids):
+            scope = Scope(tenant_id=one.tenant_id, user_id=one.user_id)
+            request = indexing.DeleteMessagesRequest(
+                scope=scope, conversation_id=one.conversation_id, message_ids=[one.message_id]
+            )
+            call = partial(self._stages.indexing.DeleteMessages, request, timeout=self._timeout)
+            await until_available(call, self._ceiling)
 
     async def _delete(self, scope: Scope, document_id: str) -> None:
         request = ingestion.DeleteDocumentRequest(scope=scope, document_id=document_id)

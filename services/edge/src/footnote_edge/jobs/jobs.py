@@ -12,15 +12,18 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
+from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, Queue, SetWorkflowID
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database import soundness
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import current_traceparent
 
 from footnote_edge.adapters.tables import OperationRow
+from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
+from footnote_edge.jobs.pace import Pace
 from footnote_edge.jobs.records import ACTIVE, Records
 from footnote_edge.jobs.workflows import (
     BACKGROUND,
@@ -44,11 +47,17 @@ _log = get_logger(__name__)
 class Jobs:
     """Takes jobs on and runs them; one instance per process."""
 
-    def __init__(self, settings: Settings, folder: Path, work: Work, records: Records) -> None:
+    def __init__(self, settings: Settings, folder: Path, work: Work, records: Records, leases: Leases) -> None:
         self._work = work
         self._records = records
+        self._leases = leases
         self._settings = settings
         self._folder = folder
+
+    @property
+    def alone(self) -> bool:
+        """Whether this process does all jobs there are: with a file for a ledger there is no other replica."""
+        return file_of(self._settings.dbos_url(self._folder)) is not None
 
     async def launch(self) -> None:
         """Open the ledger and take up what was left unfinished."""
@@ -70,34 +79,50 @@ class Jobs:
         DBOS(config=config)
         # On the loop's own thread: dbos runs async workflows on the loop that launched it, where our channels live.
         DBOS.launch()
-        limit = self._settings.document_concurrency
+        limit, often = self._settings.document_concurrency, self._settings.queue_polling_seconds
+        seldom = max(0.25, often)
         # A partition per tenant, drawn in random order: one tenant's thousand files do not hold up another's one.
-        await DBOS.register_queue_async(
+        documents = await DBOS.register_queue_async(
             DOCUMENTS,
             worker_concurrency=limit,
             partition_worker_concurrency=limit,
-            polling_interval_sec=self._settings.queue_polling_seconds,
+            polling_interval_sec=often,
             on_conflict="always_update",
         )
-        await DBOS.register_queue_async(
+        background = await DBOS.register_queue_async(
             BACKGROUND,
             worker_concurrency=self._settings.background_concurrency,
-            polling_interval_sec=max(0.25, self._settings.queue_polling_seconds),
+            polling_interval_sec=seldom,
             on_conflict="always_update",
         )
-        await DBOS.register_queue_async(
+        operations = await DBOS.register_queue_async(
             OPERATIONS,
             worker_concurrency=MOST_AT_WORK,
             partition_worker_concurrency=self._settings.operation_concurrency,
-            polling_interval_sec=max(0.25, self._settings.queue_polling_seconds),
+            polling_interval_sec=seldom,
             on_conflict="always_update",
         )
+        if self.alone:  # else the pace is one for all replicas, of which each knows its own work only
+            await self._pace(documents, often, seldom)
+            await self._pace(background, seldom, 4 * seldom)
+            await self._pace(operations, seldom, 2 * seldom)
         await self._records.start()
+        if not self.alone:  # with a file there is one replica only, which takes up its own at the start
+            await self._leases.start()
+
+    async def _pace(self, queue: Queue, busy: float, idle: float) -> None:
+        name, change = queue.name, queue.set_polling_interval_sec_async
+        pace = Pace(name, change, busy=busy, idle=idle)
+        self._work.paces[name] = pace
+        await pace.start()
 
     async def close(self) -> None:
         """Stop working; what is unfinished goes on at the next launch."""
         await self._records.close()
+        for pace in self._work.paces.values():
+            await pace.close()
         await self._work.end()
+        await self._leases.close()
         # dbos joins its threads: not on the loop, and not on the loop's executor, which it shuts down.
         with ThreadPoolExecutor(1) as thread:
             await asyncio.get_running_loop().run_in_executor(thread, DBOS.destroy)
@@ -111,6 +136,7 @@ class Jobs:
     async def process(self, document: Document) -> None:
         """Take on a revision of a document; a second call for the same one changes nothing."""
         job = f"{document.id}:{document.revision}"
+        self._work.hurry(DOCUMENTS)
         await enqueue_document(
             document.tenant_id, document.owner_id, document.id, document.revision, job, current_traceparent()
         )
@@ -118,19 +144,23 @@ class Jobs:
     async def process_if_idle(self, document: Document) -> bool:
         """Take on a document that waits without a live job; return whether there was none."""
         job = f"{document.id}:{document.revision}"
-        status = await DBOS.get_workflow_status_async(job)
-        if status is None:
+        known = await DBOS.list_workflows_async(workflow_id_prefix=[job], load_input=False, load_output=False)
+        # Of revision 1 the prefix finds those of revision 12 as well.
+        known = [one for one in known if one.workflow_id == job or one.workflow_id.startswith(f"{job}:")]
+        if not known:
             await self.process(document)
             return True
-        if status.status in ACTIVE:
+        if any(one.status in ACTIVE for one in known):
             return False
-        # Its job ended without leaving a mark on the document (a restored database, say): once more under a new name.
-        job = f"{job}:again-{document.attempts}"
+        # Its job ended without leaving a mark on the document (a restored database, say): once more under a new name,
+        # which is the same for every replica that looks now and no other than those that ended alike before.
+        job = f"{job}:again-{len(known)}"
         await enqueue_document(document.tenant_id, document.owner_id, document.id, document.revision, job)
         return True
 
     async def operate(self, operation: OperationRow) -> None:
         """Take on an operation; once it is, it goes on to its end even if this process dies."""
+        self._work.hurry(OPERATIONS)
         await enqueue_operation(operation)
 
     async def operates(self, operation_id: str) -> bool | None:
@@ -154,6 +184,7 @@ class Jobs:
         self._beside(self._remember(scope, conversation_id, message_id))
 
     async def _remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
+        self._work.hurry(BACKGROUND)
         try:
             with SetWorkflowID(f"remember:{message_id}"):
                 await DBOS.enqueue_workflow_async(
@@ -161,6 +192,18 @@ class Jobs:
                 )
         except Exception as error:  # the answer is there; memory has to wait for the next one
             _log.error("remember_not_noted", conversation_id=conversation_id, error=type(error).__name__)
+
+    async def remember_again(self, scope: Scope, conversation_id: str, period: int) -> bool:
+        """Embed what memory lacks of a conversation, once in a period; return whether that was not taken on before."""
+        job = f"remember:{conversation_id}:again-{period}"
+        if await DBOS.get_workflow_status_async(job) is not None:
+            return False
+        self._work.hurry(BACKGROUND)
+        with SetWorkflowID(job):
+            await DBOS.enqueue_workflow_async(
+                BACKGROUND, remember_messages, scope.tenant_id, scope.user_id, conversation_id
+            )
+        return True
 
     def leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
         """Take messages that left their conversation out of memory search, later; who is told of it does not wait.
@@ -186,6 +229,7 @@ class Jobs:
         await self._forget(scope, conversation_id, ())
 
     async def _forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
+        self._work.hurry(BACKGROUND)
         # A name of its own each time: an id may come back, by a request that is repeated after its outcome was deleted.
         with SetWorkflowID(f"forget:{conversation_id}:{uuid4().hex}"):
             await DBOS.enqueue_workflow_async(
@@ -196,6 +240,7 @@ class Jobs:
 def _prepare(folder: Path, url: str) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if (file := file_of(url)) is not None:
+        soundness.check_file(file, "jobs")
         write_ahead(file)
 
 

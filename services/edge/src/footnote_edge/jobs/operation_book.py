@@ -30,6 +30,7 @@ MOST_NAMED = 1000
 """Documents that an operation names."""
 
 _BATCH = 500
+_KEPT = 10_000
 
 ENDED = OperationRow.end_time.is_not(None)
 
@@ -59,6 +60,9 @@ class OperationBook:
 
     def __init__(self, database: Database, bus: ProgressBus, keep_hours: float) -> None:
         self._sessions = database.sessions
+        self._alone = database.is_sqlite
+        self._deleting: dict[str, set[str]] = {}
+        self._writes = 0
         self._bus = bus
         self._keep = timedelta(hours=keep_hours)
 
@@ -74,6 +78,8 @@ class OperationBook:
                 session.add_all(_row(row.id, item) for item in items)
         except IntegrityError:
             return False
+        finally:
+            self._written()
         return True
 
     async def read(self, operation_id: str) -> OperationRow | None:
@@ -121,12 +127,24 @@ class OperationBook:
             return list(await session.scalars(select(OperationRow).where(~ENDED)))
 
     async def deleting(self, tenant_id: str) -> set[str]:
-        """Return the ids of the collections of a tenant that are being deleted."""
+        """Return the ids of the collections of a tenant that are being deleted.
+
+        Asked before everything that an administrator does; so the answer is kept until the next write, where this
+        process is the only writer.
+        """
+        if (known := self._deleting.get(tenant_id)) is not None:
+            return known
+        writes = self._writes
         query = select(OperationRow.collection_id).where(
             OperationRow.tenant_id == tenant_id, OperationRow.kind == OPERATION_KIND_DELETE_COLLECTION, ~ENDED
         )
         async with self._sessions() as session:
-            return set(await session.scalars(query))
+            found = set(await session.scalars(query))
+        if self._alone and writes == self._writes:
+            if len(self._deleting) >= _KEPT:
+                self._deleting.clear()
+            self._deleting[tenant_id] = found
+        return found
 
     async def deletion_of(self, collection_id: str) -> OperationRow | None:
         """Return the deletion of a collection that has not ended."""
@@ -263,11 +281,18 @@ class OperationBook:
 
     async def _move(self, operation_id: str, condition: ColumnElement[bool], **values: Any) -> bool:
         change = update(OperationRow).where(OperationRow.id == operation_id, condition).values(**values)
-        async with self._sessions.begin() as session:
-            moved = bool((await session.execute(change)).rowcount)  # type: ignore[attr-defined]
+        try:
+            async with self._sessions.begin() as session:
+                moved = bool((await session.execute(change)).rowcount)  # type: ignore[attr-defined]
+        finally:
+            self._written()
         if moved:
             self._bus.moved(operation_id)
         return moved
+
+    def _written(self) -> None:
+        self._writes += 1
+        self._deleting.clear()
 
     async def _change(self, operation_id: str, ids: Iterable[str], **values: Any) -> None:
         row = OperationDocumentRow

@@ -3,7 +3,8 @@
 Nothing here knows how jobs are kept; `jobs.py` makes the three steps durable.
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import suppress
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
@@ -24,7 +25,15 @@ from footnote.types.v1.document_pb2 import (
     WaitingReason,
 )
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, NotFound
+from footnote_kit.errors import (
+    Aborted,
+    DeadlineExceeded,
+    FailedPrecondition,
+    FootnoteError,
+    Internal,
+    NotFound,
+    Unavailable,
+)
 from footnote_kit.hints import FAILURE_HINTS
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
@@ -40,7 +49,11 @@ from footnote_edge.jobs.waiting import is_passing, until_available, waiting_for
 from footnote_edge.settings import Settings
 
 INTERNAL_ATTEMPTS = 3
-"""How often a fault of ours is tried before the document fails with it: some faults are of the moment."""
+"""How often a fault of ours, or too long a time, is tried before the document fails with it: some are of the moment."""
+LEAST_SECONDS, BYTES_PER_SECOND = 600.0, 4096
+"""What a document may take: so long, and longer by its size."""
+STALL_SECONDS = 120.0
+"""After which a stage that tells nothing is not waited for; it tells of its progress several times a second."""
 TURN_SECONDS = 0.2
 """What a part of a document counts as, in its tenant's share of this process."""
 
@@ -66,7 +79,7 @@ class Processor:
         self._meter = meter
         self._ceiling = settings.retry_ceiling_seconds
         self._call_timeout = settings.call_timeout_seconds
-        self._job_timeout = settings.job_timeout_seconds
+        self._longest = settings.job_timeout_seconds
 
     async def begin(self, scope: Scope, document_id: str, revision: int) -> Document | None:
         """Move the document to PROCESSING and return it; None when there is nothing to do: gone, newer, or done."""
@@ -76,14 +89,16 @@ class Processor:
             if document.revision != revision or document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR):
                 return None
             try:
-                return await self._update(scope, document_id, revision, state=DOCUMENT_STATE_PROCESSING)
+                document = await self._update(scope, document_id, revision, state=DOCUMENT_STATE_PROCESSING)
             except FailedPrecondition:
                 # A crash came between this move and its record; the move itself is done.
                 document = await self._get(scope, document_id)
-                same = document.revision == revision and document.state == DOCUMENT_STATE_PROCESSING
-                return document if same else None
+                if document.revision != revision or document.state != DOCUMENT_STATE_PROCESSING:
+                    return None
         except (NotFound, Aborted):
             return None
+        self._bus.told(document)
+        return document
 
     async def index(self, scope: Scope, document: Document) -> ingestion.UpdateDocumentStateRequest | None:
         """Parse and index one revision and return the move that ends it; None when it was deleted meanwhile.
@@ -106,7 +121,7 @@ class Processor:
                     document.id, patient, lambda: self._wanted(scope, document)
                 )
                 break
-            except Internal as error:
+            except (Internal, DeadlineExceeded) as error:
                 attempts += 1
                 if attempts >= INTERNAL_ATTEMPTS:
                     request.failure.CopyFrom(failure_of(error))
@@ -131,16 +146,18 @@ class Processor:
 
     async def finish(self, scope: Scope, document: Document, move: ingestion.UpdateDocumentStateRequest | None) -> str:
         """Record how it ended and return "INDEXED", "ERROR", "SUPERSEDED" or "DELETED"; chunks of a deleted one go."""
+        ended: Document | None = None
         try:
             if move is None:
                 raise NotFound("deleted meanwhile", reason="DOCUMENT_NOT_FOUND")
             moved = await until_available(
                 lambda: self._stages.ingestion.UpdateDocumentState(move, timeout=self._call_timeout), self._ceiling
             )
+            ended = moved.document
             outcome = "INDEXED" if move.state == DOCUMENT_STATE_INDEXED else "ERROR"
             if outcome == "INDEXED" and not same_labels(moved.document, document):
                 # Its tags were changed while it was indexed: the chunks have the old ones.
-                await until_available(
+                ended = await until_available(
                     lambda: align(self._stages, scope, moved.document, self._call_timeout), self._ceiling
                 )
         except (Aborted, FailedPrecondition):
@@ -149,7 +166,7 @@ class Processor:
         except NotFound:
             await self.purge_chunks(scope, document)
             outcome = "DELETED"
-        self._bus.finish(document.id, document.collection_id)
+        self._bus.finish(document.id, document.collection_id, ended if outcome in ("INDEXED", "ERROR") else None)
         return outcome
 
     async def purge_chunks(self, scope: Scope, document: Document) -> None:
@@ -167,8 +184,9 @@ class Processor:
         progress = Progress(phase=PROGRESS_PHASE_PARSING, bytes_total=document.size_bytes)
         self._bus.publish(document.id, document.collection_id, progress)
         pages = Pages(progress)
+        limit = min(self._longest, LEAST_SECONDS + document.size_bytes / BYTES_PER_SECOND)
         parse = self._stages.ingestion.ParseDocument(
-            ingestion.ParseDocumentRequest(scope=scope, document_id=document.id), timeout=self._job_timeout
+            ingestion.ParseDocumentRequest(scope=scope, document_id=document.id), timeout=limit
         )
         broken: list[FootnoteError] = []
         metadata = ParsedMetadata()
@@ -196,9 +214,9 @@ class Processor:
             yield indexing.IndexDocumentRequest(metadata=metadata)
 
         result: indexing.IndexResult | None = None
-        call = self._stages.indexing.IndexDocument(messages(), timeout=self._job_timeout)
+        call = self._stages.indexing.IndexDocument(messages(), timeout=limit)
         try:
-            async for event in call:
+            async for event in _lively(call):
                 if event.HasField("progress"):
                     _merge(progress, event.progress)
                     self._bus.publish(document.id, document.collection_id, progress)
@@ -230,11 +248,13 @@ class Processor:
             waiting_reason=waiting,
         )
         try:
-            await self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout)
+            moved = await self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout)
+            self._bus.told(moved.document)
         except FootnoteError as refusal:
             if not is_passing(refusal):
                 raise
-        self._bus.publish(document.id, document.collection_id, Progress(phase=PROGRESS_PHASE_PARSING))
+        waits = Progress(phase=PROGRESS_PHASE_PARSING)
+        self._bus.publish(document.id, document.collection_id, waits)
 
     async def _exists(self, scope: Scope, document: Document) -> bool:
         try:
@@ -273,6 +293,20 @@ class Processor:
         )
         document: Document = response.document
         return document
+
+
+async def _lively(call: AsyncIterable[indexing.IndexDocumentResponse]) -> AsyncIterator[indexing.IndexDocumentResponse]:
+    """Yield what a stage tells; raises Unavailable when it tells nothing for too long: it is frozen, or cut off."""
+    events = aiter(call)
+    while True:
+        try:
+            async with asyncio.timeout(STALL_SECONDS):
+                event = await anext(events)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Unavailable(f"The indexing service told nothing for {STALL_SECONDS:g} s") from None
+        yield event
 
 
 def _merge(progress: Progress, update: Progress) -> None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from footnote.types.v1.document_pb2 import PROGRESS_PHASE_PARSING, Progress
+from footnote.types.v1.document_pb2 import PROGRESS_PHASE_PARSING, Document, Progress
 
 
 class Watcher:
@@ -15,14 +15,33 @@ class Watcher:
         self.key = key
         """What is watched: the id of a document or of a collection."""
         self.moved_at = time.monotonic()
-        """When something moved last, or this began: what was read before does not tell of it."""
+        """When something moved last, or this began: what was read before does not tell of it.
+
+        Progress is no move: it is known here, and nothing that is stored changes by it. Nor is what is told of.
+        """
+        self.news_at = self.moved_at
+        """When something moved or was told of last: what was read before is older than that."""
         self._moved: set[str] = set()
+        self._told: dict[str, Document] = {}
         self._event = asyncio.Event()
 
-    def notify(self, document_id: str) -> None:
-        """Note that a document moved."""
+    def tell(self, document: Document) -> None:
+        """Note what a document is from now on: there is nothing to look for."""
+        self._told[document.id] = document
+        self.news_at = time.monotonic()
+        self._moved.add(document.id)
+        self._event.set()
+
+    def told(self) -> list[Document]:
+        """Return the documents that were told of since this was asked last, each as it was told last."""
+        told, self._told = self._told, {}
+        return list(told.values())
+
+    def notify(self, document_id: str, *, moved: bool = True) -> None:
+        """Note that a document moved, or only that there is progress."""
         self._moved.add(document_id)
-        self.moved_at = time.monotonic()
+        if moved:
+            self.moved_at = self.news_at = time.monotonic()
         self._event.set()
 
     async def pause(self, least: float, more: float) -> set[str]:
@@ -70,14 +89,27 @@ class ProgressBus:
         self._watchers: dict[str, set[Watcher]] = {}
 
     def publish(self, document_id: str, collection_id: str, progress: Progress) -> None:
-        """Tell watches of the document and of its collection."""
+        """Tell watches of the document and of its collection how far it is."""
         self._latest[document_id] = progress
-        self._notify(document_id, collection_id)
+        self._notify(document_id, collection_id, moved=False)
 
-    def finish(self, document_id: str, collection_id: str) -> None:
-        """Forget the document's progress: from now on its state says everything."""
+    def told(self, document: Document) -> None:
+        """Tell watches what ingestion answered when the document was changed: they need not look themselves."""
+        for key in (document.id, document.collection_id):
+            for watcher in self._watchers.get(key, ()):
+                watcher.tell(document)
+
+    def changed(self, document_id: str, collection_id: str) -> None:
+        """Have watches look: a document has changed, or is gone, and it is not known here what it is now."""
+        self._notify(document_id, collection_id, moved=True)
+
+    def finish(self, document_id: str, collection_id: str, ended: Document | None = None) -> None:
+        """Forget the document's progress: from now on its state says everything, that it `ended` in if it is known."""
         self._latest.pop(document_id, None)
-        self._notify(document_id, collection_id)
+        if ended is None:
+            self.changed(document_id, collection_id)
+        else:
+            self.told(ended)
 
     def moved(self, key: str) -> None:
         """Tell watches of something that is no document, an operation say."""
@@ -105,7 +137,7 @@ class ProgressBus:
             if not watchers:
                 del self._watchers[key]
 
-    def _notify(self, document_id: str, collection_id: str) -> None:
+    def _notify(self, document_id: str, collection_id: str, *, moved: bool) -> None:
         for key in (document_id, collection_id):
             for watcher in self._watchers.get(key, ()):
-                watcher.notify(document_id)
+                watcher.notify(document_id, moved=moved)

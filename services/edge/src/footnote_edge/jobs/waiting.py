@@ -5,28 +5,40 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from footnote.types.v1.document_pb2 import (
+    WAITING_REASON_DATABASE_UNAVAILABLE,
+    WAITING_REASON_DISK_FULL,
     WAITING_REASON_INDEXING_UNAVAILABLE,
     WAITING_REASON_INGESTION_UNAVAILABLE,
+    WAITING_REASON_PROVIDER_UNAVAILABLE,
     WAITING_REASON_STORE_UNAVAILABLE,
     WaitingReason,
 )
+from footnote_kit import passing
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
 from footnote_kit.patience import Backoff
 
 T = TypeVar("T")
 
 FIRST_PAUSE = 0.2
+_BY_CAUSE = {
+    passing.PROVIDER: WAITING_REASON_PROVIDER_UNAVAILABLE,
+    passing.DATABASE: WAITING_REASON_DATABASE_UNAVAILABLE,
+    passing.DISK: WAITING_REASON_DISK_FULL,
+}
 
 
 def is_passing(error: FootnoteError) -> bool:
-    """Tell whether a failure passes by itself: a stage or the store is down or overloaded. A refusal does not."""
+    """Tell whether a failure passes by itself: a stage, or what it stands on, is away or has too much to do."""
     if isinstance(error, ResourceExhausted):
         return error.reason == "RATE_LIMITED"
-    return isinstance(error, Unavailable) and error.reason != "PROVIDER_FAILED"
+    # A provider that refuses, a key that is wrong say, does not say that it is waited for; one that fails does.
+    return isinstance(error, Unavailable) and (error.reason != "PROVIDER_FAILED" or bool(passing.waits_for(error)))
 
 
 def waiting_for(error: FootnoteError) -> WaitingReason.ValueType:
     """Return what a document waits for that a passing failure has stopped."""
+    if (known := _BY_CAUSE.get(passing.waits_for(error))) is not None:
+        return known
     if error.reason == "STORE_UNAVAILABLE":
         return WAITING_REASON_STORE_UNAVAILABLE
     if error.metadata.get("stage") == "ingestion":

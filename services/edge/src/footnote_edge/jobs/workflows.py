@@ -1,17 +1,16 @@
 """The durable workflows themselves: module functions, as dbos wants them, which find the service's parts in `_active`.
 
-Each is a chain of steps that are safe to repeat; what a step returned is kept, and not done again after a crash.
+Each is a chain of steps that are safe to repeat. Operations keep what each step returned, and do not repeat it after a
+crash; a document's or a conversation's job is repeated whole: what it did is seen where it did it, and three writes a
+job would cost more than the parsing that a crash repeats.
 """
 
 import asyncio
-import base64
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
-from footnote.ingestion.v1.ingestion_service_pb2 import UpdateDocumentStateRequest
-from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit import names
 from footnote_kit.context import detached
@@ -21,6 +20,7 @@ from footnote_kit.telemetry import remote_context, span
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.pace import Pace
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.reindexing import Reindexing
 
@@ -43,7 +43,14 @@ class Work:
         self.reindexing = reindexing
         self.deletion = deletion
         self.tasks: set[asyncio.Task[Any]] = set()
+        self.paces: dict[str, Pace] = {}
+        """By queue, where it has a pace of its own."""
         self._closing = False
+
+    def hurry(self, queue: str) -> None:
+        """Note that a queue has work."""
+        if (pace := self.paces.get(queue)) is not None:
+            pace.hurry()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -92,6 +99,7 @@ def own_account(tenant: str, user: str) -> Scope:
 async def process_document(tenant: str, owner: str, document_id: str, revision: int, traceparent: str) -> str:
     """Parse and index one revision of a document; its span is linked to the upload's trace."""
     work, scope = active_work(), own_account(tenant, owner)
+    work.hurry(DOCUMENTS)  # those behind it in the queue
     origin = remote_context(traceparent) if traceparent else None
     attributes: dict[str, str | int] = {
         names.TENANT_ID: tenant,
@@ -103,13 +111,11 @@ async def process_document(tenant: str, owner: str, document_id: str, revision: 
         detached("edge", scope),
         span("process document", attributes, links=(origin,) if origin else ()),
     ):
-        begun = await step("begin", lambda: _begin(work, scope, document_id, revision))
-        if not begun:
+        document = await work.processor.begin(scope, document_id, revision)
+        if document is None:
             return "SKIPPED"
-        document = Document.FromString(base64.b64decode(begun))
-        ended = await step("index", lambda: _index(work, scope, document))
-        move = UpdateDocumentStateRequest.FromString(base64.b64decode(ended)) if ended else None
-        outcome = await step("finish", lambda: work.processor.finish(scope, document, move))
+        move = await work.processor.index(scope, document)
+        outcome = await work.processor.finish(scope, document, move)
         _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
         return outcome
 
@@ -119,9 +125,8 @@ async def remember_messages(tenant: str, user: str, conversation_id: str) -> Non
     """Give a conversation its title and make its messages searchable."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
-        # What a step returns is kept: not what was said.
-        await step("title", lambda: _title(work, scope, conversation_id))
-        await step("embed", lambda: work.chores.embed(scope, conversation_id))
+        await work.chores.title(scope, conversation_id)
+        await work.chores.embed(scope, conversation_id)
 
 
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
@@ -129,7 +134,7 @@ async def forget_messages(tenant: str, user: str, conversation_id: str, message_
     """Take a deleted conversation, or only some messages of one, out of memory search."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
-        await step("forget", lambda: work.chores.forget(scope, conversation_id, message_ids))
+        await work.chores.forget(scope, conversation_id, message_ids)
 
 
 async def enqueue_document(
@@ -150,17 +155,3 @@ async def step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
 
     result: R = await DBOS.run_step_async({"name": name}, run)
     return result
-
-
-async def _title(work: Work, scope: Scope, conversation_id: str) -> bool:
-    return bool(await work.chores.title(scope, conversation_id))
-
-
-async def _begin(work: Work, scope: Scope, document_id: str, revision: int) -> str:
-    document = await work.processor.begin(scope, document_id, revision)
-    return base64.b64encode(document.SerializeToString()).decode() if document else ""
-
-
-async def _index(work: Work, scope: Scope, document: Document) -> str:
-    move = await work.processor.index(scope, document)
-    return base64.b64encode(move.SerializeToString()).decode() if move else ""

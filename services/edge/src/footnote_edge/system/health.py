@@ -13,6 +13,7 @@ from footnote.types.v1.provider_pb2 import PROVIDER_KIND_STORE
 from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
+from footnote_kit.loads import Loads
 
 from footnote_edge.adapters.stages import STAGE_NAMES, Stages
 
@@ -33,17 +34,25 @@ class Part:
     error: str
     latency: float
     detail: str = ""
+    lag: float | None = None
+    """Seconds that its event loop came late at most in the last minute; None where that is not known."""
 
 
 class Health:
     """Asks every stage's health service, and indexing for the vector store."""
 
     def __init__(
-        self, stages: Stages, check: Callable[[str], Awaitable[str | None]], own: Callable[[], Awaitable[str | None]]
+        self,
+        stages: Stages,
+        check: Callable[[str], Awaitable[str | None]],
+        own: Callable[[], Awaitable[str | None]],
+        loads: Loads,
     ) -> None:
+        self._loads = loads
         self._indexing = stages.indexing
         self._ingestion = stages.ingestion
         self._isolation = ""
+        self._embedder = ""
         self._check = check
         self._own = own
         self._began = -math.inf
@@ -63,7 +72,12 @@ class Health:
         asked += [("edge", self._own()), (STORE, self._store())]
         timed = asyncio.gather(*(_timed(name, answer) for name, answer in asked))
         isolation, parts = await asyncio.gather(self._isolated(), timed)
-        return [replace(part, detail=isolation) if part.name == "ingestion" else part for part in parts]
+        details = {"ingestion": isolation, "indexing": self._embedder}
+        return [replace(part, detail=details.get(part.name, ""), lag=self._lag(part.name)) for part in parts]
+
+    def _lag(self, name: str) -> float | None:
+        load = self._loads.of(name)
+        return load.worst if load is not None else None
 
     async def _isolated(self) -> str:
         """Return how ingestion's parser processes are shut in, as it said at its start; "" while it has not said."""
@@ -76,6 +90,7 @@ class Health:
     async def _store(self) -> str | None:
         request = indexing.ListProvidersRequest(scope=_NOBODY)
         listed = await self._indexing.ListProviders(request, timeout=TIMEOUT)
+        self._embedder = next((one.note for one in listed.providers if one.is_default), "")
         for provider in listed.providers:
             if provider.kind == PROVIDER_KIND_STORE:
                 check = indexing.CheckProviderRequest(scope=_NOBODY, kind=PROVIDER_KIND_STORE, id=provider.id)

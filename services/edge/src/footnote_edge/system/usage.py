@@ -49,6 +49,10 @@ class UsageDesk:
         listed = await self._stages.indexing.ListCollections(request, timeout=self._timeout)
         return Use(own, _counts(kept.tenant, await self._meter.today(scope.tenant_id), listed.total_size))
 
+    async def days(self, tenant: str, first: str) -> dict[str, Spent]:
+        """Return what a tenant used on each day from one on, given as 2026-11-22."""
+        return await self._meter.days(tenant, first)
+
     async def page(self, scope: Scope, page: Page) -> tuple[list[tuple[str, Counts]], str]:
         """Return a page of the tenant's users by id, each with its use, and the next page's token.
 

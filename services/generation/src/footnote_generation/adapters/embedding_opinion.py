@@ -9,9 +9,9 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.errors import InvalidArgument
 from footnote_providers import registry
 
-from footnote_generation.ports import Opinion
+from footnote_generation.ports import Asked, Opinion
 
-# Likeness says little of truth, so that only near sameness counts; measured on labelled pairs, see the tests.
+# Likeness says little of truth, so that only near sameness counts, and raises to WEAK at most.
 ENOUGH = 0.9
 
 
@@ -20,6 +20,7 @@ class EmbeddingOpinion:
 
     most_passages = 24
     sees_contradictions = False
+    only_unsure = True
 
     def __init__(self, provider: str, model: str, enough: float, timeout: float) -> None:
         problems = registry.validate(provider, {})
@@ -29,14 +30,19 @@ class EmbeddingOpinion:
         self.enough = enough or ENOUGH
         self.timeout = timeout
 
-    async def ask(self, statement: str, passages: Sequence[str]) -> list[Opinion]:
+    async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
         """Return the cosines; raises Unavailable(PROVIDER_FAILED) when the provider does not answer."""
-        texts = [statement, *passages]
+        if not asked:
+            return []
+        texts = list(dict.fromkeys(text for statement, passages in asked for text in (statement, *passages)))
         async with registry.lease(self._settings) as provider:
             size = provider.max_batch
             rows = [await provider.embed_documents(texts[start : start + size]) for start in range(0, len(texts), size)]
-        vectors = np.concatenate(rows)
-        return [Opinion(float(value)) for value in np.clip(vectors[1:] @ vectors[0], 0.0, 1.0)]
+        vectors = dict(zip(texts, np.concatenate(rows), strict=True))
+        return [
+            [Opinion(float(np.clip(vectors[passage] @ vectors[statement], 0.0, 1.0))) for passage in passages]
+            for statement, passages in asked
+        ]
 
     async def close(self) -> None:
         """Leave the provider open: the registry of providers shares it."""

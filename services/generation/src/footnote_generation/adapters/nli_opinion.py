@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from footnote_kit.errors import InvalidArgument
 from footnote_providers.pair_classifier import PairClassifier
+from footnote_text.lexical import is_unspaced
 
-from footnote_generation.ports import Opinion
+from footnote_generation.ports import Asked, Opinion
 
 ENOUGH = 0.9
+_WINDOW, _STEP = 1200, 900  # characters of a premise that are read at once, well below 512 tokens
 
 
 class NliOpinion:
@@ -20,6 +23,7 @@ class NliOpinion:
 
     most_passages = 6
     sees_contradictions = True
+    only_unsure = False
 
     def __init__(self, folder: Path, enough: float, timeout: float) -> None:
         self._model = PairClassifier(folder, "NLI model", cut="only_first", also=["config.json"])
@@ -27,18 +31,39 @@ class NliOpinion:
         self.enough = enough or ENOUGH
         self.timeout = timeout
 
-    async def ask(self, statement: str, passages: Sequence[str]) -> list[Opinion]:
-        """Return the probabilities of entailment and contradiction."""
-        if not passages:
-            return []
-        logits = await self._model.logits([(passage, statement) for passage in passages])
+    async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
+        """Return the probabilities of entailment and contradiction, of a long passage those of its windows.
+
+        The window that entails most speaks for the passage; one that contradicts counts only where none entails: what a
+        part does not say is not denied by it.
+        """
+        pairs = [(window, statement) for statement, passages in asked for one in passages for window in windows(one)]
+        if not pairs:
+            return [[] for _ in asked]
+        logits = await self._model.logits(pairs)
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = powers / powers.sum(axis=1, keepdims=True)
         against = shares[:, self._contradicts] if self._contradicts is not None else np.zeros(len(shares))
-        return [Opinion(float(a), float(b)) for a, b in zip(shares[:, self._entails], against, strict=True)]
+        each = iter(zip(shares[:, self._entails], against, strict=True))
+        return [[self._of(list(islice(each, len(windows(one))))) for one in passages] for _, passages in asked]
+
+    def _of(self, found: Sequence[tuple[float, float]]) -> Opinion:
+        supports = float(max(entails for entails, _ in found))
+        contradicts = float(max(against for _, against in found)) if len(found) == 1 or supports < self.enough else 0.0
+        return Opinion(supports, contradicts)
 
     async def close(self) -> None:
         """Let go of nothing: the session ends with the object."""
+
+
+def windows(passage: str) -> list[str]:
+    """Return a passage in overlapping parts, each short enough to be read whole; itself where it is."""
+    # A character of Chinese is a token or two, where a token of English is four characters.
+    spaced = not any(is_unspaced(char) for char in passage[:_WINDOW])
+    size, step = (_WINDOW, _STEP) if spaced else (_WINDOW // 4, _STEP // 4)
+    if len(passage) <= size:
+        return [passage]
+    return [passage[start : start + size] for start in range(0, max(1, len(passage) - size + step), step)]
 
 
 def _classes(config: Path) -> tuple[int, int | None]:

@@ -2,185 +2,194 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
-import openai
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM, ChatMessage
 from footnote_kit.errors import Unavailable
-from footnote_kit.patience import retry_after
-from footnote_kit.provider_calls import unconfigured
-from footnote_kit.redact import redact, register
-from footnote_providers.outbound import http_client
-from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
+from footnote_kit.redact import redact
+from footnote_kit.text_work import beside
+from footnote_providers.dialects import Dialect
+from footnote_providers.endpoints import Endpoint
+from footnote_providers.openai_client import ChatPart, ChatRequest, OpenAIClient
+from footnote_providers.thoughts import Thoughts
+from footnote_text import tokens
 
-from footnote_generation.ports import Finished, ModelEvent, ModelRequest, RetryableFailure, Stop, Words
+from footnote_generation.adapters.stops import Stops
+from footnote_generation.ports import Finished, ModelEvent, ModelRequest, RetryableFailure, Stop, Thought, Words
 
-_READ = 10_000  # characters of an error that are looked at
+_HEALTH_SECONDS = 5.0
+_SHOWN = 50  # models of a long list
 _STOPS = {"length": Stop.LENGTH, "max_tokens": Stop.LENGTH, "content_filter": Stop.FILTERED}
+_ROLES = {MESSAGE_ROLE_SYSTEM: "system", MESSAGE_ROLE_ASSISTANT: "assistant"}
+_OF_A_MESSAGE = 4  # tokens that surround one
+_MISSED = ("seed", "top_p", "frequency_penalty", "presence_penalty")
+"""What somebody asks for on purpose, and is told where the model does not take it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What is known of a provider: where it is, how it is named, and where it departs from the common form."""
+    """A service of `footnote_providers.endpoints` that chats."""
 
     id: str
-    display_name: str
-    base_url: str
     default_model: str
-    key_variable: str = ""
-    """Setting that holds the key without which the public address refuses every call."""
-    sends_usage: bool = True
-    takes_seed: bool = True
 
 
 PRESETS: tuple[Preset, ...] = (
-    Preset("openai", "OpenAI or compatible", "https://api.openai.com/v1", "gpt-4o-mini", "FOOTNOTE_OPENAI_API_KEY"),
-    Preset("ollama", "Ollama", "http://127.0.0.1:11434/v1", "llama3.2"),
-    Preset(
-        "gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.0-flash",
-        "FOOTNOTE_GEMINI_API_KEY", takes_seed=False,
-    ),
-    Preset("vllm", "vLLM", "http://127.0.0.1:8000/v1", ""),
-    Preset(
-        "anthropic", "Anthropic", "https://api.anthropic.com/v1", "claude-3-5-haiku-latest",
-        "FOOTNOTE_ANTHROPIC_API_KEY",
-        takes_seed=False,
-    ),
-)  # fmt: skip
+    Preset("openai", "gpt-4o-mini"),
+    Preset("ollama", "llama3.2"),
+    Preset("gemini", "gemini-2.0-flash"),
+    Preset("vllm", ""),
+    Preset("anthropic", "claude-3-5-haiku-latest"),
+)
 
 
 class OpenAICompatible:
-    """One provider at one address; connections are shared by all answers."""
+    """One model provider over the shared client; connections are shared by all answers."""
 
-    def __init__(self, preset: Preset, base_url: str, api_key: str, default_model: str, connect_timeout: float) -> None:
+    def __init__(self, preset: Preset, endpoint: Endpoint, connect_timeout: float) -> None:
         self.id = preset.id
-        self.default_model = default_model or preset.default_model
-        self.base_url = base_url or preset.base_url
-        self._preset = preset
-        register(api_key)
-        self._lacks_key = bool(preset.key_variable) and not api_key and base_url in ("", preset.base_url)
+        self.default_model = endpoint.settings.model or preset.default_model
+        self._endpoint = endpoint
         # Time-outs between words are kept outside, the same for every provider; here only connecting has one.
-        timeout = httpx2.Timeout(None, connect=connect_timeout, pool=connect_timeout)
-        self._client = openai.AsyncOpenAI(
-            api_key=api_key or "none",
-            base_url=self.base_url,
-            timeout=timeout,
-            max_retries=0,
-            http_client=http_client(self.base_url),
-        )
+        self._client = OpenAIClient(
+            endpoint, f"The model {preset.id}", timeout=None, connect_timeout=connect_timeout,
+            metadata={"stage": "generation"},
+        )  # fmt: skip
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Stream an answer; closing the generator closes the HTTP connection."""
         self.require()
-        try:
-            response = await self._client.chat.completions.create(**self._body(request))
-        except openai.APIStatusError as error:
-            raise _status_failure(error, self.id) from error
-        except openai.APIConnectionError as error:
-            raise RetryableFailure(f"no connection ({type(error.__cause__ or error).__name__})") from error
-        try:
-            async for event in self._events(response):
-                yield event
-        except openai.APIStatusError as error:
-            raise _status_failure(error, self.id) from error
-        except openai.APIError as error:
-            # An error object inside the stream, or a connection that broke.
-            raise RetryableFailure(_words(error)) from error
-        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
-            raise RetryableFailure(f"the connection broke ({type(error).__name__})") from error
-        finally:
-            await response.close()
+        read = sum(len(message.text) for message in request.messages)
+        asked = await beside(read, self._chat_request, request)
+        reading = _Reading(self._client.dialect(asked.model), asked)
+        async with aclosing(self._client.chat(asked)) as parts:
+            async for part in parts:
+                for event in reading.take(part):
+                    yield event
+                if reading.over:
+                    break
+        for event in reading.rest():
+            yield event
+        # Without a finish reason the answer was cut, even if the connection closed in good order.
+        if reading.stop is not None:
+            yield reading.finished(self._client.dialect(asked.model))
+
+    def window(self, model: str) -> tuple[int, int]:
+        """Return the tokens that a model reads and writes together, 0 where that is not known, and those to think.
+
+        "" is the provider's own model.
+        """
+        dialect = self._client.dialect(model or self.default_model)
+        return dialect.window, self._endpoint.settings.thinking_tokens if dialect.thinks else 0
 
     def require(self) -> None:
         """Raise FailedPrecondition where the public address would refuse every call for want of a key."""
-        if self._lacks_key:
-            needs = self._preset.key_variable
-            raise unconfigured("model", self.id, needs, f"The model {self.id} needs a key: set {needs}")
+        self._endpoint.require("model")
 
-    async def _events(self, response: openai.AsyncStream[ChatCompletionChunk]) -> AsyncGenerator[ModelEvent, None]:
-        stop: Stop | None = None
-        refusal = False
-        usage: Any = None
-        model = ""
-        async for chunk in response:
-            model = chunk.model or model
-            usage = chunk.usage or usage
-            for choice in chunk.choices:
-                if choice.delta is not None and choice.delta.content:
-                    yield Words(choice.delta.content)
-                if choice.delta is not None and choice.delta.refusal:
-                    refusal = True
-                    yield Words(choice.delta.refusal)
-                if choice.finish_reason:
-                    stop = _STOPS.get(choice.finish_reason, Stop.COMPLETE)
-        # Without a finish reason the answer was cut, even if the connection closed in good order.
-        if stop is not None:
-            yield Finished(
-                stop=stop,
-                prompt_tokens=usage.prompt_tokens if usage else None,
-                completion_tokens=usage.completion_tokens if usage else None,
-                model=redact(model[:200]),
-                refusal=refusal,
-            )
-
-    def _body(self, request: ModelRequest) -> dict[str, Any]:
-        messages: list[ChatCompletionMessageParam] = []
-        for message in request.messages:
-            if message.role == MESSAGE_ROLE_SYSTEM:
-                messages.append({"role": "system", "content": message.text})
-            elif message.role == MESSAGE_ROLE_ASSISTANT:
-                messages.append({"role": "assistant", "content": message.text})
-            else:
-                messages.append({"role": "user", "content": message.text})
-        body: dict[str, Any] = {
-            "model": request.model or self.default_model,
-            "messages": messages,
-            "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
-            "stream": True,
-        }
-        if self._preset.sends_usage:
-            body["stream_options"] = {"include_usage": True}
-        if request.stop:
-            body["stop"] = list(request.stop)
-        if request.seed is not None and self._preset.takes_seed:
-            body["seed"] = request.seed
-        return body
+    def _chat_request(self, request: ModelRequest) -> ChatRequest:
+        messages = _alternating(request.messages)
+        return ChatRequest(
+            model=request.model or self.default_model,
+            messages=messages,
+            temperature=request.temperature,
+            max_tokens=request.max_tokens,
+            stop=request.stop,
+            seed=request.seed,
+            top_p=request.top_p,
+            frequency_penalty=request.frequency_penalty,
+            presence_penalty=request.presence_penalty,
+            prompt_tokens=sum(tokens.count(text) + _OF_A_MESSAGE for _, text in messages),
+            schema=request.schema,
+        )
 
     async def health(self) -> Mapping[str, Any]:
         """List the models; raises Unavailable(PROVIDER_FAILED) when that fails."""
         self.require()
         try:
-            page = await self._client.models.list(timeout=5.0)
-        except openai.APIStatusError as error:
-            raise Unavailable(f"{self.id} answered {error.status_code}.", reason="PROVIDER_FAILED") from error
-        except openai.APIError as error:
-            raise Unavailable(f"{self.id} does not answer.", reason="PROVIDER_FAILED") from error
-        names = [item.id for item in page.data or []]
-        return {"model": self.default_model, "models": names[:50], "model_count": len(names)}
+            names = await self._client.models(_HEALTH_SECONDS)
+        except RetryableFailure as error:
+            raise Unavailable(f"The model {self.id} failed: {error.message}", reason="PROVIDER_FAILED") from error
+        return {"model": self.default_model, "models": names[:_SHOWN], "model_count": len(names)}
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
 
 
-def _status_failure(error: openai.APIStatusError, provider: str) -> Exception:
-    status = error.status_code
-    if status in {408, 409, 425, 429} or status >= 500:
-        return RetryableFailure(f"HTTP {status}: {_words(error)}", retry_after(error.response.headers), status)
-    return Unavailable(
-        f"The model {provider} refused the request (HTTP {status}): {_words(error)}",
-        reason="PROVIDER_FAILED",
-        metadata={"provider": provider, "stage": "generation", "status": str(status)},
-    )
+class _Reading:
+    """One answer as it comes: its words up to where it is to stop, its thoughts apart, and how it ended."""
+
+    def __init__(self, dialect: Dialect, asked: ChatRequest) -> None:
+        self._asked = asked
+        self._thoughts = Thoughts(dialect.unmarked)
+        # Held by us as well: whether the model takes them is known only once it was asked.
+        self._stops = Stops(asked.stop)
+        self._model = ""
+        self._tokens: tuple[int | None, int | None] = (None, None)
+        self._refusal = False
+        self.stop: Stop | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether a text was met that the answer is to stop at."""
+        return self._stops.met
+
+    def take(self, part: ChatPart) -> Iterator[ModelEvent]:
+        """Yield what a part says."""
+        self._model = part.model or self._model
+        if part.prompt_tokens is not None or part.completion_tokens is not None:
+            self._tokens = (part.prompt_tokens, part.completion_tokens)
+        if part.thought:
+            self._thoughts.said_elsewhere()
+            yield Thought(part.thought)
+        if part.text:
+            thought, said = self._thoughts.feed(part.text)
+            if thought or not said:
+                yield Thought(thought)
+            if shown := self._stops.feed(said):
+                yield Words(shown)
+            if self._stops.met:
+                self.stop = Stop.COMPLETE
+        if part.refusal:
+            self._refusal = True
+            yield Words(part.refusal)
+        if part.stop:
+            self.stop = _STOPS.get(part.stop, Stop.COMPLETE)
+
+    def rest(self) -> Iterator[ModelEvent]:
+        """Yield what was held back."""
+        held = self._stops.feed(self._thoughts.end()) + self._stops.end()
+        if held:
+            yield Words(held)
+
+    def finished(self, dialect: Dialect) -> Finished:
+        """Return the end of the answer."""
+        assert self.stop is not None
+        asked = {name for name in _MISSED if getattr(self._asked, name) is not None}
+        return Finished(
+            self.stop,
+            *self._tokens,
+            model=redact(self._model[:200]),
+            refusal=self._refusal,
+            left_out=[name for name in _MISSED if name in asked and not dialect.takes(name)],
+        )
 
 
-def _words(error: openai.APIError) -> str:
-    """Return the provider's own words, on one line and not endless; they may quote a key, which is cut out."""
-    body = error.body
-    message = body.get("message") if isinstance(body, dict) else None
-    # Cleaned before it is cut: the half of a key is not found any more.
-    return redact(" ".join(str(message or error.message)[:_READ].split()))[:200]
+def _alternating(messages: Sequence[ChatMessage]) -> list[tuple[str, str]]:
+    """Return the messages as (role, text), none without text and no two of one role in a row.
+
+    The templates of many models refuse both.
+    """
+    turns: list[tuple[str, str]] = []
+    for message in messages:
+        role, text = _ROLES.get(message.role, "user"), message.text
+        if not text.strip():
+            continue
+        if turns and turns[-1][0] == role:
+            turns[-1] = (role, f"{turns[-1][1]}\n\n{text}")
+        else:
+            turns.append((role, text))
+    return turns

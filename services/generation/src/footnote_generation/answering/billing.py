@@ -31,7 +31,7 @@ class Bill:
     def opened(self) -> Usage:
         """Return what asking costs: the prompt."""
         self._usage.prompt_tokens = count(self._request.messages)
-        return self._so_far()
+        return self.so_far()
 
     def grown(self, text: str) -> Usage | None:
         """Take the next words; return what has been used, now and then."""
@@ -43,7 +43,7 @@ class Bill:
             return None
         self._usage.completion_tokens += tokens.count(self._fresh)
         self._fresh = ""
-        return self._so_far()
+        return self.so_far()
 
     def closed(self, error: Exception) -> Usage | None:
         """Return what was used until the model failed: nothing when it refused before a word, as far as is known."""
@@ -53,9 +53,10 @@ class Bill:
         self._fresh = ""
         if not self._usage.completion_tokens and not isinstance(error, DeadlineExceeded):
             self._usage.prompt_tokens = 0
-        return self._so_far()
+        return self.so_far()
 
-    def _so_far(self) -> Usage:
+    def so_far(self) -> Usage:
+        """Return what has been used until now."""
         price(self._usage, self._prices, self._model)
         usage = Usage()
         usage.CopyFrom(self._usage)
@@ -73,6 +74,19 @@ def usage_of(request: ModelRequest, text: str, finished: Finished) -> Usage:
     prompt = count(request.messages) if finished.prompt_tokens is None else finished.prompt_tokens
     completion = tokens.count(text) if finished.completion_tokens is None else finished.completion_tokens
     return Usage(prompt_tokens=prompt, completion_tokens=completion, estimated=estimated)
+
+
+def add_usage(usage: Usage, more: Usage | None) -> None:
+    """Add what another call has used; the cost is known where both are."""
+    if more is None or not (more.prompt_tokens or more.completion_tokens):
+        return
+    usage.prompt_tokens += more.prompt_tokens
+    usage.completion_tokens += more.completion_tokens
+    usage.estimated = usage.estimated or more.estimated
+    if usage.HasField("cost_usd") and more.HasField("cost_usd"):
+        usage.cost_usd += more.cost_usd
+    else:
+        usage.ClearField("cost_usd")
 
 
 def price(usage: Usage, prices: Prices, model: str) -> None:

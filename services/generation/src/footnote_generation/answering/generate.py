@@ -15,32 +15,39 @@ from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
     FINISH_REASON_REFUSED,
     MESSAGE_ROLE_SYSTEM,
+    PIPELINE_STAGE_GENERATION,
     VERDICT_NOT_A_CLAIM,
     VERDICT_SUPPORTED,
-    VERDICT_UNCITED,
-    VERDICT_UNSUPPORTED,
     Answer,
     Citation,
     Claim,
+    ClaimsRevised,
+    Degradation,
     FinishReason,
     Reliability,
     Source,
     Usage,
 )
+from footnote_kit.degradations import degradation
 from footnote_kit.text_work import beside
+from footnote_text import locales
 
 from footnote_generation.answering import policy
-from footnote_generation.answering.billing import Bill, Prices, price, usage_of
+from footnote_generation.answering.billing import Bill, Prices, add_usage, price, usage_of
 from footnote_generation.answering.markers import MarkerScanner, Piece
-from footnote_generation.answering.patience import Patience, patient_stream
+from footnote_generation.answering.model_reader import unheard
+from footnote_generation.answering.patience import Patience, patient_events
+from footnote_generation.answering.readers import NOBODY, Chosen
+from footnote_generation.answering.reading import Reading
 from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
-from footnote_generation.ports import Finished, ModelProvider, ModelRequest, SecondOpinion, Stop
+from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Stop, Thought
 from footnote_generation.verification.checker import Checked, Checker
 from footnote_generation.verification.claims import Sentence, segment
 
-_UNFOUNDED = frozenset({VERDICT_UNSUPPORTED, VERDICT_UNCITED})
+_SHOWN_STRICTLY = frozenset({VERDICT_SUPPORTED, VERDICT_NOT_A_CLAIM})
 _LONG_LINE = 4000
+_GLANCE = 0.25  # seconds after which what a second reader has cost until then is told
 _ENDS = frozenset(".!?…\n。！？")
 
 
@@ -61,6 +68,7 @@ class Completed:
     answer: Answer
     first_token: float | None
     verifier_failure: str = ""
+    degradations: Sequence[Degradation] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ class Spent:
     usage: Usage
 
 
-Event = Delta | Citation | Spent | Completed
+Event = Delta | Citation | ClaimsRevised | Spent | Completed
 
 
 @dataclass(slots=True)
@@ -83,6 +91,7 @@ class _Answering:
     scanner: MarkerScanner
     policy: policy.Policy
     checker: Checker
+    reading: Reading
     swept: int = 0
     sent: int = 0
     done: list[Sentence] = field(default_factory=list)
@@ -91,15 +100,16 @@ class _Answering:
     looked: int = 0
     """Characters of the answer when its sentences were looked at last."""
     warnings: list[str] = field(default_factory=list)
+    withheld: int = 0
+    """Statements that strict mode has taken out."""
 
 
 class Generator:
     """Runs answers: model, policy, markers, checks, verdicts."""
 
-    def __init__(self, patience: Patience, opinion: SecondOpinion | None = None, prices: Prices | None = None) -> None:
+    def __init__(self, patience: Patience, prices: Prices | None = None) -> None:
         self._patience = patience
         self._prices = prices or {}
-        self._opinion = opinion
 
     async def run(
         self,
@@ -107,70 +117,110 @@ class Generator:
         request: ModelRequest,
         strict: bool = False,
         remaining: float | None = None,
-        without_opinion: str = "",
+        chosen: Chosen = NOBODY,
     ) -> AsyncGenerator[Event, None]:
-        """Stream an answer: words and footnotes as they are settled, then one Completed.
-
-        `without_opinion` says why the second opinion is not to be heard, "" when it is.
+        """Stream an answer: words and footnotes as they are settled, what a second reader changes, one Completed.
 
         Closing the generator closes the model's stream. Raises Unavailable(PROVIDER_FAILED) when the model fails or
         dies midway, after everything it said has been passed on, and DeadlineExceeded when it is too slow.
         """
         started = perf_counter()
-        first_token: float | None = None
         read = sum(len(item.text) for item in request.messages)
-        state = await beside(read, self._start, request, strict, without_opinion)
-        finished = Finished()
+        state = await beside(read, self._start, request, strict, chosen, remaining)
         bill = Bill(request, provider, self._prices)
         # The built-in answerer costs nobody anything until it is done.
         if provider.id != "builtin":
             yield Spent(await asyncio.to_thread(bill.opened))
-        async with aclosing(patient_stream(provider, request, self._patience, remaining)) as stream:
+        try:
+            async with aclosing(self._run(state, provider, bill, remaining, started)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            await state.reading.close()
+
+    async def _run(
+        self, state: _Answering, provider: ModelProvider, bill: Bill, remaining: float | None, started: float
+    ) -> AsyncGenerator[Event, None]:
+        first_token: float | None = None
+        finished = Finished()
+        request = state.request
+        async with aclosing(patient_events(provider, request, self._patience, remaining)) as stream:
             try:
                 async for event in stream:
                     if isinstance(event, Finished):
                         finished = event
                         break
+                    if isinstance(event, Thought):
+                        if bill.grown(event.text) is not None:
+                            yield self._spent(bill, state)
+                        continue
                     if first_token is None:
                         first_token = perf_counter() - started
-                    if (usage := bill.grown(event.text)) is not None:
-                        yield Spent(usage)
+                    if bill.grown(event.text) is not None or state.reading.has_spent():
+                        yield self._spent(bill, state)
                     shown = await beside(len(event.text), self._take, state, event.text)
                     if shown:
                         yield Delta(shown)
                     if not _ENDS.isdisjoint(shown) and self._worth_looking(state):
                         for citation in await self._settle(state):
                             yield citation
+                    if (revised := await state.reading.revised()) is not None:
+                        yield revised
             except Exception as error:
-                if (usage := bill.closed(error)) is not None:
-                    yield Spent(usage)
+                if bill.closed(error) is not None:
+                    yield self._spent(bill, state)
+                await state.reading.close()
+                state.checker.failure = state.checker.failure or "the answer was broken off"
                 # What the model said before it failed is shown; the error then says that it is not whole.
                 async for out in self._rest(state):
                     yield out
                 raise
         async for out in self._rest(state):
             yield out
+        while state.reading.last():
+            await state.reading.wait(_GLANCE)
+            if state.reading.has_spent():
+                yield self._spent(bill, state)
+            if (revised := await state.reading.revised()) is not None:
+                yield revised
+        degradations = []
+        if not state.writer.text.strip():
+            # Who asked must see that there was an end, and the conversation an answer that it can go on from.
+            state.writer.replace(locales.choose(request.locale).replies.empty)
+            degradations.append(_empty(finished))
+            yield Delta(state.writer.text)
         answer = await self._answer(state, provider, finished)
-        yield Completed(answer, first_token, state.checker.failure)
+        if degradations:
+            _wordless(answer)
+        failure = state.checker.failure or unheard(state.checker.opinion)
+        yield Completed(answer, first_token, failure, degradations)
 
-    def _start(self, request: ModelRequest, strict: bool, without_opinion: str) -> _Answering:
+    @staticmethod
+    def _spent(bill: Bill, state: _Answering) -> Spent:
+        usage = bill.so_far()
+        add_usage(usage, state.reading.usage)
+        return Spent(usage)
+
+    def _start(self, request: ModelRequest, strict: bool, chosen: Chosen, remaining: float | None) -> _Answering:
         warnings: list[str] = []
         system = "\n".join(item.text for item in request.messages if item.role == MESSAGE_ROLE_SYSTEM)
         not_found = phrases.not_found_sentences()
         leak = policy.PromptLeak(policy.instructions_in(system, not_found)) if system else None
+        checker = Checker(
+            {source.number: source for source in request.sources},
+            request.locale,
+            not_found,
+            chosen.reader,
+            chosen.why_not,
+        )
         return _Answering(
             request=request,
             strict=strict,
             writer=Writer(request.sources, warnings=warnings),
             scanner=MarkerScanner([source.filename for source in request.sources]),
             policy=policy.Policy(warnings, leak),
-            checker=Checker(
-                {source.number: source for source in request.sources},
-                request.locale,
-                not_found,
-                None if without_opinion else self._opinion,
-                without_opinion if self._opinion else "",
-            ),
+            checker=checker,
+            reading=Reading(checker, remaining),
             warnings=warnings,
         )
 
@@ -205,11 +255,14 @@ class Generator:
 
     async def _settle(self, state: _Answering, ended: bool = False) -> list[Citation]:
         """Check the sentences settled since the last time, in a thread, and return their footnotes."""
-        if state.checker.opinion is None:
-            checked = await asyncio.to_thread(lambda: state.checker.check_by_rules(self._fresh(state, ended)))
-        else:
-            checked = await state.checker.check(await asyncio.to_thread(self._fresh, state, ended))
+        fresh, checked = await asyncio.to_thread(self._checked, state, ended)
+        if state.reading.wanted:
+            await state.reading.offer(fresh, checked)
         return [citation for item in checked for citation in item.citations]
+
+    def _checked(self, state: _Answering, ended: bool) -> tuple[list[Sentence], list[Checked]]:
+        fresh = self._fresh(state, ended)
+        return fresh, state.checker.check_by_rules(fresh)
 
     def _fresh(self, state: _Answering, ended: bool) -> list[Sentence]:
         settled = self._sentences(state, ended)
@@ -239,25 +292,32 @@ class Generator:
         return settled
 
     async def _withhold(self, state: _Answering) -> None:
-        """Rewrite the answer without the statements that no source bears out."""
+        """Rewrite the answer without the statements that are not borne out wholly, and say how many there were."""
         writer = state.writer
         sentences = await asyncio.to_thread(self._sentences, state, True)
-        checked = zip(sentences, await state.checker.check(sentences), strict=True)
-        unfounded = [sentence for sentence, item in checked if item.claim.support in _UNFOUNDED]
-        if not unfounded:
+        while True:
+            checked = await state.checker.check(sentences, state.reading.limit())
+            pairs = zip(sentences, checked, strict=True)
+            unfounded = [sentence for sentence, item in pairs if item.claim.support not in _SHOWN_STRICTLY]
+            if not unfounded:
+                break
+            state.withheld += len(unfounded)
+            writer.cut([(item.start, max([item.end, *(m.end for m in item.markers)])) for item in unfounded])
+            # What is left may be cut into sentences otherwise, and is judged as it will be read.
+            sentences = await beside(len(writer.text), segment, writer.text, writer.markers)
+        if not state.withheld:
             return
-        writer.cut([(item.start, max([item.end, *(m.end for m in item.markers)])) for item in unfounded])
         state.swept = state.line = 0
         state.done = []
-        state.warnings.append(f"{len(unfounded)} statements that the sources do not bear out were withheld.")
-        rest = await beside(len(writer.text), segment, writer.text, writer.markers)
-        left = await state.checker.check(rest)
-        if all(item.claim.support == VERDICT_NOT_A_CLAIM for item in left):
-            writer.replace(phrases.load(state.request.locale).not_found)
+        many = "1 statement" if state.withheld == 1 else f"{state.withheld} statements"
+        state.warnings.append(f"{many} that the sources do not bear out wholly, withheld.")
+        if all(item.claim.support == VERDICT_NOT_A_CLAIM for item in checked):
+            writer.replace(locales.choose(state.request.locale).not_found)
 
     async def _answer(self, state: _Answering, provider: ModelProvider, finished: Finished) -> Answer:
         text = state.writer.text
-        checked = await state.checker.check(await beside(len(text), segment, text, state.writer.markers))
+        sentences = await beside(len(text), segment, text, state.writer.markers)
+        checked = await asyncio.to_thread(state.checker.check_by_rules, sentences)
         read = len(text) + sum(len(message.text) for message in state.request.messages)
         return await beside(read, self._sum_up, state, provider, finished, checked)
 
@@ -270,21 +330,40 @@ class Generator:
         usage = usage_of(state.request, writer.text, finished)
         model = finished.model or state.request.model or provider.default_model
         price(usage, self._prices, model)
+        add_usage(usage, state.reading.usage)
         return Answer(
             text=writer.text,
             finish_reason=_finish_reason(state.request, writer.text, finished, citations, claims),
             citations=citations,
             claims=claims,
-            reliability=_reliability(state.request.sources, citations, claims, writer.invalid),
+            reliability=_reliability(state.request.sources, citations, claims, writer.invalid, state.withheld),
             usage=usage,
             provider=provider.id,
             model=model,
-            warnings=list(dict.fromkeys(state.warnings)),
+            warnings=list(dict.fromkeys([*state.warnings, *_left_out(finished)])),
         )
 
 
+def _wordless(answer: Answer) -> None:
+    """Make an answer one in which the model said nothing: what stands there is ours, and no statement."""
+    if answer.finish_reason != FINISH_REASON_MAX_TOKENS:
+        answer.finish_reason = FINISH_REASON_REFUSED
+    answer.ClearField("claims")
+    answer.reliability.CopyFrom(Reliability(claims_supported=1.0))
+
+
+def _empty(finished: Finished) -> Degradation:
+    why = "its thoughts took all the room" if finished.stop is Stop.LENGTH else "it ended without a word"
+    effect = "The model gave no answer."
+    return degradation(PIPELINE_STAGE_GENERATION, "EMPTY_ANSWER", effect, why)
+
+
+def _left_out(finished: Finished) -> list[str]:
+    return [f"The model takes no {name}; it was left out." for name in finished.left_out]
+
+
 def _reliability(
-    sources: Sequence[Source], citations: Sequence[Citation], claims: Sequence[Claim], invalid: int
+    sources: Sequence[Source], citations: Sequence[Citation], claims: Sequence[Claim], invalid: int, withheld: int
 ) -> Reliability:
     counted = [claim for claim in claims if claim.support != VERDICT_NOT_A_CLAIM]
     supported = sum(1 for claim in counted if claim.support == VERDICT_SUPPORTED)
@@ -293,6 +372,7 @@ def _reliability(
         claims_supported=supported / len(counted) if counted else 1.0,
         claims=len(counted),
         invalid_citations=invalid,
+        withheld_claims=withheld,
     )
 
 

@@ -50,6 +50,8 @@ _TAG = regex.compile(
     r"<(?:/(?P<close>[A-Za-z][A-Za-z0-9-]*+)\s*+|(?P<open>[A-Za-z][A-Za-z0-9-]*+)(?:[\s/]++(?:[^\s\"'<>/=]++\s*+=\s*+"
     rf"(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'=<>`]++)|(?i:{_FLAGS})(?=[\s/>])))*+[\s/]*+)>"
 )
+_RAISED = regex.compile(r"(?i)<sup>\s{0,4}+\^?(\d{1,4}+(?:\s?[,-]\s?\d{1,4}+){0,8})\s{0,4}+</sup>")
+_RAISED_DIGITS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", " \t\n")
 _IMAGE = regex.compile(r"!\[([^\[\]\n`<\\]{0,200}+)\]\((?:[^()\n]|\([^()\n]{0,300}+\)){0,600}+\)")
 
 
@@ -352,6 +354,12 @@ class Stripper(_Scanner):
             return self._comment(final)
         window = text[at : at + _TAG_LIMIT]
         short = not final and len(window) < _TAG_LIMIT
+        raised = _RAISED.match(window, partial=short)
+        if raised is not None:
+            # Raised digits stay what they are, an exponent or a citation.
+            return (
+                None if raised.partial else self._replace(at + raised.end(), raised[1].translate(_RAISED_DIGITS), HTML)
+            )
         tag = _TAG.match(window, partial=short)
         if tag is not None and tag.partial:
             return None

@@ -7,10 +7,18 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
 from footnote_kit.patience import Backoff, no_sooner
 
-from footnote_generation.ports import Finished, ModelEvent, ModelProvider, ModelRequest, RetryableFailure, Words
+from footnote_generation.ports import (
+    Finished,
+    ModelEvent,
+    ModelProvider,
+    ModelRequest,
+    RetryableFailure,
+    Thought,
+    Words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +35,22 @@ class Patience:
 
 async def patient_stream(
     provider: ModelProvider, request: ModelRequest, patience: Patience, remaining: float | None = None
+) -> AsyncGenerator[Words | Finished, None]:
+    """Stream an answer without the model's thoughts, else as `patient_events`."""
+    async with aclosing(patient_events(provider, request, patience, remaining)) as stream:
+        async for event in stream:
+            if not isinstance(event, Thought):
+                yield event
+
+
+async def patient_events(
+    provider: ModelProvider, request: ModelRequest, patience: Patience, remaining: float | None = None
 ) -> AsyncGenerator[ModelEvent, None]:
     """Stream an answer within the time limits; `remaining` seconds are left to the whole call, None for no limit.
 
-    Raises Unavailable(PROVIDER_FAILED) after the last attempt or when the stream dies midway, DeadlineExceeded
-    with metadata stage and waiting_for when the model is too slow.
+    A thought shows that the model is at work: waiting begins anew with each. Raises Unavailable(PROVIDER_FAILED) after
+    the last attempt or when the stream dies midway, DeadlineExceeded with metadata stage and waiting_for when the model
+    is too slow.
     """
     loop = asyncio.get_running_loop()
     end = None if remaining is None else loop.time() + remaining
@@ -40,7 +59,7 @@ async def patient_stream(
         try:
             async with aclosing(_limited(provider, request, patience)) as stream:
                 async for event in stream:
-                    started = True
+                    started = started or not isinstance(event, Thought)
                     yield event
             return
         except RetryableFailure as error:
@@ -90,6 +109,8 @@ def _failed(provider: ModelProvider, what: str, error: RetryableFailure) -> Foot
     metadata = {"provider": provider.id, "stage": "generation"}
     if error.status:
         metadata["status"] = str(error.status)
-    return Unavailable(
+    # Whoever asks too much is told so, and for how long to wait, whichever door they came through.
+    kind = ResourceExhausted if error.throttled else Unavailable
+    return kind(
         f"The model {provider.id} {what}", reason="PROVIDER_FAILED", metadata=metadata, retry_after=error.retry_after
     )

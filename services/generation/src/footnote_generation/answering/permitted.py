@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from footnote.types.v1.collection_pb2 import EmbeddingSettings, GenerationSettings
+from dataclasses import replace
+
+from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError
-from footnote_providers import registry
-from footnote_providers.egress.egress import Use
 from footnote_providers.egress.policy import Kind
 
 from footnote_generation.ports import ModelProvider
-from footnote_generation.registry import Providers
+from footnote_generation.registry import MODEL_READER, Providers
 from footnote_generation.settings import Settings
 
 
@@ -44,15 +44,20 @@ class Permitted:
 
     def why_no_opinion(self, scope: Scope, bounds: TextBounds) -> str:
         """Return why the second opinion may not be given these texts, "" when it may or there is none."""
-        kind, _, model = self._verifier.partition(":")
-        if not kind:
+        id, _, model = self._verifier.partition(":")
+        if id in ("", MODEL_READER):
             return ""
-        use = Use(Kind.VERIFIER, kind, model, local=True)
-        if kind != "nli":
-            chosen = registry.with_defaults(EmbeddingSettings(provider=kind, model=model))
-            use = registry.use_of(chosen, self._egress, Kind.VERIFIER)
+        use = self._providers.use_of_verifier(id, model)
         try:
             self._egress.check(use, scope, bounds)
+        except FootnoteError as refusal:
+            return refusal.message
+        return ""
+
+    def why_no_reader(self, scope: Scope, provider: ModelProvider, model: str, bounds: TextBounds) -> str:
+        """Return why a language model may not read these texts a second time, "" when it may."""
+        try:
+            self._egress.check(replace(self._providers.use(provider, model), kind=Kind.VERIFIER), scope, bounds)
         except FootnoteError as refusal:
             return refusal.message
         return ""

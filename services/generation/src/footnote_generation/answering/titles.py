@@ -7,12 +7,11 @@ from contextlib import aclosing
 
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage, Usage
 from footnote_kit.errors import FootnoteError
-from footnote_text import language as languages
+from footnote_text.speaking import locale_of
 
 from footnote_generation.answering import policy
 from footnote_generation.answering.billing import usage_of
 from footnote_generation.answering.patience import Patience, patient_stream
-from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
 
 LONGEST = 60
@@ -43,7 +42,7 @@ def short_title(message: str) -> str:
         cut = sentence.rfind(" ", 0, LONGEST - 1)
         sentence = sentence[: cut if cut > LONGEST // 2 else LONGEST - 1].rstrip(" ,;:-") + "…"
     if not any(char.isalnum() for char in sentence):
-        return phrases.load(languages.detect(message)).title
+        return locale_of(message).replies.title
     return sentence[:1].upper() + sentence[1:]
 
 

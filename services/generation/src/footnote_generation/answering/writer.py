@@ -6,8 +6,9 @@ what was harmless apart. It only sets spaces, so that every place can be moved t
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from footnote.types.v1.answer_pb2 import Source
 
@@ -103,10 +104,16 @@ class Writer:
 
     def _marker(self, marker: Marker) -> str:
         known = {source.number for source in self.sources}
-        if marker.place is not None:
+        if marker.place is not None and not marker.numbers:
             return self._place(marker, marker.place)
-        valid = [number for number in marker.numbers if number in known]
-        for number in marker.numbers:
+        numbers = marker.numbers
+        if marker.raised and not known.issuperset(numbers):
+            # "¹²" may be two citations in a row; what no source answers to is an exponent, and stays.
+            numbers = tuple(unicodedata.digit(char) for char in marker.raw if char.isdigit())
+            if not known.issuperset(numbers):
+                return self._words(marker.raw)
+        valid = [number for number in numbers if number in known]
+        for number in numbers:
             if number not in known:
                 self.invalid += 1
                 self.warnings.append(f"A citation of source {number}, which was not given, was removed.")
@@ -118,7 +125,7 @@ class Writer:
         start = self._composed + len(shown)
         for number in valid:
             token = f"[{number}]"
-            self._pending.append(PlacedMarker(start, start + len(token), number))
+            self._pending.append(PlacedMarker(start, start + len(token), number, place=marker.place))
             shown += token
             start += len(token)
         return shown
@@ -136,7 +143,8 @@ class Writer:
         shown = self._space + marker.raw
         start = self._composed + len(self._space)
         self._space = ""
-        self._pending.append(PlacedMarker(start, self._composed + len(shown), fitting[0].number, words=True))
+        end = self._composed + len(shown)
+        self._pending.append(PlacedMarker(start, end, fitting[0].number, words=True, place=place))
         return shown
 
     def sweep(self, start: int, end: int) -> None:
@@ -148,7 +156,7 @@ class Writer:
                 continue
             fitting = matching(place, self.sources)
             if fitting and (place.page or place.cell or place.sheet or place.slide or place.line):
-                self.markers.append(PlacedMarker(left, right, fitting[0].number, words=True))
+                self.markers.append(PlacedMarker(left, right, fitting[0].number, words=True, place=place))
         self.markers.sort(key=lambda item: item.start)
 
     def cut(self, stretches: Sequence[tuple[int, int]]) -> None:
@@ -161,7 +169,7 @@ class Writer:
                 start -= 1
             kept.append(self.text[position:start])
             markers.extend(
-                PlacedMarker(m.start - removed, m.end - removed, m.number, m.words)
+                replace(m, start=m.start - removed, end=m.end - removed)
                 for m in self.markers
                 if position <= m.start < start
             )
@@ -170,7 +178,7 @@ class Writer:
         text = "".join(kept)
         lead = len(text) - len(text.lstrip())
         self.text = text.strip()
-        self.markers = [PlacedMarker(m.start - lead, m.end - lead, m.number, m.words) for m in markers]
+        self.markers = [replace(m, start=m.start - lead, end=m.end - lead) for m in markers]
         self._guard_again()
 
     def _guard_again(self) -> None:
@@ -189,4 +197,4 @@ def moved(marker: PlacedMarker, places: Sequence[int], before: int = 0) -> Place
     """Return a marker where it stands once spaces were set at these offsets, and `before` others in front of them."""
     start = before + sum(place <= marker.start for place in places)
     end = before + sum(place < marker.end for place in places)
-    return PlacedMarker(marker.start + start, marker.end + end, marker.number, marker.words)
+    return replace(marker, start=marker.start + start, end=marker.end + end)

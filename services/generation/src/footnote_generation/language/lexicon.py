@@ -63,31 +63,6 @@ OPPOSITES: tuple[tuple[str, str], ...] = (
     ("guilty coupable", "innocent"),
 )  # fmt: skip
 
-# Of each set one can hold at a time: another one in the source where the claim has this one is a contradiction.
-EXCLUSIVE: tuple[str, ...] = (
-    "monday tuesday wednesday thursday friday saturday sunday",
-    "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    "daily weekly monthly quarterly yearly|annual|annually hourly biannual",
-    "quotidien|quotidiennement hebdomadaire mensuel|mensuellement trimestriel annuel|annuellement semestriel",
-    "red blue green yellow orange purple black white grey|gray pink brown",
-    "rouge bleu vert jaune orange violet noir blanc gris rose marron",
-    "north|northern south|southern east|eastern west|western",
-    "nord sud ouest",
-    "spring summer autumn winter",
-    "printemps été automne hiver",
-    "morning afternoon evening night",
-    "matin après-midi soir nuit",
-    "first|1st second|2nd third|3rd fourth|4th fifth|5th sixth|6th seventh|7th eighth|8th ninth|9th tenth|10th",
-    "premier|première|1er deuxième|2e troisième|3e quatrième|4e cinquième|5e sixième|6e septième|7e huitième|8e",
-    "acier aluminium fer cuivre bois verre plastique béton",
-    "gold silver bronze copper iron steel aluminium|aluminum plastic wood|wooden glass",
-    "sales marketing finance accounting engineering legal procurement logistics",
-    "comptabilité marketing juridique achats logistique production informatique",
-    "father mother brother sister son daughter husband wife uncle aunt",
-    "père mère frère soeur fils fille mari épouse oncle tante",
-    "january february march april may june july august september october november december",
-)
-
 # Verbs and nouns that carry hardly any of a statement's meaning: missing in the source they prove little. Of what
 # chose them nothing is kept. What a statement can get wrong (a company, a user) is none of them.
 LIGHT = word_set("""be have do make get go give take come become seem amount reach equal stand total set
@@ -109,11 +84,6 @@ LIGHT = word_set("""be have do make get go give take come become seem amount rea
     devoir pouvoir falloir selon total montant taux prendre donner tenir personne moyen moyenne
     droit rester aller
     venir mettre sans sauf hormis normalement généralement toujours déjà""")
-
-NEGATIONS = word_set("""not no never none nobody nothing neither nor cannot cant n't dont doesnt didnt isnt
-    arent wasnt werent wont
-    wouldnt shouldnt couldnt hasnt havent hadnt unable hardly
-    pas jamais rien aucun aucune ni guère nul nulle""")
 
 
 # What a sentence may begin with that only ties it to the one before; alternatives of a regular expression.
@@ -208,21 +178,6 @@ def _polar() -> dict[str, tuple[tuple[int, int], ...]]:
 def polarity(stem: str) -> tuple[tuple[int, int], ...]:
     """Return (pair, sign) for each pair of opposites that a stem belongs to."""
     return _polar().get(stem, ())
-
-
-@cache
-def _exclusive() -> dict[str, tuple[int, int]]:
-    members: dict[str, tuple[int, int]] = {}
-    for number, line in enumerate(EXCLUSIVE):
-        for place, member in enumerate(line.split()):
-            for stem in _stems(member.replace("|", " ")):
-                members.setdefault(stem, (number, place))
-    return members
-
-
-def exclusive(stem: str) -> tuple[int, int] | None:
-    """Return (set, member) when a stem is one of a set of which only one can hold."""
-    return _exclusive().get(stem)
 
 
 @cache

@@ -1,50 +1,22 @@
-"""Sentences the service itself says, by locale, and the recognition of sentences that state nothing."""
+"""The recognition of sentences that state nothing: not found, a pleasantry, a refusal."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from footnote_text import locales
 from footnote_text.lexical import fold
 
-
-@dataclass(frozen=True, slots=True)
-class Phrases:
-    """The sentences of one locale; fields are named after the keys of its file."""
-
-    not_found: str
-    greeting: str
-    thanks: str
-    unavailable: str
-    title: str
-
-
-@cache
-def names() -> tuple[str, ...]:
-    """Return the locales there are."""
-    folder = resources.files(__package__) / "locales"
-    return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")))
-
-
-def load(locale: str) -> Phrases:
-    """Return the phrases of a locale ("fr", "fr-CA"), English for one that has none."""
-    code = locale[:2].lower()
-    return _load(code if code in names() else "en")
-
-
-@cache
-def _load(code: str) -> Phrases:
-    return Phrases(**tomllib.loads((resources.files(__package__) / "locales" / f"{code}.toml").read_text("utf-8")))
+from footnote_generation.language.grammar import Grammar, codes
+from footnote_generation.language.grammar import load as grammar_of
 
 
 @cache
 def not_found_sentences() -> tuple[str, ...]:
     """Return the not-found sentence of every locale."""
-    return tuple(load(name).not_found for name in names())
+    return tuple(locales.choose(code).not_found for code in locales.codes())
 
 
 _NOT_FOUND = re.compile(
@@ -96,9 +68,60 @@ def is_not_found(text: str, given: Sequence[str] = ()) -> bool:
     )
 
 
+@cache
+def _finder_sentences() -> tuple[re.Pattern[str], ...]:
+    """Return what the built-in answerer says before and after passages, in every locale."""
+    said = [sentence for code in locales.codes() for sentence in locales.choose(code).finder.model_dump().values()]
+    return tuple(re.compile(_blanks(_plain(sentence.format(count=0, place=_PLACE)))) for sentence in said)
+
+
+_PLACE = "placeofit"
+
+
+def _blanks(plain: str) -> str:
+    """Return the pattern of a sentence, a number and a place in it being any."""
+    return plain.replace("0", r"\d+").replace(_PLACE, ".+")
+
+
+def is_finder_notice(text: str) -> bool:
+    """Whether a sentence is one of the built-in answerer's own about what it does: it states nothing of a source."""
+    plain = _plain(text)
+    return any(one.fullmatch(plain) for one in _finder_sentences())
+
+
 def is_pleasantry(text: str) -> bool:
     """Whether a sentence is a greeting, an offer of help or a lead-in."""
-    return bool(_PLEASANTRY.match(_plain(text)))
+    plain = _plain(text)
+    return bool(_PLEASANTRY.match(plain)) or (_begins(plain, "greetings") and len(plain) <= _MOST_GREETING)
+
+
+_MOST_GREETING = 40
+_MOST_REFUSAL = 400
+
+
+def is_source_list(text: str) -> bool:
+    """Whether a line only heads a list of sources, in any language that has a grammar: "Sources:", "Quellen"."""
+    plain = _plain(text)
+    return any(plain in grammar.talk["sources"] for grammar in _grammars())
+
+
+def declines(text: str) -> bool:
+    """Whether a sentence says that the question is not answered, in any language that has a grammar."""
+    plain = _plain(text)
+    return len(plain) <= _MOST_REFUSAL and _begins(plain, "refusals")
+
+
+def _begins(plain: str, sort: str) -> bool:
+    return any(
+        plain.startswith(phrase) and (grammar.unspaced or plain[len(phrase) : len(phrase) + 1] in {"", " "})
+        for grammar in _grammars()
+        for phrase in grammar.talk[sort]
+    )
+
+
+@cache
+def _grammars() -> tuple[Grammar, ...]:
+    return tuple(grammar for code in codes() if (grammar := grammar_of(code)) is not None)
 
 
 _REFUSAL = re.compile(

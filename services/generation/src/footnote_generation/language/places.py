@@ -121,7 +121,7 @@ def _inside(inner: str, outer: str) -> bool:
     return a is not None and b is not None and b[0] <= a[0] and b[1] <= a[1] and a[2] <= b[2] and a[3] <= b[3]
 
 
-def _fits(place: Place, locator: Locator) -> bool:
+def fits(place: Place, locator: Locator) -> bool:
     """Whether a source's place holds the one named."""
     kind = locator.WhichOneof("place")
     if place.sheet and (kind != "sheet" or fold(locator.sheet.sheet) != fold(place.sheet)):
@@ -149,5 +149,5 @@ def matching(place: Place, sources: Sequence[Source]) -> list[Source]:
         or fold(source.filename) == fold(place.filename)
         or _stem(source.filename) == _stem(place.filename)
     ]
-    fitting = [source for source in named if _fits(place, source.locator)]
+    fitting = [source for source in named if fits(place, source.locator)]
     return fitting if place.filename or len(fitting) == 1 else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -92,7 +92,7 @@ _ABOUT = re.compile(
 _NOUN = re.compile(r"[ \u00a0-]?(?:of |de |d['’])?([^\W\d_]{3,})")
 
 
-def _readings(text: str) -> frozenset[float]:
+def readings(text: str) -> frozenset[float]:
     """Return what a numeral may stand for: a lone group of three after "," or "." may be thousands or decimals."""
     plain = re.sub(rf"[{_SPACE}'’]", "", text)
     commas, points = plain.count(","), plain.count(".")
@@ -242,7 +242,7 @@ def find(text: str) -> tuple[Quantity, ...]:
         ):
             continue
         if free(match.start("number"), match.end("number")):
-            item = _build(match, text, _readings(match["number"]), worded=False)
+            item = _build(match, text, readings(match["number"]), worded=False)
             found.append(item)
             insort(taken, (item.start, item.end))
     for match in _WORDED.finditer(text):
@@ -250,25 +250,36 @@ def find(text: str) -> tuple[Quantity, ...]:
             item = _build(match, text, frozenset([_word_value(match["words"])]), worded=True)
             found.append(item)
             insort(taken, (item.start, item.end))
-    return _share_units(text, sorted(found, key=lambda item: item.start))
+    return share_units(text, sorted(found, key=lambda item: item.start))
 
 
 _SCALED = re.compile(rf"(?i)\d[ {_SPACE}-]?(?:{_MAGNITUDE})")
-_RANGE = re.compile(r"(?<!\s)\s*+(?:-|–|to|and|à|et|bis|or|ou)\s*+", re.IGNORECASE)
+_RANGE = re.compile(
+    r"(?<!\s)\s*+(?:-|–|to|and|à|et|bis|or|ou|und|oder|a|y|e|o|tot|en|of|até|hasta|至|到|~)\s*+", re.IGNORECASE
+)
 
 
-def _share_units(text: str, found: list[Quantity]) -> tuple[Quantity, ...]:
+def share_units(
+    text: str, found: list[Quantity], units: Mapping[str, tuple[str, float]] = UNITS
+) -> tuple[Quantity, ...]:
     """Give the first number of a range the unit of the second: "from 10 to 80 percent"."""
     for index in range(len(found) - 2, -1, -1):
         left, right = found[index], found[index + 1]
         if left.dimension or not right.dimension or right.dimension in {"date", "year", "clock", "ordinal"}:
             continue
         if _RANGE.fullmatch(text[left.end : right.start]):
-            unit = re.sub(r"^[^a-zA-Z°%€$£À-ÿ]+", "", right.text)
-            _, factor = UNITS.get(unit.lower(), ("", 1.0))
+            factor = _factor(right, units)
             values = frozenset(round(value * factor, 9) for value in left.values)
             found[index] = replace(left, values=values, dimension=right.dimension, noun="")
     return tuple(found)
+
+
+def _factor(quantity: Quantity, units: Mapping[str, tuple[str, float]]) -> float:
+    """Return what a number is multiplied with by the unit it ends in: "twelve years" by 12 months."""
+    unit = re.sub(r"^[^a-zA-Z°%€$£À-ÿ]+", "", quantity.text).lower()
+    while unit and unit not in units:
+        unit = unit.partition(" ")[2].lstrip()
+    return units.get(unit, ("", 1.0))[1]
 
 
 def same_value(claimed: Quantity, given: Quantity) -> bool:

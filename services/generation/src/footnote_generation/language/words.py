@@ -8,24 +8,11 @@ from functools import lru_cache
 
 from footnote_text.lexical import fold, is_unspaced, terms
 
-from footnote_generation.language.lexicon import NEGATIONS, irregular
-from footnote_generation.language.quantities import Quantity, find
+from footnote_generation.language.lexicon import irregular, polarity
+from footnote_generation.language.quantities import Quantity, find, same_dimension, same_value
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’.&/](?=[^\W_])[^\W_]+)*")
-_CLAUSE = re.compile(
-    r"[;:()\n|]|[.!?。！？](?=\s|$)|,(?!\d)|\b(?:but|while|whereas|although|though|however|unless|mais|tandis que"
-    r"|alors que|bien que|cependant|toutefois|sauf)\b",
-    re.IGNORECASE,
-)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•\-–—\"“«(\[|]\s{0,2})\Z")
-_NEGATION = re.compile(r"n['’]t\b", re.IGNORECASE)
-# "not only", "no more than", "pas seulement" and the like deny nothing.
-_NO_NEGATION = re.compile(
-    r"\b(?:not only|no (?:more|less|fewer|later|earlier|longer) than|not (?:more|less|fewer|later) than"
-    r"|whether or not|no\.|pas (?:seulement|moins|plus)|pas plus (?:de|tard)|non seulement|ni plus ni moins"
-    r"|without (?:doubt|exception)|sans (?:doute|exception))\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +24,6 @@ class Word:
     text: str
     stems: tuple[str, ...]
     name: bool
-    negation: bool
-    clause: int
     in_quantity: bool
 
 
@@ -58,31 +43,24 @@ class Analysed:
 
 
 @lru_cache(maxsize=50_000)
-def _token(token: str, language: str) -> tuple[str, bool, tuple[str, ...], tuple[str, ...]]:
-    """Return a token folded, whether it denies, its stems as a name, and its stems as an ordinary word."""
+def _token(token: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the stems of a token as a name, and as an ordinary word."""
     plain = fold(token)
     named = tuple(terms(token, language))
     common = (tuple(terms(irregular().get(plain, token), language)) or (plain,)) if named else ()
-    return plain, plain in NEGATIONS or bool(_NEGATION.search(token)), named, common
+    return named, common
 
 
 @lru_cache(maxsize=4096)
 def analyse(text: str, language: str) -> Analysed:
     """Take a text apart. `language` is the stemmer's; it should be the same for texts to be compared."""
     quantities = find(text)
-    clause_marks = [match.start() for match in _CLAUSE.finditer(text)]
-    harmless = [match.span() for match in _NO_NEGATION.finditer(text)]
     words: list[Word] = []
-    clause = quantity = excepted = 0
+    quantity = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         token = match.group()
-        while clause < len(clause_marks) and clause_marks[clause] <= start:
-            clause += 1
-        _, denies, named, common = _token(token, language)
-        while excepted < len(harmless) and harmless[excepted][1] <= start:
-            excepted += 1
-        denies = denies and not (excepted < len(harmless) and harmless[excepted][0] <= start)
+        named, common = _token(token, language)
         capital = token[0].isupper()
         if capital and (start == 0 or _SENTENCE_START.search(text[max(0, start - 3) : start])):
             capital = any(char.isupper() for char in token[1:])
@@ -98,13 +76,25 @@ def analyse(text: str, language: str) -> Analysed:
                     token[i : i + 2],
                     (fold(token[i : i + 2]),),
                     False,
-                    denies,
-                    clause,
                     counted,
                 )
                 for i in range(len(token) - 1)
             )
             continue
         stems = named if capital else common
-        words.append(Word(start, end, token, stems, capital and bool(stems), denies, clause, counted))
+        words.append(Word(start, end, token, stems, capital and bool(stems), counted))
     return Analysed(text, tuple(words), frozenset(stem for word in words for stem in word.stems), quantities)
+
+
+def quantity_match(claimed: Quantity, given: Analysed) -> Quantity | None:
+    """Return the quantity of a stretch that a claimed one may rest on: same value, no contrary unit."""
+    for other in given.quantities:
+        if same_value(claimed, other) and same_dimension(claimed, other):
+            return other
+    return None
+
+
+def polar_of(word: Word) -> tuple[tuple[int, int], ...]:
+    """Return (pair, sign) for the pairs of opposites of a word; function words ("before") count by their form."""
+    pairs = {pair for stem in (*word.stems, fold(word.text)) for pair in polarity(stem)}
+    return tuple(pairs)

@@ -18,17 +18,19 @@ from footnote.types.v1.answer_pb2 import (
     Verdict,
 )
 from footnote.types.v1.locator_pb2 import TextSpan
-from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NO_SOURCE_CITED
+from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NO_SOURCE_CITED, CLAIM_REASON_OTHER_PLACE
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_text import locators
 
-from footnote_generation.language.words import analyse
-from footnote_generation.ports import SecondOpinion
+from footnote_generation.language.places import Place
+from footnote_generation.language.words import analyse, quantity_match
+from footnote_generation.ports import Opinion, SecondOpinion
+from footnote_generation.verification import named_places
 from footnote_generation.verification.claims import PlacedMarker, Sentence, states_something
-from footnote_generation.verification.contradictions import quantity_match
 from footnote_generation.verification.doubts import Doubt
-from footnote_generation.verification.opinion import reconsider, stretches
+from footnote_generation.verification.explanations import explain
+from footnote_generation.verification.opinion import is_unsure, reconsider, stretches
 from footnote_generation.verification.support import Evidence, Judgement, is_foreign, judge, prepare
 
 _log = get_logger(__name__)
@@ -43,11 +45,21 @@ class Checked:
     citations: tuple[Citation, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a second opinion is asked: a sentence's text, the source that it cites, and the places in that."""
+
+    key: tuple[str, int]
+    statement: str
+    places: tuple[tuple[int, int], ...]
+
+
 @dataclass(slots=True)
 class Checker:
     """Checks sentences against the numbered sources; sources are made ready once, at their first citation.
 
-    A second opinion, where there is one, is asked once a statement and source; `failure` says why it stopped.
+    A second opinion, where there is one, is asked once a statement and source; `failure` says why it was not heard, or
+    not on all.
     """
 
     sources: Mapping[int, Source]
@@ -58,52 +70,109 @@ class Checker:
     _ready: dict[int, Evidence] = field(default_factory=dict)
     _verdicts: dict[tuple[str, int], Judgement] = field(default_factory=dict)
     _done: dict[Sentence, Checked] = field(default_factory=dict)
+    _asked: set[tuple[str, int]] = field(default_factory=set)
 
-    async def check(self, sentences: Sequence[Sentence]) -> list[Checked]:
-        """Return the verdicts and footnotes of sentences, after a second opinion where there is one."""
-        if self.opinion is not None:
-            for statement, number in await asyncio.to_thread(self._judge, sentences):
-                await self._ask(self.opinion, statement, number)
-        return await asyncio.to_thread(self.check_by_rules, sentences)
+    async def check(self, sentences: Sequence[Sentence], limit: float | None = None) -> list[Checked]:
+        """Return the verdicts and footnotes of sentences, after a second opinion where there is one.
+
+        All of it is asked in one call, of at most `limit` seconds.
+        """
+        questions = await asyncio.to_thread(self.questions, sentences)
+        opinions = await self.ask(questions, limit)
+        return await asyncio.to_thread(self._heard, sentences, questions, opinions)
+
+    def _heard(
+        self, sentences: Sequence[Sentence], questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]
+    ) -> list[Checked]:
+        self.hear(questions, opinions)
+        return self.check_by_rules(sentences)
 
     def check_by_rules(self, sentences: Sequence[Sentence]) -> list[Checked]:
-        """Return the same by the rules alone, where no opinion was heard: CPU work of some milliseconds."""
+        """Return the same with what opinions were heard until now: CPU work of some milliseconds."""
         self._judge([sentence for sentence in sentences if sentence not in self._done])
         for sentence in sentences:
             if sentence not in self._done:
                 self._done[sentence] = self._check(sentence)
         return [self._done[sentence] for sentence in sentences]
 
-    def _judge(self, sentences: Sequence[Sentence]) -> list[tuple[str, int]]:
-        """Judge every statement against each source that it cites; return those not judged before."""
-        fresh: list[tuple[str, int]] = []
+    def _judge(self, sentences: Sequence[Sentence]) -> None:
+        """Judge every statement against each source that it cites."""
         for sentence in sentences:
             if not states_something(sentence, self.not_found):
                 continue
             for number in dict.fromkeys(marker.number for marker in sentence.markers):
                 if (sentence.text, number) not in self._verdicts:
-                    self._verdicts[sentence.text, number] = judge(sentence.text, self._evidence(number))
-                    fresh.append((sentence.text, number))
-        return fresh
+                    statement = named_places.stated(sentence.text, self.sources[number])
+                    self._verdicts[sentence.text, number] = judge(statement, self._evidence(number))
 
-    async def _ask(self, opinion: SecondOpinion, statement: str, number: int) -> None:
-        """Let the second opinion change a verdict; one that fails or dawdles is not asked again for this answer."""
-        evidence, verdict = self._evidence(number), self._verdicts[statement, number]
-        # The rules know no negations across languages, so that likeness alone would raise a denial too.
-        if self.failure or (not opinion.sees_contradictions and is_foreign(statement, evidence)):
-            return
-        places = await asyncio.to_thread(stretches, statement, evidence, opinion.most_passages)
-        if not places:
-            return
+    def questions(self, sentences: Sequence[Sentence]) -> list[Question]:
+        """Return what a second opinion is to be asked of these sentences, each thing once for all calls."""
+        opinion = self.opinion
+        if opinion is None or self.failure:
+            return []
+        found: list[Question] = []
+        for sentence, checked in zip(sentences, self.check_by_rules(sentences), strict=True):
+            if opinion.only_unsure and checked.claim.support not in (VERDICT_WEAK, VERDICT_UNSUPPORTED):
+                continue
+            for number in dict.fromkeys(marker.number for marker in sentence.markers):
+                key = sentence.text, number
+                if key not in self._verdicts or key in self._asked:
+                    continue
+                evidence = self._evidence(number)
+                statement = named_places.stated(sentence.text, self.sources[number])
+                if opinion.only_unsure and not is_unsure(
+                    statement, evidence, self._verdicts[key], sees_contradictions=opinion.sees_contradictions
+                ):
+                    continue
+                # The rules know no negations across languages, so that likeness alone would raise a denial too.
+                if not opinion.sees_contradictions and is_foreign(statement, evidence):
+                    continue
+                places = stretches(statement, evidence, opinion.most_passages)
+                if places:
+                    self._asked.add(key)
+                    found.append(Question(key, statement, tuple(places)))
+        return found
+
+    async def ask(self, questions: Sequence[Question], limit: float | None = None) -> Sequence[Sequence[Opinion]]:
+        """Return the opinions on questions, all in one call; none where it fails or dawdles, and is not asked again."""
+        opinion = self.opinion
+        if opinion is None or self.failure or not questions:
+            return []
+        asked = [
+            (one.statement, [self._evidence(one.key[1]).text[start:end] for start, end in one.places])
+            for one in questions
+        ]
         try:
-            async with asyncio.timeout(opinion.timeout):
-                found = await opinion.ask(statement, [evidence.text[start:end] for start, end in places])
+            async with asyncio.timeout(opinion.timeout if limit is None else min(limit, opinion.timeout)):
+                return await opinion.ask(asked)
         except (FootnoteError, TimeoutError) as error:
             self.failure = error.message if isinstance(error, FootnoteError) else "no answer in time"
             _log.warning("verifier_failed", error=type(error).__name__)
-            return
-        changed = await asyncio.to_thread(reconsider, statement, evidence, verdict, places, found, opinion.enough)
-        self._verdicts[statement, number] = changed
+            return []
+
+    def hear(self, questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]) -> bool:
+        """Let opinions change the verdicts; return whether one did."""
+        assert self.opinion is not None or not opinions
+        changed: set[str] = set()
+        for one, found in zip(questions, opinions, strict=False):  # none where it failed
+            assert self.opinion is not None
+            known, evidence = self._verdicts[one.key], self._evidence(one.key[1])
+            if len(found) != len(one.places):
+                continue
+            verdict = reconsider(
+                one.statement,
+                evidence,
+                known,
+                one.places,
+                found,
+                self.opinion.enough,
+                sees_contradictions=self.opinion.sees_contradictions,
+            )
+            if verdict != known:
+                self._verdicts[one.key] = verdict
+                changed.add(one.key[0])
+        self._done = {sentence: checked for sentence, checked in self._done.items() if sentence.text not in changed}
+        return bool(changed)
 
     def _evidence(self, number: int) -> Evidence:
         if number not in self._ready:
@@ -117,13 +186,31 @@ class Checker:
         if not states_something(sentence, self.not_found):
             return Checked(Claim(span=span, support=VERDICT_NOT_A_CLAIM), ())
         if not sentence.markers:
-            return Checked(Claim(span=span, support=VERDICT_UNCITED, reason=CLAIM_REASON_NO_SOURCE_CITED), ())
+            doubt = Doubt(CLAIM_REASON_NO_SOURCE_CITED)
+            why = explain(doubt, "", "", self.locale)
+            return Checked(Claim(span=span, support=VERDICT_UNCITED, reason=doubt.reason, explanation=why), ())
         statement = sentence.text
-        verdicts = {marker.number: self._verdicts[statement, marker.number] for marker in sentence.markers}
-        citations = tuple(
-            self._citation(marker, span, statement, verdicts[marker.number]) for marker in sentence.markers
-        )
-        support, score, doubt = self._overall(statement, verdicts)
+        verdicts: dict[int, Judgement] = {}
+        citations: list[Citation] = []
+        misplaced = False
+        seen: dict[tuple[int, Place | None], tuple[Judgement, TextSpan | None]] = {}
+        for marker in sentence.markers:
+            key = marker.number, marker.place
+            if key not in seen:
+                seen[key] = self._placed(statement, *key)
+            verdict, named = seen[key]
+            misplaced = misplaced or verdict.doubt.reason == CLAIM_REASON_OTHER_PLACE
+            citations.append(self._citation(marker, span, statement, verdict, named))
+            known = verdicts.get(marker.number)
+            if known is None or _ORDER[verdict.support] < _ORDER[known.support]:
+                verdicts[marker.number] = verdict
+        if misplaced:
+            # What stands elsewhere, in this source or in another one, does not make a wrong place right.
+            verdicts = {n: one for n, one in verdicts.items() if one.doubt.reason == CLAIM_REASON_OTHER_PLACE}
+            worst = next(iter(verdicts.values()))
+            support, score, doubt = worst.support, worst.score, worst.doubt
+        else:
+            support, score, doubt = self._overall(statement, verdicts)
         numbers = list(dict.fromkeys(marker.number for marker in sentence.markers))
         claim = Claim(
             span=span,
@@ -134,8 +221,24 @@ class Checker:
             stated=doubt.stated,
             found=doubt.found,
             subject=doubt.subject,
+            explanation=self._explain(doubt, verdicts, citations),
         )
-        return Checked(claim, citations)
+        return Checked(claim, tuple(citations))
+
+    def _explain(self, doubt: Doubt, verdicts: Mapping[int, Judgement], citations: Sequence[Citation]) -> str:
+        """Return why a sentence is not borne out, by the footnote that the doubt is about, else by the first."""
+        number = next((number for number, one in verdicts.items() if one.doubt == doubt), citations[0].number)
+        shown = next((one for one in citations if one.number == number), citations[0])
+        return explain(doubt, shown.label or f"[{number}]", shown.quote, self.locale)
+
+    def _placed(self, statement: str, number: int, place: Place | None) -> tuple[Judgement, TextSpan | None]:
+        """Return the verdict against a source, or against the place in it that is named, and that place."""
+        verdict, source = self._verdicts[statement, number], self.sources[number]
+        named = named_places.find(statement, place, source, self.locale)
+        if named is None:
+            return verdict, None
+        plain = named_places.stated(statement, source)
+        return named_places.at_place(plain, self._evidence(number), named, verdict), named.span
 
     def _overall(self, statement: str, verdicts: Mapping[int, Judgement]) -> tuple[Verdict.ValueType, float, Doubt]:
         """Return the best verdict; a sentence over several sources may be borne out by them only together."""
@@ -151,14 +254,17 @@ class Checker:
                 return together.support, together.score, together.doubt
         return best.support, best.score, best.doubt
 
-    def _citation(self, marker: PlacedMarker, claim: TextSpan, statement: str, verdict: Judgement) -> Citation:
+    def _citation(
+        self, marker: PlacedMarker, claim: TextSpan, statement: str, verdict: Judgement, named: TextSpan | None
+    ) -> Citation:
         source = self.sources[marker.number]
         start, end = verdict.start, verdict.end
         if start >= end:
             spans = self._evidence(marker.number).spans
             start, end = spans[0] if spans else (0, len(source.text))
         quote_span = TextSpan(start=start, end=end)
-        place = value_span(statement, source, verdict) or quote_span
+        # A place that is named is never moved to where the value stands.
+        place = named or value_span(statement, source, verdict) or quote_span
         locator = locators.narrow(source.locator, source.anchors, place)
         name = source.filename or source.title or source.document_id
         return Citation(

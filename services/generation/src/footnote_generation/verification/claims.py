@@ -12,16 +12,21 @@ from operator import itemgetter
 from footnote_text import sentences
 
 from footnote_generation.language import phrases
+from footnote_generation.language.places import Place
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedMarker:
-    """A citation marker in the finished text; `words` says that it is part of the sentence, not a bracket after it."""
+    """A citation marker in the finished text; `words` says that it is part of the sentence, not a bracket after it.
+
+    `place` is where in the source it says that the statement stands, None where it names the source alone.
+    """
 
     start: int
     end: int
     number: int
     words: bool = False
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class Sentence:
     end: int
     text: str
     markers: tuple[PlacedMarker, ...]
+    heading: bool = False
+    """It stands on a line that only heads others, lists a source, or is code: it states nothing."""
 
 
 _LINE = re.compile(r"[^\n]+")
@@ -48,13 +55,15 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
     `begin` is where a line begins: those before it are left out.
     """
     lines = [match.span() for match in _LINE.finditer(text, begin)]
+    code = _code_lines(text, lines, begin)
     by_line = _touching([marker for marker in markers if marker.end > begin], lines)
     result: list[Sentence] = []
     for number, (first, last) in enumerate(lines):
         here = by_line[number]
         plain, origin = _without(text, first, last, [marker for marker in here if not marker.words])
-        spans = sentences.split(plain)
+        spans = [(0, len(plain))] if number in code else sentences.split(plain)
         head = _LIST_MARK.match(plain)
+        heading = number in code or _heads(text, first, last, plain, here) or _is_inline_code(plain)
         bounds: list[tuple[int, int]] = []
         for start, end in spans:
             if head and start < head.end():
@@ -68,8 +77,53 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
         inside = _touching(here, bounds)
         for index, ((start, end), mine) in enumerate(zip(bounds, own, strict=True)):
             inner = _DECORATION.sub(" ", _without(text, start, end, inside[index])[0])
-            result.append(Sentence(start, end, " ".join(inner.split()).lstrip(" :,;"), tuple(mine)))
+            result.append(Sentence(start, end, " ".join(inner.split()).lstrip(" :,;"), tuple(mine), heading))
     return result
+
+
+_FENCE = re.compile(r"(?m)^[ \t>]*+(?:(?:[-*+•]|\d{1,9}[.)])[ \t]++)?(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*)")
+
+
+def _code_lines(text: str, lines: Sequence[tuple[int, int]], begin: int) -> set[int]:
+    """Return the indices of the lines that fences hold, those of the fences too; one left open holds all after it."""
+    fence, opened = "", 0
+    held: list[tuple[int, int]] = []
+    for match in _FENCE.finditer(text):
+        mark, info = match["fence"], match["info"]
+        if not fence:
+            if mark[0] == "~" or "`" not in info:
+                fence, opened = mark, match.start()
+        elif mark[0] == fence[0] and len(mark) >= len(fence) and not info.strip():
+            held.append((opened, match.end()))
+            fence = ""
+    if fence:
+        held.append((opened, len(text)))
+    found: set[int] = set()
+    for start, end in held:
+        if end > begin:
+            first = bisect_right(lines, start, key=itemgetter(1))
+            found.update(range(first, bisect_left(lines, end, key=itemgetter(0))))
+    return found
+
+
+_INLINE_ONLY = re.compile(r"\A[^\w`]*+(?:`[^`]++`|``(?:[^`]|`(?!`))++``)[^\w`]*+")
+
+
+def _is_inline_code(line: str) -> bool:
+    """Whether a line is nothing but one piece of inline code: a command to type, a name to copy."""
+    return "`" in line and _INLINE_ONLY.fullmatch(line) is not None
+
+
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
+
+
+def _heads(text: str, first: int, last: int, plain: str, markers: Sequence[PlacedMarker]) -> bool:
+    """Whether a line is a heading, or an entry of a list of sources: a marker first and then no sentence."""
+    if _HEADING.match(text, first, last):
+        return True
+    own = [marker for marker in markers if first <= marker.start < last and not marker.words]
+    lead = text[first : own[0].start].strip(" \t-*•") if own else "."
+    return not lead and len(own) == 1 and plain.rstrip()[-1:] not in set(".!?。！？…|")
 
 
 def _owner(marker: PlacedMarker, bounds: Sequence[tuple[int, int]]) -> int:
@@ -110,6 +164,8 @@ def _without(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) -
 def states_something(sentence: Sentence, not_found: Sequence[str]) -> bool:
     """Whether a sentence is a claim that needs a source; a question, a greeting, a lead-in or "not found" is none."""
     plain = _DECORATION.sub("", sentence.text).strip()
+    if sentence.heading or phrases.is_finder_notice(plain) or phrases.is_source_list(plain) or phrases.declines(plain):
+        return False
     if not sentence.markers and (plain.endswith("?") or plain.endswith(":")):
         return False
     words = re.findall(r"[^\W_]+", plain)

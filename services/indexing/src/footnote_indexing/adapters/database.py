@@ -1,6 +1,6 @@
 """The service's database: SQLite in the data folder, or PostgreSQL by URL.
 
-A commit outlives a crash of the process; only a power cut may cost SQLite the last ones (synchronous NORMAL). In
+A commit outlives a power cut (synchronous FULL), as in every service: their databases must not come to differ. In
 PostgreSQL the tables are in the database's own schema, told from others by their names.
 """
 
@@ -12,6 +12,8 @@ from footnote_database import transactions
 from footnote_database.engine import address
 from footnote_database.migrations import Migrations
 from footnote_database.traits import Traits, Writers
+from footnote_kit import epochs
+from footnote_kit.epochs import Epoch
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.tables import metadata
@@ -23,20 +25,20 @@ MIGRATIONS = Migrations(
     lock=7102001,
     version_table="indexing_alembic_version",
 )
-_TRAITS = Traits(name="indexing", migrations=MIGRATIONS, synchronous="NORMAL", busy_seconds=10, writers=Writers.TURNS)
+TRAITS = Traits(name="indexing", migrations=MIGRATIONS, synchronous="FULL", busy_seconds=10, writers=Writers.TURNS)
 
 
 class Database(transactions.Database):
-    """Counts what is written, so that readers know whether what they remember still holds."""
+    """Tells what is written, so that readers here and in other services know whether what they remember still holds."""
 
     def __init__(self, url: str, folder: Path) -> None:
-        super().__init__(address(url, folder / FILE), _TRAITS)
-        self._writes = 0
+        super().__init__(address(url, folder / FILE), TRAITS)
+        self._epoch = Epoch(folder / epochs.FILE) if self.is_sqlite else None
 
     @property
-    def version(self) -> int | None:
-        """A number that changes with every write; None for a database that others may write to as well."""
-        return self._writes if self.is_sqlite else None
+    def version(self) -> str | None:
+        """A name that changes with every write; None for a database that others may write to as well."""
+        return self._epoch.name if self._epoch is not None else None
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
@@ -45,4 +47,11 @@ class Database(transactions.Database):
             async with super().write() as connection:
                 yield connection
         finally:
-            self._writes += 1
+            if self._epoch is not None:
+                self._epoch.advance()
+
+    async def close(self) -> None:
+        """Close all connections, and remember no more for others."""
+        if self._epoch is not None:
+            self._epoch.close()
+        await super().close()

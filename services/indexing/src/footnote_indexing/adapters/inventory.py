@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_database.times import now_ms
+from footnote_providers.own_vectors import brings_own
 
 from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.generations import read
 from footnote_indexing.adapters.ledger import CURRENT, RevisionKey
 from footnote_indexing.adapters.sharing import visible
 from footnote_indexing.adapters.tables import collections, generations, revisions
@@ -28,6 +30,16 @@ class Damage:
 
     tenant_id: str
     holding: Holding
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A document that searches see, and the revision that they see of it."""
+
+    tenant_id: str
+    collection_id: str
+    document_id: str
+    revision: int
 
 
 class Inventory:
@@ -91,6 +103,32 @@ class Inventory:
             query = query.where(revisions.c.collection_id.in_(sa.select(collections.c.id).where(visible(scope))))
         async with self._database.read() as connection:
             return [Damage(row.tenant_id, _holding(row)) for row in await connection.execute(query)]
+
+    async def indexed(self, ids: Sequence[str], after: tuple[str, str], limit: int) -> list[Indexed]:
+        """Return documents of all tenants that searches see, by id and collection, after one; of some ids, if given.
+
+        Rows with vectors of a caller's own are left out: nobody else knows of them.
+        """
+        of_generation = sa.and_(
+            generations.c.collection_id == revisions.c.collection_id, generations.c.number == revisions.c.generation
+        )
+        place = sa.tuple_(revisions.c.document_id, revisions.c.collection_id)
+        columns = (generations.c.tenant_id, revisions.c.collection_id, revisions.c.document_id, revisions.c.revision)
+        async with self._database.read() as connection:
+            searched = sa.select(generations).where(generations.c.state == CURRENT)
+            held = [read(row) for row in await connection.execute(searched)]
+            own = [one.collection_id for one in held if brings_own(one.embedding)]
+            query = (
+                sa.select(*columns)
+                .join(generations, of_generation)
+                .where(revisions.c.state == CURRENT, generations.c.state == CURRENT, place > sa.tuple_(*after))
+                .where(revisions.c.collection_id.not_in(own))
+                .order_by(revisions.c.document_id, revisions.c.collection_id)
+                .limit(limit)
+            )
+            if ids:
+                query = query.where(revisions.c.document_id.in_(ids))
+            return [Indexed(*row) for row in await connection.execute(query)]
 
 
 def _holding(row: sa.Row[tuple[object, ...]]) -> Holding:

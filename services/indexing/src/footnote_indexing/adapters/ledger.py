@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from footnote_database.again import again_on_conflict
 from footnote_database.times import now_ms
 from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -94,6 +95,12 @@ def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
     )
 
 
+def _being_written() -> sa.ColumnElement[bool]:
+    """Return the condition that somebody may be at work on a revision's rows: what goes has to be purged once more."""
+    owing = sa.and_(revisions.c.state == CURRENT, revisions.c.vectors_owed > 0)
+    return sa.or_(revisions.c.state == WRITING, owing)
+
+
 def _overtaken(key: RevisionKey, *, cancelled: bool = False) -> Aborted:
     if cancelled:
         message = f"The indexing of document '{key.document_id}' was cancelled"
@@ -114,6 +121,7 @@ def _gave_up(key: RevisionKey) -> sa.ColumnElement[bool]:
 class Ledger(LedgerReading):
     """Moves revisions through WRITING -> CURRENT -> RETIRED."""
 
+    @again_on_conflict
     async def open(self, key: RevisionKey, fingerprint: str, contextual_header: bool) -> Opened:
         """Announce that a revision is being written: from now on it is hidden. One that is CURRENT stays so.
 
@@ -174,6 +182,7 @@ class Ledger(LedgerReading):
         async with self._database.read() as connection:
             return (await connection.execute(held.limit(1))).first() is None
 
+    @again_on_conflict
     async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
         keys = []
@@ -203,8 +212,11 @@ class Ledger(LedgerReading):
         expire_at: int | None,
         grace_ms: int,
         written: Collection[int] = (),
+        owed: int = 0,
     ) -> None:
         """Make a revision the one that is searched, and retire the one before, at one moment.
+
+        Of `owed` rows, at most, the vectors are to follow.
 
         Raises Aborted when the document or its collection was deleted, or overtaken, while it was written, and
         Unavailable when the collection began to move to another model meanwhile, so that the document would be missing
@@ -214,7 +226,7 @@ class Ledger(LedgerReading):
             await check_unmoved(connection, key.collection_id, key.generation, {key.generation, *written})
             await self.publish_on(
                 connection, key, chosen=chosen, language=language, chunks=chunks, characters=characters,
-                expire_at=expire_at, grace_ms=grace_ms,
+                expire_at=expire_at, grace_ms=grace_ms, owed=owed,
             )  # fmt: skip
 
     async def publish_on(
@@ -228,6 +240,7 @@ class Ledger(LedgerReading):
         characters: int,
         expire_at: int | None,
         grace_ms: int,
+        owed: int = 0,
     ) -> None:
         """Do what `publish` does inside a transaction that is open already."""
         now = now_ms()
@@ -237,7 +250,7 @@ class Ledger(LedgerReading):
             .values(
                 state=CURRENT, strategy=chosen[0], choice=chosen[1], language=language[:16],
                 chunks_expected=chunks, chunks_stored=chunks, characters=characters, expire_at=expire_at,
-                updated_at=now,
+                updated_at=now, vectors_owed=owed,
             )
         )  # fmt: skip
         cancelled = await _is_cancelled(connection, key)
@@ -249,12 +262,12 @@ class Ledger(LedgerReading):
         others = [_siblings(key), revisions.c.revision != key.revision]
         await connection.execute(
             sa.update(revisions)
-            .where(*others, revisions.c.state == CURRENT)
+            .where(*others, revisions.c.state == CURRENT, revisions.c.vectors_owed == 0)
             .values(state=RETIRED, purge_at=now + grace_ms, updated_at=now)
         )
         await connection.execute(
             sa.update(revisions)
-            .where(*others, revisions.c.state == WRITING)
+            .where(*others, _being_written())
             .values(state=RETIRED, purge_at=now + WRITER_TIMEOUT_MS, updated_at=now)
         )
 
@@ -275,7 +288,8 @@ class Ledger(LedgerReading):
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
             for row in rows:
                 entry = _entry(row)
-                purge_at = now_ms() + (WRITER_TIMEOUT_MS if entry.state == WRITING else 1000)
+                written = entry.state == WRITING or row.vectors_owed
+                purge_at = now_ms() + (WRITER_TIMEOUT_MS if written else 1000)
                 await connection.execute(
                     sa.update(revisions)
                     .where(_is(entry.key))
@@ -283,6 +297,7 @@ class Ledger(LedgerReading):
                 )
             return [_entry(row) for row in rows]
 
+    @again_on_conflict
     async def cancel(self, key: RevisionKey) -> list[Entry]:
         """Give up a revision, begun or not, in every generation; return its entries, for purging.
 
@@ -331,10 +346,12 @@ class Ledger(LedgerReading):
         chosen = [revisions.c.collection_id == collection_id]
         if generation:
             chosen.append(revisions.c.generation == generation)
-        await connection.execute(sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT))
+        await connection.execute(
+            sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT, revisions.c.vectors_owed == 0)
+        )
         await connection.execute(
             sa.update(revisions)
-            .where(*chosen, revisions.c.state == WRITING)
+            .where(*chosen, _being_written())
             .values(state=RETIRED, purge_at=now_ms() + WRITER_TIMEOUT_MS, updated_at=now_ms())
         )
 
@@ -369,18 +386,20 @@ class Ledger(LedgerReading):
 
     async def retire_stale(self, expired_before: int, abandoned_before: int) -> int:
         """Retire what expired before one time and what was begun, and never completed, before another."""
+        expired = (revisions.c.state == CURRENT) & (revisions.c.expire_at <= expired_before)
+        abandoned = (revisions.c.state == WRITING) & (revisions.c.updated_at <= abandoned_before)
+        # Nearly always there is nothing: to write that would begin a new epoch, in which everybody asks anew.
+        async with self._database.read() as connection:
+            if (
+                await connection.execute(sa.select(revisions.c.revision).where(expired | abandoned).limit(1))
+            ).first() is None:
+                return 0
         async with self._database.write() as connection:
-            expired = await connection.execute(
-                sa.update(revisions)
-                .where(revisions.c.state == CURRENT, revisions.c.expire_at <= expired_before)
-                .values(state=RETIRED, purge_at=now_ms())
-            )
-            abandoned = await connection.execute(
-                sa.update(revisions)
-                .where(revisions.c.state == WRITING, revisions.c.updated_at <= abandoned_before)
-                .values(state=RETIRED, purge_at=now_ms())
-            )
-            return expired.rowcount + abandoned.rowcount
+            retired = [
+                await connection.execute(sa.update(revisions).where(stale).values(state=RETIRED, purge_at=now_ms()))
+                for stale in (expired, abandoned)
+            ]
+            return sum(one.rowcount for one in retired)
 
 
 async def _is_cancelled(connection: AsyncConnection, key: RevisionKey) -> bool:

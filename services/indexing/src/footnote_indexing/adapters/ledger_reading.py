@@ -20,6 +20,8 @@ class Totals:
     documents: int
     chunks: int
     characters: int
+    owed: int = 0
+    """Chunks that have no vector yet."""
 
 
 class LedgerReading:
@@ -74,6 +76,7 @@ class LedgerReading:
                 sa.func.count(),
                 sa.func.coalesce(sa.func.sum(revisions.c.chunks_stored), 0),
                 sa.func.coalesce(sa.func.sum(revisions.c.characters), 0),
+                sa.func.coalesce(sa.func.sum(revisions.c.vectors_owed), 0),
             )
             .where(
                 sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
@@ -83,6 +86,6 @@ class LedgerReading:
             .group_by(revisions.c.collection_id)
         )
         async with self._database.read() as connection:
-            for collection_id, documents, chunks, characters in await connection.execute(query):
-                result[collection_id] = Totals(int(documents), int(chunks), int(characters))
+            for collection_id, *sums in await connection.execute(query):
+                result[collection_id] = Totals(*map(int, sums))
         return result

@@ -69,6 +69,9 @@ revisions = sa.Table(
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     # Of a RETIRED one: it must not be written again, whoever comes back to it.
     sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
+    # Of a CURRENT one: rows that have no vector yet, at most, and until when somebody is at work on them.
+    sa.Column("vectors_owed", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("claimed_until", sa.BigInteger, nullable=True),
 )
 sa.Index("indexing_revisions_by_document", revisions.c.document_id)
 sa.Index("indexing_revisions_by_state", revisions.c.collection_id, revisions.c.generation, revisions.c.state)

@@ -20,6 +20,7 @@ from footnote_kit.errors import Internal
 from footnote_kit.logs import get_logger
 from footnote_kit.status import make
 
+from footnote_indexing.chunking import registry
 from footnote_indexing.chunking.cutting_process import LENGTH
 from footnote_indexing.chunking.drafts import Draft, Drafter
 from footnote_indexing.chunking.model import UNDECIDED, Chosen, SentenceVectors
@@ -50,8 +51,8 @@ class Cutters:
         sentence_vectors: SentenceVectors,
     ) -> AsyncIterator[Cutter]:
         """Cut one revision of a document."""
-        semantic = settings.chunking.strategy == collection_pb2.CHUNKING_STRATEGY_SEMANTIC
-        process = min(self._processes, key=lambda one: one.documents) if self._processes and not semantic else None
+        here = not self._processes or registry.needs_vectors(settings.chunking)
+        process = None if here else min(self._processes, key=lambda one: one.documents)
         cutter = Cutter(Drafter(document, settings, sentence_vectors), process, next(self._numbers))
         cutter.begins_with = (document.SerializeToString(), settings.SerializeToString())
         try:

@@ -67,6 +67,7 @@ class Drafter:
         """Take the next blocks; return the chunks that are complete. Raises InvalidArgument for blocks out of place."""
         placed = self._window.place(blocks)
         self.characters += sum(len(block.text) for block in placed)
+        placed = [block for block in placed if not block.is_furniture]
         if self._chunker is not None:
             return self._draft(self._chunker.feed(placed))
         self._waiting += placed

@@ -50,6 +50,11 @@ class PlacedBlock:
         return self.block.kind == document_pb2.BLOCK_KIND_TABLE_ROW
 
     @property
+    def is_furniture(self) -> bool:
+        """It runs in the margins of pages: it has its place in the text, and is in no chunk."""
+        return self.block.kind == document_pb2.BLOCK_KIND_FURNITURE
+
+    @property
     def is_code(self) -> bool:
         """Its line breaks matter."""
         return self.block.kind == document_pb2.BLOCK_KIND_CODE

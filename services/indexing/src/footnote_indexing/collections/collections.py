@@ -19,7 +19,7 @@ from footnote_indexing.adapters.row_ledger import RowLedger
 from footnote_indexing.adapters.sharing import ambiguous, check_grants, nearness
 from footnote_indexing.collections import masks
 from footnote_indexing.collections.rules import check_name, check_settings
-from footnote_indexing.writing.permitted import Permitted
+from footnote_indexing.writing.permitted import Permitted, bounds_of
 from footnote_indexing.writing.vectorizers import Vectorizers
 
 _MOST_AUTHORIZED = 1000
@@ -76,6 +76,8 @@ class Collections:
             settings=wanted.settings,
             grants=wanted.grants,
         )
+        if not collection.settings.embedding.provider and self._vectorizers.automatic:
+            collection.settings.embedding.provider = self._permitted.for_new(scope, bounds_of(collection)).provider
         check_settings(collection.settings, self._deployment)
         _check_texts(collection)
         check_grants(collection)
@@ -148,6 +150,8 @@ class Collections:
         if not paths:
             paths = masks.set_paths(wanted, _CHANGEABLE, opened=("settings",))
         masks.apply(wanted, changed, paths, _CHANGEABLE)
+        if self._vectorizers.automatic and not brings_own(before.collection.settings.embedding):
+            _keep_embedder(before.collection.settings.embedding, changed.settings.embedding)
         check_name(changed.name)
         changed.visibility = changed.visibility or collection_pb2.VISIBILITY_SHARED
         check_settings(changed.settings, self._deployment)
@@ -199,6 +203,7 @@ class Collections:
                 collection.ClearField("grants")
             collection.document_count = totals[collection.id].documents
             collection.chunk_count = totals[collection.id].chunks
+            collection.chunks_without_vector = totals[collection.id].owed
             counted.append(collection)
         return counted
 
@@ -224,6 +229,13 @@ class Collections:
     def _found(self, stored: Stored) -> Found:
         counting = resolve(self._deployment, stored.collection.settings)
         return Found(stored.collection, stored.generation, counting)
+
+
+def _keep_embedder(old: collection_pb2.EmbeddingSettings, new: collection_pb2.EmbeddingSettings) -> None:
+    """Let a collection keep the embedder it began with where a change names none, whatever is installed since."""
+    if not new.provider and not new.model and not new.dimensions:
+        new.CopyFrom(old)
+    new.provider = new.provider or old.provider
 
 
 def _reconsidered(

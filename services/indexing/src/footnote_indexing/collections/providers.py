@@ -7,15 +7,16 @@ from typing import Any
 
 from footnote.types.v1 import collection_pb2, provider_pb2, scope_pb2
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
+from footnote_kit.registration import Registration
 from footnote_providers import registry
 from google.protobuf import json_format
+from pydantic import BaseModel
 
 from footnote_indexing.adapters.ledger import Ledger
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.ports import ChunkStore
 from footnote_indexing.writing.permitted import Permitted
 
-_STORE_ID = "milvus"
 _OF_NOBODY = ("healthy", "engine", "latency_ms")
 _BYTES = 4  # of a number in a vector
 
@@ -33,30 +34,34 @@ class Checked:
 class Providers:
     """Lists, validates and checks providers."""
 
-    def __init__(self, store: ChunkStore, collections: Collections, ledger: Ledger, permitted: Permitted) -> None:
+    def __init__(
+        self,
+        store: ChunkStore,
+        registration: Registration[BaseModel, object],
+        collections: Collections,
+        ledger: Ledger,
+        permitted: Permitted,
+    ) -> None:
         self._store = store
+        self._registration = registration
         self._collections = collections
         self._ledger = ledger
         self._permitted = permitted
 
-    def descriptors(self) -> list[provider_pb2.Provider]:
-        """Return all that are registered here."""
-        store = provider_pb2.Provider(
-            kind=provider_pb2.PROVIDER_KIND_STORE,
-            id=_STORE_ID,
-            display_name="Milvus",
-            capabilities=["collections", "search", "full_text", "metadata_filtering", "ttl"],
-        )
-        json_format.ParseDict(
-            {"type": "object", "properties": {}, "additionalProperties": False}, store.settings_schema
-        )
-        return [*registry.descriptors(), store]
+    def descriptors(self, scope: scope_pb2.Scope) -> list[provider_pb2.Provider]:
+        """Return the embedding providers that are registered here, and the store that is in use."""
+        embedders = registry.descriptors()
+        begun = self._permitted.for_new(scope, provider_pb2.TextBounds())
+        for one in embedders:
+            if one.id == begun.provider:
+                one.is_default, one.note = True, begun.words
+        return [*embedders, self._registration.description()]
 
     def validate(self, kind: int, provider_id: str, settings: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with settings, a sentence each; nothing is called."""
         if kind == provider_pb2.PROVIDER_KIND_STORE:
-            if provider_id != _STORE_ID:
-                return [f"No vector store {provider_id!r} is registered; there is {_STORE_ID}."]
+            if provider_id != self._registration.id:
+                return [f"No vector store {provider_id!r} is in use here; there is {self._registration.id}."]
             return ["The vector store is set for the deployment; it takes no settings here."] if settings else []
         self._check_kind(kind)
         model, dimensions, rest = _split(settings)

@@ -6,6 +6,8 @@ from footnote.types.v1 import collection_pb2
 from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import InvalidArgument
 
+from footnote_indexing.chunking import registry
+
 _NAME = re.compile(r"[^\W_][\w\-. ]{0,127}")
 
 
@@ -25,3 +27,4 @@ def check_settings(settings: collection_pb2.CollectionSettings, deployment: coll
     chunking = resolve(deployment.chunking, settings.chunking)
     if chunking.parent_child and chunking.child_size > chunking.parent_size:
         raise InvalidArgument.field("collection.settings.chunking.child_size", "must not exceed parent_size")
+    registry.check(chunking)

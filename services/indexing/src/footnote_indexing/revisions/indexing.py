@@ -1,9 +1,7 @@
 """The stage as a whole: documents into collections, and out of them."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from weakref import WeakValueDictionary
 
 from footnote.types.v1 import collection_pb2, document_pb2, scope_pb2
 from footnote_kit.access import Access
@@ -24,6 +22,7 @@ from footnote_indexing.revisions.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.permitted import Permitted, bounds_of
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+from footnote_indexing.writing.turns import Turns
 from footnote_indexing.writing.vectorizers import Vectorizers
 
 _log = get_logger("footnote.indexing")
@@ -67,11 +66,12 @@ class Indexing:
         database: Database,
         permitted: Permitted,
         cutters: Cutters,
+        turns: Turns,
     ) -> None:
         self._cutters = cutters
         self._permitted = permitted
         self._database = database
-        self._resolved: dict[tuple[int | None, bytes, tuple[str, ...]], list[Searchable]] = {}
+        self._resolved: dict[tuple[str | None, bytes, tuple[str, ...]], list[Searchable]] = {}
         self._collections = collections
         self._generations = generations
         self._ledger = ledger
@@ -79,7 +79,7 @@ class Indexing:
         self._writer = writer
         self._switching = switching
         self._settings = settings
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._turns = turns
 
     async def index(
         self, scope: scope_pb2.Scope, document: document_pb2.Document, parts: AsyncIterator[Part]
@@ -103,7 +103,7 @@ class Indexing:
         running = DocumentIndexing(found, document, writers, first, self._settings, self._cutters)
         # The engine makes two rows of one id when it is written twice at the same moment; so a second attempt waits,
         # and finds the work done.
-        async with self._turns.setdefault(document.id, asyncio.Lock()):
+        async with self._turns.of(document.id):
             async for event in running.run(parts):
                 if isinstance(event, Result) and len(targets) > 1:
                     await self._switching.settle(found.collection.id)
@@ -207,21 +207,28 @@ class Indexing:
         expr = f"collection_key == {quote(generation.collection_key)}"
         return await self._writer.store.delete(generation.space, expr)
 
-    async def resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Searchable]:
-        """Return what a search of these collections must know.
+    @property
+    def epoch(self) -> str:
+        """The name of what is written until now, which changes with every write; "" where others may write too."""
+        return self._database.version or ""
 
-        Every search asks; so the answer is kept until the next write, where this service is the only writer.
+    async def resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> tuple[list[Searchable], str]:
+        """Return what a search of these collections must know, and the epoch for which it holds; "" for none.
+
+        Every search asks that does not know; so the answer is kept until the next write, where this service is the only
+        writer.
         """
         version = self._database.version
         key = (version, scope.SerializeToString(deterministic=True), tuple(names))
         if version is not None and key in self._resolved:
-            return self._resolved[key]
+            return self._resolved[key], version
         resolved = await self._resolve(scope, names)
-        if version is not None and version == self._database.version:
-            if len(self._resolved) >= _KEPT or next(iter(self._resolved), key)[0] != version:
-                self._resolved.clear()
-            self._resolved[key] = resolved
-        return resolved
+        if version is None or version != self._database.version:
+            return resolved, ""
+        if len(self._resolved) >= _KEPT or next(iter(self._resolved), key)[0] != version:
+            self._resolved.clear()
+        self._resolved[key] = resolved
+        return resolved, version
 
     async def _resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Searchable]:
         found = await self._collections.find_many(scope, names)

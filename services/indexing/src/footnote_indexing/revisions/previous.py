@@ -45,4 +45,4 @@ class PreviousRevision:
         if not ids:
             return {}
         found = await self._store.vectors(self._space, list(ids))
-        return {ids[chunk]: vector for chunk, vector in found.items()}
+        return {ids[chunk]: vector for chunk, vector in found.items() if vector.any()}  # some may follow yet

@@ -1,21 +1,19 @@
 """Gives chunks the tags, metadata and expiry that their document has come to have; texts and vectors stay."""
 
-import asyncio
-from weakref import WeakValueDictionary
-
 from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT, Chunk
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument
+from footnote_store.ports import Store
 from footnote_store.rows import Row
-from footnote_store.store import VectorStore
 
 from footnote_indexing.adapters.generations import Generation, Generations
 from footnote_indexing.adapters.ledger import Entry, Ledger, RevisionKey
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.revisions.index_document import dated
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+from footnote_indexing.writing.turns import Turns
 
 _PAGE = 500
 
@@ -29,14 +27,15 @@ class Relabelling:
         generations: Generations,
         ledger: Ledger,
         writer: StoreWriter,
-        store: VectorStore,
+        store: Store,
+        turns: Turns,
     ) -> None:
         self._collections = collections
         self._generations = generations
         self._ledger = ledger
         self._writer = writer
         self._store = store
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._turns = turns
 
     async def relabel(self, scope: Scope, document: Document) -> int:
         """Bring the chunks up to date; return how many were changed in the generation that is searched.
@@ -51,7 +50,7 @@ class Relabelling:
         generations = {one.number: one for one in await self._generations.all_of(found.collection.id)}
         changed = 0
         # The engine makes two rows of one id when it is written twice at the same moment.
-        async with self._turns.setdefault(document.id, asyncio.Lock()):
+        async with self._turns.of(document.id):
             for entry in await self._ledger.expires(found.collection.id, document.id, expire_at):
                 generation = generations.get(entry.key.generation)
                 if generation is None or await self._is_done(generation, entry, document):

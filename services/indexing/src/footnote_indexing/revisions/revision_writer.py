@@ -1,15 +1,17 @@
 """One revision of one document into one generation: embed, store, check, publish."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from time import monotonic
 
 from footnote.types.v1 import chunk_pb2
 from footnote_kit.errors import Unavailable
+from footnote_providers.base import Vectors
 from footnote_store.rows import Row
 
+from footnote_indexing.adapters.generations import CURRENT as GENERATION_SEARCHED
 from footnote_indexing.adapters.generations import Generation
 from footnote_indexing.adapters.ledger import CURRENT, Ledger, Opened, RevisionKey
 from footnote_indexing.chunking.drafts import Draft
@@ -33,6 +35,7 @@ class Tally:
     tokens: int = 0
     vectors: int = 0
     stored: int = 0
+    owed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,11 @@ class RevisionWriter:
         self._generation = generation
         self.key = key
         self._settings = settings
+        later = settings.vectors_later
+        # One that is being built beside the one that is searched takes its place only when it is complete.
+        self._later = generation.state == GENERATION_SEARCHED and (
+            later == "always" or (later == "auto" and vectorizer.slow)
+        )
         self._first_attempt = False
         self._present: dict[str, bytes] = {}
         self._previous: PreviousRevision | None = None
@@ -102,6 +110,8 @@ class RevisionWriter:
         """Embed and store one batch. A store failure is kept for later: the other batches still get their chance."""
         if self._present:
             missing = [draft for draft in drafts if self._present.get(draft.chunk.id) != fingerprint_of(draft.chunk)]
+            if self._later:
+                self.tally.owed += len(drafts) - len(missing)  # at most: which of them is seen when they are made
             self.tally.stored += len(drafts) - len(missing)
             self.tally.vectors += len(drafts) - len(missing)
             drafts = missing
@@ -127,6 +137,8 @@ class RevisionWriter:
         texts = [draft.embedded_text for draft in embedded]
         keys = [self._vectorizer.key(text) for text in texts]
         known = await self._previous.vectors(keys) if self._previous is not None else {}
+        if self._later:
+            return await self._rows_for_now(drafts, keys, embedded, known)
         result = await self._vectorizer.embed(keys, texts, known)
         self.tally.embedded += len(result.sent)
         self.tally.unchanged += sum(1 for key in keys if key in known)
@@ -134,6 +146,19 @@ class RevisionWriter:
         self.tally.tokens += sum(embedded[row].chunk.token_count for row in result.sent)
         self.tally.vectors += len(drafts)
         by_id = {draft.chunk.id: vector for draft, vector in zip(embedded, result.vectors, strict=True)}
+        key = self._generation.collection_key
+        return [Row(draft.chunk, key, by_id.get(draft.chunk.id), draft.lexical_text) for draft in drafts]
+
+    async def _rows_for_now(
+        self, drafts: Sequence[Draft], keys: Sequence[str], embedded: Sequence[Draft], known: Mapping[str, Vectors]
+    ) -> list[Row]:
+        """Return rows with the vectors that are there already; the others follow."""
+        found = await self._vectorizer.found(keys, known)
+        by_id = {draft.chunk.id: found[key] for draft, key in zip(embedded, keys, strict=True) if key in found}
+        self.tally.owed += len(embedded) - len(by_id)
+        self.tally.unchanged += sum(1 for key in keys if key in known)
+        self.tally.cache_hits += sum(1 for key in keys if key in found and key not in known)
+        self.tally.vectors += len(drafts) - len(embedded) + len(by_id)
         key = self._generation.collection_key
         return [Row(draft.chunk, key, by_id.get(draft.chunk.id), draft.lexical_text) for draft in drafts]
 
@@ -167,6 +192,7 @@ class RevisionWriter:
             expire_at=outcome.expire_at,
             grace_ms=int(self._settings.purge_grace * 1000),
             written=written,
+            owed=self.tally.owed,
         )
 
     async def clean_up(self) -> None:

@@ -185,8 +185,12 @@ class VectorTexts:
             return None
         own = collection_pb2.EmbeddingSettings(provider=PROVIDER, dimensions=dimensions)
         if now.dimensions == dimensions:
-            # Nobody has the built-in model elsewhere; of another one these may well be vectors.
-            return own if now.provider == builtin.BuiltinEmbeddings.id else None
+            # Nobody has the built-in model elsewhere, and nobody chose what is automatic; of another one these may well
+            # be vectors.
+            unchosen = {builtin.BuiltinEmbeddings.id}
+            if self._vectorizers.automatic:
+                unchosen.add(self._vectorizers.for_new().provider)
+            return own if now.provider in unchosen else None
         unsaid = collection_pb2.EmbeddingSettings(provider=now.provider, model=now.model, settings=now.settings)
         defaults = (
             await self._vectorizers.resolve(unsaid),

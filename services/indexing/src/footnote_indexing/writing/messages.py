@@ -1,9 +1,12 @@
 """Messages of conversations for memory search."""
 
+import asyncio
 from collections.abc import Sequence
+from weakref import WeakValueDictionary
 
 from footnote.types.v1 import answer_pb2, collection_pb2, provider_pb2, scope_pb2
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import UNBOUND
 from footnote_store.compiler import quote
 from footnote_store.rows import MessageRow, message_key
@@ -13,6 +16,9 @@ from footnote_indexing.writing.permitted import Permitted
 from footnote_indexing.writing.vectorizers import Vectorizers
 
 _MOST = 1000
+_TRIES = 3
+
+_log = get_logger("footnote.indexing.messages")
 
 
 class Messages:
@@ -22,6 +28,7 @@ class Messages:
         self._permitted = permitted
         self._store = store
         self._vectorizers = vectorizers
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def remember(
         self,
@@ -35,7 +42,7 @@ class Messages:
         for message in messages:
             if not message.message_id or not message.conversation_id:
                 raise InvalidArgument.field("messages", "must each have message_id and conversation_id")
-        kept = [message for message in messages if message.text.strip()]
+        kept = list({one.message_id: one for one in messages if one.text.strip()}.values())
         if not kept:
             return 0
         self._permitted.check_embedding(scope, collection_pb2.EmbeddingSettings(), bounds)
@@ -47,7 +54,25 @@ class Messages:
             MessageRow(message, scope.tenant_id, scope.user_id, vector)
             for message, vector in zip(kept, embedded.vectors, strict=True)
         ]
-        return await self._store.upsert_messages(space, rows)
+        owner = f"{scope.tenant_id}\0{scope.user_id}"
+        async with self._turns.setdefault(owner, asyncio.Lock()):
+            return await self._write(space, rows)
+
+    async def _write(self, space: str, rows: Sequence[MessageRow]) -> int:
+        """Write rows, each once: written twice at one moment, by an attempt that was given up, it would be there twice.
+
+        Raises Unavailable when another attempt is still at it: what is repeated later finds it ended.
+        """
+        ids = (quote(message_key(row.tenant_id, row.user_id, row.message.message_id)) for row in rows)
+        expr = f"id in [{', '.join(ids)}]"
+        for _ in range(_TRIES):
+            written = await self._store.upsert_messages(space, rows)
+            there = await self._store.count(space, expr)
+            if there == len(rows):
+                return written
+            _log.warning("messages_doubled", rows=there, messages=len(rows))
+            await self._store.delete(space, expr)
+        raise Unavailable("The vector store holds other messages than were written", reason="STORE_UNAVAILABLE")
 
     async def forget(self, scope: scope_pb2.Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
         """Remove the messages of one of the user's conversations, or those named; returns how many there were."""

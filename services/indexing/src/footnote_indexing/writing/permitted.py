@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from footnote.types.v1 import collection_pb2, provider_pb2, scope_pb2
+from footnote_kit.errors import FailedPrecondition, PermissionDenied
 from footnote_providers import registry
+from footnote_providers.automatic import Choice
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.egress.policy import Kind
@@ -39,6 +41,19 @@ class Permitted:
     ) -> None:
         """Raise unless texts so bound may be embedded by these settings; before every document and message."""
         self._egress.check(registry.use_of(self._vectorizers.chosen(embedding), self._egress), scope, bounds)
+
+    def for_new(self, scope: scope_pb2.Scope, bounds: provider_pb2.TextBounds) -> Choice:
+        """Return what a new collection of a caller's begins with where nobody names an embedder."""
+
+        def allowed(provider: str) -> bool:
+            embedding = collection_pb2.EmbeddingSettings(provider=provider)
+            try:
+                self.check_embedding(scope, embedding, bounds)
+            except (PermissionDenied, FailedPrecondition):
+                return False
+            return True
+
+        return self._vectorizers.for_new(allowed)
 
     def check_settings(
         self, scope: scope_pb2.Scope, after: collection_pb2.Collection, before: collection_pb2.Collection | None = None
@@ -75,8 +90,9 @@ class Permitted:
             return  # nothing is ever sent anywhere, so that no policy is about it
         use = registry.use_of(self._vectorizers.chosen(new), self._egress)
         self._egress.check(use, scope, bounds)
-        default = self._vectorizers.chosen(collection_pb2.EmbeddingSettings())
-        known = [(default.provider, default.model)]
+        unsaid = collection_pb2.EmbeddingSettings()
+        begun = collection_pb2.EmbeddingSettings(provider=self.for_new(scope, bounds).provider)
+        known = [(one.provider, one.model) for one in map(self._vectorizers.chosen, (unsaid, begun))]
         if old is not None:
             known += [(old.provider, old.model), (old.provider, "")]
         self._egress.check_choice(use, scope, known, bounds)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -12,9 +12,10 @@ from footnote_kit import names
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.telemetry import counter, span
 from footnote_providers import registry
+from footnote_providers.automatic import Choice, choose
 from footnote_providers.base import EmbeddingProvider, Vectors
 from footnote_providers.own_vectors import brings_own
-from footnote_providers.settings import DefaultSettings
+from footnote_providers.settings import AUTO, DefaultSettings
 
 from footnote_indexing.ports import EmbeddingCache
 
@@ -55,14 +56,25 @@ class Vectorizer:
         digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
-    async def embed(self, keys: Sequence[str], texts: Sequence[str], known: Mapping[str, Vectors]) -> Embedded:
-        """Embed texts whose `key`s are given: by `known` vectors, else the cache, else the provider."""
+    @property
+    def slow(self) -> bool:
+        """Whether its maker says that rows had better not wait for it."""
+        registration = registry.registrations().get(self.settings.provider)
+        return registration is not None and registration.slow
+
+    async def found(self, keys: Sequence[str], known: Mapping[str, Vectors]) -> Mapping[str, Vectors]:
+        """Return the vectors that need no call of the provider: `known` ones and those of the cache."""
         found = dict(known)
         asked = list({key for key in keys if key not in found})
         if asked:
             hits = await self._cache.get(asked)
             found.update((key, vector) for key, vector in hits.items() if len(vector) == self.settings.dimensions)
         self._count_lookups(len(asked), [key for key in asked if key in found])
+        return found
+
+    async def embed(self, keys: Sequence[str], texts: Sequence[str], known: Mapping[str, Vectors]) -> Embedded:
+        """Embed texts whose `key`s are given: by `known` vectors, else the cache, else the provider."""
+        found = dict(await self.found(keys, known))
         missing: dict[str, int] = {}
         for row, key in enumerate(keys):
             if key not in found:
@@ -145,6 +157,15 @@ class Vectorizers:
     def chosen(self, settings: collection_pb2.EmbeddingSettings) -> collection_pb2.EmbeddingSettings:
         """Return settings with provider and model filled in as far as that needs no call."""
         return registry.with_defaults(settings, self._defaults)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the operator leaves it to what is installed here which embedder new collections have."""
+        return self._defaults.provider == AUTO
+
+    def for_new(self, may_use: Callable[[str], bool] = lambda _: True) -> Choice:
+        """Return what a new collection begins with where nobody names an embedder."""
+        return choose(self._defaults, may_use)
 
     async def get(self, settings: collection_pb2.EmbeddingSettings) -> Vectorizer:
         """Return the vectorizer for resolved settings."""

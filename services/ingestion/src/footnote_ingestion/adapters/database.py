@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from footnote_database import transactions
+from footnote_database import soundness, transactions
 from footnote_database.engine import address
 from footnote_database.migrations import Migrations
 from footnote_database.traits import Pool, Traits, Writers
@@ -16,7 +16,7 @@ from footnote_ingestion.adapters.schema import metadata
 
 FILE = "documents.db"
 MIGRATIONS = Migrations(versions=Path(__file__).parent / "migrations", metadata=metadata, lock=7_101_001)
-_TRAITS = Traits(
+TRAITS = Traits(
     name="documents",
     migrations=MIGRATIONS,
     synchronous="FULL",
@@ -37,8 +37,15 @@ class Database(transactions.Database):
 
     @classmethod
     async def open(cls, url: str, folder: Path) -> Database:
-        """Connect and migrate to the newest schema."""
-        database = cls(address(url, folder / FILE), _TRAITS)
+        """Connect and migrate to the newest schema.
+
+        Raises FailedPrecondition when the file is missing while files of documents are there: without it they would be
+        nobody's, and what is searched of them would be removed.
+        """
+        file, blobs = folder / FILE, folder / "blobs" / "uploads"
+        if not url and not file.exists() and blobs.is_dir() and any(blobs.iterdir()):
+            raise soundness.missing(file, "documents", blobs)
+        database = cls(address(url, folder / FILE), TRAITS)
         try:
             await database.migrate()
         except BaseException:

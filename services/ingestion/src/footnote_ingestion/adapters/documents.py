@@ -206,6 +206,12 @@ class DocumentTable:
         """Return documents that were left in the middle of something, and the token of the next page."""
         return await self._listing.unfinished(page)
 
+    async def there(self, document_ids: Sequence[str]) -> Sequence[str]:
+        """Return which of these documents have a row, of whatever tenant and in whatever state."""
+        query = select(documents.c.id).where(documents.c.id.in_(document_ids))
+        async with self._database.read() as connection:
+            return list((await connection.execute(query)).scalars())
+
     async def labelled(self, tenant_id: str, document_id: str, version: int) -> None:
         """Note that a document's chunks have what its record said at a version."""
         async with self._database.write() as connection:

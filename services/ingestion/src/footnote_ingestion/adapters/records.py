@@ -58,6 +58,7 @@ def to_row(stored: Stored) -> dict[str, Any]:
         "failure_hint": document.failure.hint,
         "structure": MessageToDict(document.structure, preserving_proto_field_name=True),
         "metadata": MessageToDict(document.metadata),
+        "reading_warnings": [MessageToDict(one, preserving_proto_field_name=True) for one in document.reading_warnings],
         "version": stored.version,
         "blob_key": stored.blob_key,
         "parsed_key": stored.parsed_key,
@@ -77,6 +78,8 @@ def from_row(row: Mapping[str, Any] | RowMapping) -> Stored:
         document.structure.CopyFrom(ParseDict(row["structure"], Structure(), ignore_unknown_fields=True))
     if row["metadata"]:
         document.metadata.update(row["metadata"])
+    for one in row["reading_warnings"]:
+        ParseDict(one, document.reading_warnings.add(), ignore_unknown_fields=True)
     if row["failure_reason"]:
         reason = FailureReason.Value(_REASON + row["failure_reason"])
         document.failure.CopyFrom(Failure(reason=reason, message=row["failure_message"], hint=row["failure_hint"]))

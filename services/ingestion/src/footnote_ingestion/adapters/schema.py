@@ -51,6 +51,7 @@ documents = Table(
     Column("blob_key", Text, nullable=False),
     Column("parsed_key", Text, nullable=False, default=""),
     Column("warnings", JSON, nullable=False, server_default="[]"),
+    Column("reading_warnings", JSON, nullable=False, server_default="[]"),
     # When its deletion was begun: from then on it is gone for everybody, and its chunks can be removed.
     Column("delete_time", BigInteger),
     # The version that last changed what chunks take over; null when they have it.

@@ -248,6 +248,10 @@ class Catalog:
         """Return documents of all tenants that were left in the middle of something, and the next page's token."""
         return await self._documents.unfinished(page)
 
+    async def there(self, document_ids: Sequence[str]) -> Sequence[str]:
+        """Return which of these documents are there, of whatever tenant and in whatever state."""
+        return await self._documents.there(document_ids)
+
     async def labelled(self, scope: Scope, document_id: str, etag: str) -> None:
         """Note that a document's chunks have what its record said when it had an etag."""
         await self._permissions.document(scope, document_id, Access.WRITE)

@@ -12,7 +12,7 @@ from footnote_ingestion.parsers.base import Format, Parser
 from footnote_ingestion.parsers.failures import UNSUPPORTED, ParseError
 
 # To be raised when a parser's output changes: blocks kept of an older version are then read anew.
-VERSION = 2
+VERSION = 4
 # document_type -> (module, class).
 _PARSERS = {
     "txt": ("texts.plain", "TextParser"),
@@ -35,9 +35,21 @@ _PARSERS = {
     "msg": ("mail", "MsgParser"),
     "doc": ("office.legacy", "DocParser"),
     "ppt": ("office.legacy", "PptParser"),
+    "png": ("pictures", "PictureParser"),
+    "jpg": ("pictures", "PictureParser"),
+    "tif": ("pictures", "PictureParser"),
+    "webp": ("pictures", "PictureParser"),
 }
 
-_SUFFIXES = frozenset(f".{name}" for name in _PARSERS) | {".htm", ".xhtml", ".markdown", ".mdx", ".tab"}
+_SUFFIXES = frozenset(f".{name}" for name in _PARSERS) | {
+    ".htm",
+    ".xhtml",
+    ".markdown",
+    ".mdx",
+    ".tab",
+    ".jpeg",
+    ".tiff",
+}
 ENTRY_POINT_GROUP = "footnote.parsers"
 """Where other packages register a `Format` that they read."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from footnote.types.v1.document_pb2 import Block, BlockKind, Structure
+from footnote.types.v1.document_pb2 import Block, BlockKind, Structure, WarningKind
 from footnote.types.v1.locator_pb2 import (
     Anchor,
     LineLocator,
@@ -22,6 +22,7 @@ from footnote.types.v1.locator_pb2 import (
 from footnote_text.scripts import HAN, KANA
 
 from footnote_ingestion.parsers.failures import TOO_LARGE, ParseError
+from footnote_ingestion.parsers.noticed import Noticed
 
 HEADING = BlockKind.BLOCK_KIND_HEADING
 PARAGRAPH = BlockKind.BLOCK_KIND_PARAGRAPH
@@ -29,6 +30,7 @@ LIST_ITEM = BlockKind.BLOCK_KIND_LIST_ITEM
 TABLE_ROW = BlockKind.BLOCK_KIND_TABLE_ROW
 CODE = BlockKind.BLOCK_KIND_CODE
 NOTE = BlockKind.BLOCK_KIND_NOTE
+FURNITURE = BlockKind.BLOCK_KIND_FURNITURE
 
 # A block longer than this is split at a space: it must fit in a message, and nobody cites a book as one passage.
 MAX_BLOCK = 50_000
@@ -54,7 +56,10 @@ class Limits:
 
 @dataclass(slots=True)
 class Properties:
-    """What a file says about itself. `page_count` counts pages, slides or sheets."""
+    """What a file says about itself. `page_count` counts pages, slides or sheets.
+
+    Warnings with kind, count and places are given to the `BlockWriter`; those here are words alone.
+    """
 
     title: str = ""
     authors: list[str] = field(default_factory=list)
@@ -146,6 +151,7 @@ class BlockWriter:
         self.first_heading = ""
         self.structure = Structure()
         self.tables = 0
+        self.noticed = Noticed()
 
     @property
     def char_count(self) -> int:
@@ -164,6 +170,16 @@ class BlockWriter:
     def reset_headings(self) -> None:
         """Forget the headings: the next block belongs to another sheet, chapter or message."""
         self._headings.clear()
+
+    def warn(
+        self,
+        kind: WarningKind.ValueType,
+        words: str,
+        count: int = 1,
+        places: Iterable[Place | None] = (),
+    ) -> None:
+        """Note what is left out, guessed or not made out; `{count}` in `words` stands for how many in the end."""
+        self.noticed.add(kind, words, count, (locate(place) for place in places if place is not None))
 
     def new_table(self) -> int:
         """Return the number for the rows of one more table."""
@@ -216,6 +232,8 @@ class BlockWriter:
 
     def _count(self, kind: BlockKind.ValueType, text: str) -> None:
         self.block_count += 1
+        if kind == FURNITURE:
+            return
         self.word_count += count_words(text)
         if kind == HEADING:
             self.structure.heading_count += 1

@@ -19,6 +19,11 @@ def newlines(text: str) -> str:
     return _BREAKS.sub("\n", text)
 
 
+def counted_lines(text: str) -> list[str]:
+    """Return the lines as an editor counts them: form feeds and the separators of Unicode end no line there."""
+    return _BREAKS.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
+
+
 def visible(text: str) -> str:
     """Return the text without control and invisible characters, its spacing and line feeds untouched."""
     return _DROP.sub("", text)

@@ -15,12 +15,14 @@ import olefile  # type: ignore[import-untyped]
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
 from footnote_ingestion.parsers.texts.plain import write_text
 
 _HEADERS = ("From", "To", "Cc", "Date")
 _MAX_PARTS = 200
+_MAX_DEPTH = 20
 # Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
 _SUBJECT, _BODY, _HTML, _SENDER, _TO, _CC = "0037", "1000", "1013", "0C1A", "0E04", "0E03"
 _SECRET = (".pgp-encrypted", ".p7m")
@@ -38,17 +40,7 @@ class EmlParser:
         message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
         assert isinstance(message, EmailMessage)
         subject = _header(message, "Subject")
-        _write_head(out, subject, ((name, _header(message, name)) for name in _HEADERS))
-        bodies = _bodies(message)
-        for part in bodies:
-            _write_part(part, out)
-        for part in list(message.walk())[:_MAX_PARTS]:
-            if part in bodies or part.is_multipart():
-                continue
-            if name := inline(str(part.get_filename() or "")):
-                out.add(NOTE, f"Attachment: {name}")
-            if part.is_attachment() and part.get_content_maintype() == "text":
-                _write_part(part, out)
+        _write_message(message, out, _Count())
         sender = email.utils.parseaddr(_header(message, "From"))
         return Properties(
             title=subject,
@@ -84,9 +76,12 @@ class MsgParser:
             if body.strip():
                 write_text(body, out, with_lines=False)
             elif html:
-                write_html(decode(html), out)
+                write_html(decode(html, out), out)
             for name in filter(None, map(inline, attached)):
                 out.add(NOTE, f"Attachment: {name}")
+            if folders:
+                words = "{count} attachments are not read, but for their names"
+                out.warn(CONTENT_LEFT_OUT, words, len(folders))
         return Properties(title=subject, authors=[sender] if sender else [], file_time=_moment(date))
 
 
@@ -104,6 +99,54 @@ def _header(message: EmailMessage, name: str) -> str:
     except (ValueError, IndexError, AttributeError, LookupError, TypeError):
         raw = dict(message.raw_items()).get(name, "")
         return inline(str(raw))
+
+
+class _Count:
+    """How many parts of a file were read; and how deep messages stand in one another."""
+
+    def __init__(self) -> None:
+        self.parts = self.depth = 0
+
+
+def _write_message(message: EmailMessage, out: BlockWriter, count: _Count) -> None:
+    """Write a message's subject, headers and parts in order; a message within it is written like it."""
+    _write_head(out, _header(message, "Subject"), ((name, _header(message, name)) for name in _HEADERS))
+    bodies = _bodies(message)
+    for part in bodies:
+        _write_part(part, out)
+    _write_beside(message, bodies, out, count)
+
+
+def _write_beside(part: EmailMessage, bodies: list[EmailMessage], out: BlockWriter, count: _Count) -> None:
+    """Write the parts that are not the body, nor the body in another form."""
+    if part.get_content_type() == "multipart/alternative" and any(one in bodies for one in part.walk()):
+        return
+    if part.is_multipart() and part.get_content_type() != "message/rfc822" and count.depth < _MAX_DEPTH:
+        count.depth += 1
+        for one in part.get_payload():
+            _write_beside(one, bodies, out, count)  # type: ignore[arg-type]
+        count.depth -= 1
+        return
+    count.parts += 1
+    if part in bodies:
+        return
+    if count.parts > _MAX_PARTS or count.depth >= _MAX_DEPTH:
+        out.warn(CONTENT_LEFT_OUT, f"{{count}} parts beyond {_MAX_PARTS} are not read")
+        return
+    name = inline(str(part.get_filename() or ""))
+    if part.is_multipart():
+        count.depth += 1
+        for inner in part.get_payload():
+            _write_message(inner, out, count)  # type: ignore[arg-type]
+        count.depth -= 1
+        return
+    if name:
+        out.add(NOTE, f"Attachment: {name}")
+    if part.get_content_maintype() == "text":
+        _write_part(part, out)
+    else:
+        words = "{count} attachments are not read, but for their names" if name else "{count} parts are not read"
+        out.warn(CONTENT_LEFT_OUT, words)
 
 
 def _bodies(message: EmailMessage) -> list[EmailMessage]:
@@ -124,7 +167,7 @@ def _write_part(part: EmailMessage, out: BlockWriter) -> None:
     try:
         text = data.decode(part.get_content_charset() or "", errors="strict")
     except (LookupError, UnicodeDecodeError):
-        text = decode(data)
+        text = decode(data, out)
     if part.get_content_subtype() == "html":
         write_html(text, out)
     else:

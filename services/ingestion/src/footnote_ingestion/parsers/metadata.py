@@ -7,10 +7,11 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 import yake
-from footnote.types.v1.document_pb2 import ParsedMetadata
+from footnote.types.v1.document_pb2 import ParsedMetadata, ReadingWarning
 from footnote_text.language import detect
 
 from footnote_ingestion.parsers.base import BlockWriter, Properties
+from footnote_ingestion.parsers.noticed import OTHER
 
 _LANGUAGE_SAMPLE = 3_000
 # YAKE's cost grows faster than the text; the beginning of a document names its subject.
@@ -33,6 +34,7 @@ def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedM
     """Return the metadata of a document whose blocks have all been written to `out`."""
     sample = out.sample
     language = next(filter(_is_code, (detect(sample[:_LANGUAGE_SAMPLE]), properties.language)), "")
+    noticed = out.noticed.warnings() + [ReadingWarning(kind=OTHER, text=words) for words in properties.warnings]
     structure = out.structure
     structure.has_headings = structure.heading_count >= 2
     structure.has_paragraphs = structure.paragraph_count >= 2
@@ -47,7 +49,8 @@ def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedM
         char_count=out.char_count,
         structure=structure,
         block_count=out.block_count,
-        warnings=properties.warnings,
+        warnings=[one.text for one in noticed],
+        reading_warnings=noticed,
     )
     if properties.file_time is not None:
         found.file_time.FromDatetime(properties.file_time)

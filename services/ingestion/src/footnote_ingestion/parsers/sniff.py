@@ -11,7 +11,7 @@ import filetype
 
 from footnote_ingestion.parsers import added
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
-from footnote_ingestion.parsers.texts.encoding import guess
+from footnote_ingestion.parsers.texts.encoding import guess, is_plain
 
 MIME = {
     "txt": "text/plain",
@@ -34,7 +34,12 @@ MIME = {
     "epub": "application/epub+zip",
     "rtf": "application/rtf",
     "eml": "message/rfc822",
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "tif": "image/tiff",
+    "webp": "image/webp",
 }
+_PICTURES = {MIME[name]: name for name in ("png", "jpg", "tif", "webp")}
 _HEAD = 65_536
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _OLE_STREAMS = (  # names in UTF-16, as in the container's directory
@@ -52,8 +57,13 @@ _MAIL = re.compile(
     rb"content-[\w-]++|reply-to|sender|dkim-signature|authentication-results|arc-[\w-]++):\s",
     re.IGNORECASE,
 )
+_PDF_OBJECT = re.compile(rb"(?<!\d)\d{1,10}\s\d{1,5}\sobj\b")
+# Made of text, and yet not to be read as such.
+_TEXT_FORMATS = (b"%!PS-", b"!<arch>")
 _BY_NAME = {".md": "md", ".markdown": "md", ".mdx": "md", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".htm": "html",
             ".html": "html", ".xhtml": "html", ".eml": "eml"}  # fmt: skip
+_TEXT_NAMES = frozenset([*_BY_NAME, ".txt", ".text", ".log", ".rst", ".py", ".json", ".xml"])
+_BY_MARKS = ("eml", "html")  # kinds of text that a name only makes likelier
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ def sniff(path: Path, filename: str) -> FileType:
     for other in added().values():
         if filename.lower().endswith(other.suffixes) and head.startswith(other.starts):
             return FileType(other.mime_type, other.document_type)
-    if head.lstrip()[:5] == b"%PDF-" or b"%PDF-" in head[:1024]:
+    if _is_pdf(path, head, filename):
         return _known("pdf")
     if head.startswith(_OLE):
         return _ole(path)
@@ -80,11 +90,32 @@ def sniff(path: Path, filename: str) -> FileType:
     if head.startswith(b"{\\rtf"):
         return _known("rtf")
     found = filetype.guess(head)
-    if found is not None:
+    # "BM", "MZ" and "ID3" begin words too: bytes that name a format count only where what follows is no text.
+    if found is not None and not (is_plain(head) and not head.startswith(_TEXT_FORMATS)):
+        if found.mime in _PICTURES:
+            return _known(_PICTURES[found.mime])
         raise _unsupported(found.mime, found.extension)
     if not guess(head):
         raise _unsupported("application/octet-stream", "binary")
     return _known(_text_type(head, filename))
+
+
+def _is_pdf(path: Path, head: bytes, filename: str) -> bool:
+    """Tell a PDF by its mark and an object or its name; without the mark by objects, its end, and bytes of no text."""
+    at = head[:1024].find(b"%PDF-")
+    begins = at >= 0 and not head[:at].strip(b"\xef\xbb\xbf\0 \t\r\n\x0c")
+    named = PurePosixPath(filename.lower()).suffix
+    if begins and named not in _TEXT_NAMES:
+        return True
+    if _PDF_OBJECT.search(head) is None:
+        return False
+    if begins:
+        return True
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - 2048, 0))
+        end = file.read()
+    ended = b"startxref" in end or b"%%EOF" in end
+    return (at >= 0 or ended) and (named == ".pdf" or (ended and not is_plain(head)))
 
 
 def _known(document_type: str) -> FileType:
@@ -136,7 +167,7 @@ def _text_type(head: bytes, filename: str) -> str:
     narrow = head.replace(b"\0", b"") if b"\0" in head else head
     named = _BY_NAME.get(PurePosixPath(filename.lower()).suffix, "")
     start = narrow.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:4096]
-    if named in ("md", "csv", "tsv"):
+    if named not in ("", *_BY_MARKS):
         return named
     lines = start.split(b"\n", 12)
     if _MAIL.match(lines[0]) and sum(1 for line in lines if _MAIL.match(line)) >= (2 if named == "eml" else 3):

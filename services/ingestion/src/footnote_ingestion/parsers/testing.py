@@ -14,7 +14,7 @@ from pathlib import Path
 
 from footnote.types.v1.document_pb2 import Block, BlockKind
 
-from footnote_ingestion.parsers.base import HEADING, MAX_BLOCK, BlockWriter, Limits, Parser, Properties
+from footnote_ingestion.parsers.base import FURNITURE, HEADING, MAX_BLOCK, BlockWriter, Limits, Parser, Properties
 from footnote_ingestion.parsers.failures import TOO_LARGE, ParseError
 
 
@@ -42,9 +42,12 @@ def reads_blocks_with_exact_places(parser: Parser, sample: Path, folder: Path) -
 
 
 def says_what_each_block_is(parser: Parser, sample: Path, folder: Path) -> None:
-    """Check kinds, levels of headings (1 to 6, else 0), and tables numbered from 1 in order of appearance."""
+    """Check kinds, levels of headings (1 to 6, else 0), tables numbered from 1 in order; furniture comes last."""
     blocks, _ = _read(parser, sample)
     tables: list[int] = []
+    kinds = [block.kind for block in blocks]
+    text = [index for index, kind in enumerate(kinds) if kind != FURNITURE]
+    assert text == list(range(len(text))), "there is text after page furniture"
     for block in blocks:
         assert block.kind in BlockKind.values() and block.kind, f"a block has kind {block.kind}"
         levels = range(1, 7) if block.kind == HEADING else range(1)

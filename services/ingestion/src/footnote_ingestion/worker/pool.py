@@ -9,10 +9,11 @@ from contextlib import aclosing
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
 
+from footnote_ingestion.parsers.failures import PARSER_CRASHED, ParseError
 from footnote_ingestion.worker.isolation import Measures, Workers
 from footnote_ingestion.worker.process import Frame, Worker, resident_bytes
 from footnote_ingestion.worker.starter import Starter
-from footnote_ingestion.worker.wire import Job
+from footnote_ingestion.worker.wire import BLOCKS, Job
 
 _log = get_logger("footnote.ingestion.pool")
 # A worker that has grown by this share of its limit after a file is replaced: the memory goes back to the system.
@@ -25,7 +26,7 @@ _MORE_IDLE = 6
 
 
 class Pool:
-    """Runs jobs, at most `size` at once, each `seconds` long at most; `starter` is closed by whoever made it.
+    """Runs jobs, at most `size` at once, each for `seconds` of processor time; `starter` is closed by whoever made it.
 
     A worker reads the files of one tenant, at most `files_per_worker`, and never another's.
     """
@@ -66,7 +67,10 @@ class Pool:
         return worker.measures
 
     async def run(self, job: Job, tenant: str) -> AsyncGenerator[Frame, None]:
-        """Yield the frames of a job; raises `ParseError` as `Worker.run`, `Unavailable` when too many wait."""
+        """Yield the frames of a job; raises `ParseError` as `Worker.run`, `Unavailable` when too many wait.
+
+        A worker that dies in the middle is replaced once.
+        """
         if self._waiting >= self._max_waiting:
             raise Unavailable("Too many files wait to be read", retry_after=5.0)
         self._waiting += 1
@@ -74,14 +78,27 @@ class Pool:
             await self._slots.acquire()
         finally:
             self._waiting -= 1
+        given = 0  # frames of blocks: a second reading gives the same, and goes on after them
         try:
-            worker = await self._take(tenant)
-            try:
-                async with aclosing(worker.run(job, self._seconds)) as frames:
-                    async for frame in frames:
-                        yield frame
-            finally:
-                await asyncio.shield(self._give_back(worker))
+            for last in (False, True):
+                worker = await self._take(tenant)
+                skip = given
+                try:
+                    async with aclosing(worker.run(job, self._seconds)) as frames:
+                        async for frame in frames:
+                            if frame[0] == BLOCKS and skip:
+                                skip -= 1
+                                continue
+                            given += frame[0] == BLOCKS
+                            yield frame
+                    return
+                except ParseError as error:
+                    # Its death may have been another's doing: an operator's, the system's for want of memory.
+                    if last or error.reason != PARSER_CRASHED:
+                        raise
+                    _log.warning("worker_died", pid=worker.pid, action=job.action)
+                finally:
+                    await asyncio.shield(self._give_back(worker))
         finally:
             self._slots.release()
 
@@ -110,9 +127,20 @@ class Pool:
                 break
             await worker.kill()
         else:
-            worker = await Worker.start(self._starter, self._workers, tenant)
+            worker = await self._start(tenant)
         self._busy.add(worker)
         return worker
+
+    async def _start(self, tenant: str) -> Worker:
+        """Return a fresh worker; one that does not start is tried again, then `Unavailable` says so."""
+        try:
+            return await Worker.start(self._starter, self._workers, tenant)
+        except RuntimeError as error:
+            _log.warning("worker_did_not_start", error=str(error))
+        try:
+            return await Worker.start(self._starter, self._workers, tenant)
+        except RuntimeError as error:
+            raise Unavailable("No process to read files in can be started", retry_after=5.0) from error
 
     async def _give_back(self, worker: Worker) -> None:
         self._busy.discard(worker)

@@ -22,6 +22,8 @@ from footnote_ingestion.worker.starter import Started, Starter
 _START_SECONDS = 60.0
 _WATCH_SECONDS = 0.05
 _END_SECONDS = 2.0
+# However busy the machine is, a file has an end.
+_MOST_WALL = 20
 _PART = 64 * 1024
 # The kernel ends it this much processor time after the supervisor should have.
 _CPU_GRACE_SECONDS = 5
@@ -47,6 +49,7 @@ class Worker:
         self._killed_for = ""
         self._peak = 0
         self._cleared = False
+        self._asked = False
         self.pid = started.pid
         self.tenant = tenant
         self.measures = Measures()
@@ -105,7 +108,9 @@ class Worker:
                 await self._jobs.drain()
             while not finished:
                 try:
+                    self._asked = True
                     kind, payload = await self._frame()
+                    self._asked = False
                 except asyncio.IncompleteReadError:
                     raise await self._death(seconds) from None
                 finished = kind in (wire.METADATA, wire.DONE, wire.FAILED)
@@ -126,19 +131,29 @@ class Worker:
         return kind, await self._answers.readexactly(length) if length else b""
 
     async def _watch(self, seconds: float) -> None:
-        """Kill the process when its time is up or its memory grows over the limit."""
+        """Kill the process when it has used its time, or its memory grows over the limit.
+
+        Its time is that of the processor. What it stands still beside, while nobody else keeps it waiting, counts as
+        well, since a hung one uses none; waiting for a processor that others use does not.
+        """
         loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
+        start = last = loop.time()
+        used_before, still = _processor_seconds(self.pid), 0.0
         while self.alive:
+            await asyncio.sleep(min(_WATCH_SECONDS, seconds / 10))
+            now = loop.time()
+            used, runs = _processor_use(self.pid)
+            # A late look tells nothing of the time before it.
+            still += min(now - last, 2 * _WATCH_SECONDS) if self._asked and not runs else 0.0
+            last = now
             self._peak = max(self._peak, resident_bytes(self.pid))
             if self._peak > self._memory_bytes:
                 self._killed_for = OUT_OF_MEMORY
-            elif loop.time() >= end:
+            elif used - used_before + still >= seconds or now - start >= _MOST_WALL * seconds:
                 self._killed_for = TIMEOUT
             if self._killed_for:
                 self._signal(signal.SIGKILL)
                 return
-            await asyncio.sleep(min(_WATCH_SECONDS, max(end - loop.time(), 0.001)))
 
     def _limit_processor(self, seconds: float) -> None:
         """Let the kernel end a job that takes too long should the supervisor be held up; only we can raise this."""
@@ -153,7 +168,9 @@ class Worker:
         """Return the error that says why the process has ended in the middle of a job."""
         await self.kill()
         if self._killed_for == TIMEOUT:
-            return ParseError(TIMEOUT, f"Reading the file took longer than the {seconds:g} seconds allowed.")
+            return ParseError(
+                TIMEOUT, f"Reading the file took longer than the {seconds:g} seconds of processor time allowed."
+            )
         if self._killed_for == OUT_OF_MEMORY or self._peak > 0.8 * self._memory_bytes:
             megabytes = self._memory_bytes // (1024 * 1024)
             return ParseError(OUT_OF_MEMORY, f"Reading the file needs more than the {megabytes} MiB of memory allowed.")
@@ -208,9 +225,17 @@ class Worker:
 
 
 def _processor_seconds(pid: int) -> float:
-    """Processor time that a process has used; raises `OSError` when it has ended."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Processor time that a process has used; 0 when it has ended or cannot be asked."""
+    return _processor_use(pid)[0]
+
+
+def _processor_use(pid: int) -> tuple[float, bool]:
+    """Return the processor time that a process and its ended children have used, and whether it runs or would."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0, False
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK"), fields[0] in "RD"
 
 
 def resident_bytes(pid: int) -> int:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import OrderedDict
+from contextlib import suppress
 
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FootnoteError
 from footnote_providers import registry
-from footnote_providers.base import WeighsQuestions
+from footnote_providers.automatic import choose
+from footnote_providers.base import KnowsItsCosines, WeighsQuestions
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.settings import DefaultSettings
 
@@ -27,6 +31,7 @@ class ProviderEmbedder:
         self._defaults = DefaultSettings()
         self._kept: OrderedDict[tuple[bytes, bytes], QueryVector] = OrderedDict()
         self._keep = keep
+        self._loading: set[asyncio.Task[None]] = set()
 
     async def embed_query(self, settings: EmbeddingSettings, text: str) -> QueryVector:
         """Embed one query; raises Unavailable with the provider's words when it fails."""
@@ -41,11 +46,33 @@ class ProviderEmbedder:
             weight = provider.recommended_dense_weight
             if isinstance(provider, WeighsQuestions):
                 weight = provider.dense_weight_for(text)
-        made = QueryVector(vector, weight)
+        cosines = provider.cosines if isinstance(provider, KnowsItsCosines) else None
+        made = QueryVector(vector, weight, cosines)
         self._kept[key] = made
         if len(self._kept) > self._keep:
             self._kept.popitem(last=False)
         return made
+
+    async def warm(self, text: str) -> None:
+        """Load what embeds questions of new collections and of no collection, where that is on this machine.
+
+        What takes its time, because a model is made or loaded, goes on behind this call.
+        """
+        unsaid = EmbeddingSettings()
+        for provider in {registry.with_defaults(unsaid, self._defaults).provider, choose(self._defaults).provider}:
+            settings = EmbeddingSettings(provider=provider) if provider != self._defaults.provider else unsaid
+            registration = registry.registrations().get(provider)
+            if registration is None or not self.is_local(settings):
+                continue
+            loading = asyncio.create_task(self._load(settings, text), name=f"warm-{provider}")
+            if registration.slow:
+                self._loading.add(loading)
+            else:
+                await loading
+
+    async def _load(self, settings: EmbeddingSettings, text: str) -> None:
+        with suppress(FootnoteError):  # whoever asks is told
+            await self.embed_query(settings, text)
 
     def check(self, scope: Scope, settings: EmbeddingSettings, bounds: TextBounds) -> None:
         """Raise unless texts so bound may be embedded by these settings (PROVIDER_NOT_ALLOWED)."""
@@ -65,5 +92,8 @@ class ProviderEmbedder:
 
     async def close(self) -> None:
         """Close the providers."""
+        for loading in self._loading:
+            loading.cancel()
+        await asyncio.gather(*self._loading, return_exceptions=True)
         self._kept.clear()
         await registry.close_all()

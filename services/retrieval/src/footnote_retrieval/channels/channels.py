@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, SearchStrategy
 from footnote.types.v1.reasons_pb2 import (
@@ -16,6 +18,7 @@ from footnote.types.v1.reasons_pb2 import (
     SearchStrategyChoice,
 )
 from footnote_kit.breaker import Guard
+from footnote_kit.degradations import Reason
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
@@ -24,15 +27,31 @@ from footnote_kit.timings import Stopwatch
 from footnote_store.rows import Hit
 
 from footnote_retrieval.channels.findings import Findings, collect, keep_one_revision
-from footnote_retrieval.channels.plan import Plan, bounds_of
+from footnote_retrieval.channels.plan import Plan, bounds_of, filter_of
 from footnote_retrieval.model import ChannelRun, Group, SearchRequest, degradation
 from footnote_retrieval.ports import ChunkStore, Embedder, QueryVector
 from footnote_retrieval.query import understanding
+from footnote_retrieval.query.files import NamedFile
 from footnote_retrieval.query.understanding import Query
 from footnote_retrieval.settings import Settings
 
 _log = get_logger("footnote.retrieval.channels")
 T = TypeVar("T")
+_OF_A_FILE = 5  # candidates of a named file that is searched for itself
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A way to search: its name in logs and figures, the degradation when it fails, and what is left then."""
+
+    id: SearchChannel.ValueType
+    name: str
+    unavailable: Reason
+    instead: str
+
+
+DENSE = Channel(SearchChannel.SEARCH_CHANNEL_DENSE, "dense", "DENSE_UNAVAILABLE", "Full text search only.")
+LEXICAL = Channel(SearchChannel.SEARCH_CHANNEL_LEXICAL, "lexical", "LEXICAL_UNAVAILABLE", "Vector search only.")
 
 
 class Channels:
@@ -85,59 +104,68 @@ class Channels:
         jobs = []
         # Full text first: while the store is at it, the query's vector is made.
         if plan.lexical:
-            jobs.append(self._lexical(plan, findings, clock))
+            jobs.append(self._run(LEXICAL, plan, findings, clock))
         if plan.dense:
-            jobs.append(self._dense(plan, findings, clock))
+            jobs.append(self._run(DENSE, plan, findings, clock))
         await asyncio.gather(*jobs)
         findings.runs.sort(key=lambda run: run.channel)
         if findings.dense_failed and not plan.lexical:
-            await self._lexical(plan, findings, clock)
+            await self._run(LEXICAL, plan, findings, clock)
         if findings.lexical_failed and (findings.dense_failed or not plan.dense):
             detail = findings.degradations[-1].detail
             findings.degradations = [degradation("STORE_UNAVAILABLE", "No documents could be searched.", detail)]
         keep_one_revision(findings.candidates)
         return findings
 
-    async def _dense(self, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
-        run = ChannelRun(SearchChannel.SEARCH_CHANNEL_DENSE)
+    async def each_file(
+        self, plan: Plan, findings: Findings, request: SearchRequest, named: Sequence[NamedFile], first: int
+    ) -> None:
+        """Search each of several named files of which nothing was found for itself: a large one leaves others no room.
+
+        What is found counts as the last of its channel's first candidates.
+        """
+        there = {candidate.hit.document_id for candidate in findings.candidates.values()}
+        for file in named if len(named) > 1 else ():
+            if there.intersection(file.document_ids):
+                continue
+            alone = replace(plan, filter=filter_of(request, [file]), limit=_OF_A_FILE)
+            more = await self.run(alone, Stopwatch(PIPELINE_STAGE_RETRIEVAL))
+            for chunk_id, candidate in more.candidates.items():
+                candidate.dense_rank = first - 1 if candidate.dense_rank else 0
+                candidate.lexical_rank = first - 1 if candidate.lexical_rank else 0
+                findings.candidates.setdefault(chunk_id, candidate)
+
+    async def _run(self, channel: Channel, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
+        """Search by one channel; what fails in it is a degradation, not an error."""
+        run = ChannelRun(channel.id)
+        if channel is DENSE:
+            run.coverage = _with_vectors(plan.groups)
         findings.runs.append(run)
-        try:
-            await self._embed(plan, findings, clock)
-        except FootnoteError as error:
-            findings.dense_failed = True
-            findings.degradations.append(degradation("EMBEDDING_UNAVAILABLE", "Full text search only.", error.message))
-            _log.warning("embedding_unavailable", error=error.message, reason=error.reason)
+        if channel is DENSE and not await self._embedded(plan, findings, clock):
             return
         began = time.perf_counter()
         try:
-            channel = SearchChannel.SEARCH_CHANNEL_DENSE
-            found = await self._all_groups(plan, channel, findings)
-            for group, hits in zip(plan.groups_of(channel), found, strict=True):
-                collect(group, hits, SearchChannel.SEARCH_CHANNEL_DENSE, plan.now, findings)
+            found = await self._all_groups(plan, channel.id, findings)
+            for group, hits in zip(plan.groups_of(channel.id), found, strict=True):
+                collect(group, hits, channel.id, plan.now, findings)
                 run.candidates += len(hits)
         except FootnoteError as error:
-            findings.dense_failed = True
-            findings.degradations.append(degradation("DENSE_UNAVAILABLE", "Full text search only.", error.message))
-            _log.warning("dense_search_failed", error=error.message, reason=error.reason)
+            findings.failed.add(channel.id)
+            findings.degradations.append(degradation(channel.unavailable, channel.instead, error.message))
+            _log.warning("channel_failed", channel=channel.name, error=error.message, reason=error.reason)
         finally:
-            self._record(run, "dense", began, clock)
+            self._record(run, channel.name, began, clock)
 
-    async def _lexical(self, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
-        run = ChannelRun(SearchChannel.SEARCH_CHANNEL_LEXICAL)
-        findings.runs.append(run)
-        began = time.perf_counter()
+    async def _embedded(self, plan: Plan, findings: Findings, clock: Stopwatch) -> bool:
+        """Embed the query and return whether that was done; what fails is a degradation."""
         try:
-            channel = SearchChannel.SEARCH_CHANNEL_LEXICAL
-            found = await self._all_groups(plan, channel, findings)
-            for group, hits in zip(plan.groups_of(channel), found, strict=True):
-                collect(group, hits, SearchChannel.SEARCH_CHANNEL_LEXICAL, plan.now, findings)
-                run.candidates += len(hits)
+            await self._embed(plan, findings, clock)
         except FootnoteError as error:
-            findings.lexical_failed = True
-            findings.degradations.append(degradation("LEXICAL_UNAVAILABLE", "Vector search only.", error.message))
-            _log.warning("lexical_search_failed", error=error.message, reason=error.reason)
-        finally:
-            self._record(run, "lexical", began, clock)
+            findings.failed.add(DENSE.id)
+            findings.degradations.append(degradation("EMBEDDING_UNAVAILABLE", DENSE.instead, error.message))
+            _log.warning("embedding_unavailable", error=error.message, reason=error.reason)
+            return False
+        return True
 
     @staticmethod
     def _record(run: ChannelRun, name: str, began: float, clock: Stopwatch) -> None:
@@ -190,6 +218,14 @@ class Channels:
             ),
             timeout,
         )
+
+
+def _with_vectors(groups: Sequence[Group]) -> float:
+    """Return the share of the chunks searched that have vectors."""
+    collections = [member.collection for group in groups for member in group.members]
+    chunks = sum(collection.chunk_count for collection in collections)
+    lacking = sum(min(collection.chunks_without_vector, collection.chunk_count) for collection in collections)
+    return 1 - lacking / chunks if chunks else 1.0
 
 
 async def _each(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -27,8 +27,17 @@ class Findings:
     vectors: dict[bytes, QueryVector] = field(default_factory=dict)
     runs: list[ChannelRun] = field(default_factory=list)
     degradations: list[Degradation] = field(default_factory=list)
-    dense_failed: bool = False
-    lexical_failed: bool = False
+    failed: set[SearchChannel.ValueType] = field(default_factory=set)
+
+    @property
+    def dense_failed(self) -> bool:
+        """It was asked and could not answer."""
+        return SearchChannel.SEARCH_CHANNEL_DENSE in self.failed
+
+    @property
+    def lexical_failed(self) -> bool:
+        """It was asked and could not answer."""
+        return SearchChannel.SEARCH_CHANNEL_LEXICAL in self.failed
 
 
 def collect(
@@ -40,13 +49,19 @@ def collect(
             # Never expected; whoever sees this has found a fault in the filter or in the store.
             _log.error("hit_outside_scope", chunk_id=hit.id, space=group.space)
             continue
+        owes = group.owes_vectors
+        if owes and channel == SearchChannel.SEARCH_CHANNEL_DENSE and hit.score == 0:
+            continue  # a vector of nothing: none is there yet
         candidate = findings.candidates.get(hit.id)
         if candidate is None:
             candidate = findings.candidates[hit.id] = Candidate(hit, group)
+        elif candidate.hit.vector is None:
+            candidate.hit.vector = hit.vector  # only the lexical channel brings them
         if channel == SearchChannel.SEARCH_CHANNEL_DENSE:
             candidate.dense, candidate.dense_rank = hit.score, rank
         else:
             candidate.lexical, candidate.lexical_rank = hit.score, rank
+            candidate.by_words_only = owes and hit.vector is not None and not hit.vector.any()
 
 
 def complete(plan: Plan, findings: Findings) -> None:
@@ -58,6 +73,7 @@ def complete(plan: Plan, findings: Findings) -> None:
     for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE):
         sought = findings.vectors[group.embedding_key].vector
         missing = [c for c in findings.candidates.values() if c.group is group and c.dense is None and _fits(c, sought)]
+        missing = [c for c in missing if not c.by_words_only]
         if missing:
             stored = np.stack([c.hit.vector for c in missing if c.hit.vector is not None])
             for candidate, cosine in zip(missing, cosines(stored, sought), strict=True):
@@ -68,7 +84,8 @@ def complete(plan: Plan, findings: Findings) -> None:
     # A list that is not full holds every chunk with a common term; the others have none.
     lowest_share = min(shares) / 2 if len(shares) >= plan.limit else 0.0
     for candidate in findings.candidates.values():
-        if candidate.dense is None and candidate.group.embedding_key not in plan.by_words:
+        elsewhere = candidate.group.embedding_key in plan.by_words
+        if candidate.dense is None and not elsewhere and not candidate.by_words_only:
             candidate.dense = lowest_cosine
         candidate.lexical = lowest_share if candidate.lexical is None else candidate.lexical
 

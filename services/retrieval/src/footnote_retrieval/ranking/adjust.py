@@ -35,11 +35,11 @@ def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str]) -> No
 def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: float, now: float) -> None:
     """Add to each score a share that halves with every `half_life` seconds of age; scores stay within 0..1.
 
-    score' = (score + weight · 2^(−age / half_life)) / (1 + weight)
+    score' = (score + weight · level · 2^(−age / half_life)) / (1 + weight)
     """
     if weight <= 0:
         return
     for candidate in candidates:
         age = max(0.0, now - candidate.hit.created_at / 1000)
-        boosted = (candidate.score + weight * math.pow(2.0, -age / half_life)) / (1 + weight)
+        boosted = (candidate.score + weight * candidate.level * math.pow(2.0, -age / half_life)) / (1 + weight)
         candidate.adjust(SCORE_ADJUSTMENT_KIND_RECENCY, boosted - candidate.score, age)

@@ -27,6 +27,8 @@ class Ranking:
     offset: int
     file_name_weight: float
     near_duplicate: float
+    first: int = 60
+    """Candidates of each channel that are ranked by themselves: see `bands`."""
 
     @property
     def wanted(self) -> int:
@@ -38,6 +40,15 @@ class Ranking:
         """Whether there are two channels to fuse."""
         hybrid = self.strategy == SearchStrategy.SEARCH_STRATEGY_HYBRID
         return hybrid and not self.findings.dense_failed and not self.findings.lexical_failed
+
+    def weight_of(self, embedding_key: bytes) -> float:
+        """Return what cosines of a model weigh before the question's own candidates have a say."""
+        made = self.findings.vectors.get(embedding_key)
+        if self.strategy == SearchStrategy.SEARCH_STRATEGY_VECTOR and not self.findings.dense_failed:
+            return 1.0
+        if made is None or not self.both_ran:
+            return float(made is not None and self.findings.lexical_failed)
+        return made.dense_weight if self.settings.dense_weight is None else self.settings.dense_weight
 
     @property
     def by_words_too(self) -> bool:

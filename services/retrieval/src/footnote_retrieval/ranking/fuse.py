@@ -8,9 +8,10 @@ import numpy as np
 from footnote.types.v1.chunk_pb2 import SearchChannel
 
 from footnote_retrieval.channels.findings import Findings, complete
-from footnote_retrieval.model import Candidate, Effective
+from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking import fusion
 from footnote_retrieval.ranking.candidates import Ranking
+from footnote_retrieval.ranking.level import closeness
 
 
 def fuse(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
@@ -18,26 +19,31 @@ def fuse(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
     if ranking.both_ran:
         if not ranking.settings.rrf:
             complete(ranking.plan, ranking.findings)
-        _both(candidates, ranking.findings, ranking.settings)
+        _both(candidates, ranking)
     else:
-        _single(candidates)
+        _single(candidates, ranking.findings)
     for run in ranking.findings.runs:
         run.weight = _mean_weight(candidates, run.channel)
     return candidates
 
 
-def _both(candidates: Sequence[Candidate], findings: Findings, settings: Effective) -> None:
+def _both(candidates: Sequence[Candidate], ranking: Ranking) -> None:
     """Fuse per embedding model: cosines of different models do not compare."""
+    findings, settings = ranking.findings, ranking.settings
     by_model: dict[bytes, list[Candidate]] = {}
     for candidate in candidates:
         by_model.setdefault(candidate.group.embedding_key, []).append(candidate)
     for key, members in by_model.items():
         made = findings.vectors.get(key)  # none where a collection brings its own and the search does not
-        recommended = made.dense_weight if made is not None else 0.0
-        weight = recommended if settings.dense_weight is None or made is None else settings.dense_weight
-        dense = np.array([candidate.dense or 0.0 for candidate in members])
+        weight = ranking.weight_of(key)
+        # What has no vector yet is neither near nor far: as the least of the others in what is compared, and scored by
+        # its words alone.
+        known = [candidate.dense for candidate in members if candidate.dense is not None]
+        nothing = 0.0 if len(known) == len(members) or made is None else min(known, default=0.0)
+        dense = np.array([nothing if candidate.dense is None else candidate.dense for candidate in members])
         lexical = np.array([candidate.lexical or 0.0 for candidate in members])
-        fused = fusion.weighted(dense, lexical, weight, adapt=settings.dense_weight is None)
+        unrelated = made.cosines.unrelated if made is not None and made.cosines is not None else 0.0
+        fused = fusion.weighted(dense, lexical, weight, adapt=settings.dense_weight is None, unrelated=unrelated)
         scores, share = fused.scores, fused.dense_weight
         if settings.rrf:
             share = 0.5 if settings.dense_weight is None and made is not None else weight
@@ -45,14 +51,17 @@ def _both(candidates: Sequence[Candidate], findings: Findings, settings: Effecti
         columns = zip(members, scores.tolist(), fused.dense.tolist(), fused.lexical.tolist(), strict=True)
         for candidate, candidate.score, candidate.normal_dense, candidate.normal_lexical in columns:
             candidate.dense_weight = share
+            if candidate.by_words_only and not settings.rrf:
+                candidate.score, candidate.normal_dense, candidate.dense_weight = candidate.normal_lexical, 0.0, 0.0
 
 
-def _single(candidates: Sequence[Candidate]) -> None:
-    """Score the hits of one channel: cosine as it is, BM25 as a share of the best."""
+def _single(candidates: Sequence[Candidate], findings: Findings) -> None:
+    """Score the hits of one channel: cosines by what they mean, BM25 as a share of the best."""
     best = max((c.lexical for c in candidates if c.lexical is not None), default=0.0)
     for candidate in candidates:
         if candidate.dense is not None:
-            candidate.score = candidate.normal_dense = min(1.0, max(0.0, candidate.dense))
+            made = findings.vectors.get(candidate.group.embedding_key)
+            candidate.score = candidate.normal_dense = closeness(candidate.dense, made.cosines if made else None)
             candidate.dense_weight = 1.0
         elif candidate.lexical is not None:
             candidate.score = candidate.normal_lexical = candidate.lexical / best if best > 0 else 0.0

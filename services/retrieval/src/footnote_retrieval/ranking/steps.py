@@ -6,13 +6,14 @@ kind of adjustment declared here: that is what a search with `explain` returns. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from footnote.types.v1.reasons_pb2 import (
     SCORE_ADJUSTMENT_KIND_FILE_NAMED,
     SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF,
+    SCORE_ADJUSTMENT_KIND_LEVEL,
     SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE,
     SCORE_ADJUSTMENT_KIND_PROXIMITY,
     SCORE_ADJUSTMENT_KIND_RECENCY,
@@ -23,13 +24,14 @@ from footnote_kit.timings import Stopwatch
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking.adjust import apply_proximity, apply_recency, order
 from footnote_retrieval.ranking.affinity import apply_affinity
+from footnote_retrieval.ranking.bands import bands
 from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.files import guarantee_files
 from footnote_retrieval.ranking.fuse import fuse
+from footnote_retrieval.ranking.level import level
 from footnote_retrieval.ranking.proximity import TOP
 from footnote_retrieval.ranking.repetitions import without_repetitions
 
-_SPARE = 10  # passages read beyond those wanted, since repetitions will be left out
 # Looking for a term in a passage, reading a passage's terms and decoding a row take less a character than analysing a
 # question does, by about so many times.
 _LOOKED, QUICKER = 20_000, 200
@@ -47,28 +49,38 @@ class Step:
     kind: ScoreAdjustmentKind.ValueType | None = None
 
 
-def _head(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Keep those whose passages are worth reading: the best, some to spare, one of each of several named files."""
-    weight = ranking.file_name_weight
-    ordered = sorted(
-        candidates,
-        key=lambda c: -c.score * (1 + weight * ranking.affinity.get(c.hit.document_id, 0.0)),
-    )
-    size = max(TOP, ranking.wanted + _SPARE)
-    head = ordered[:size]
-    if len(ranking.named) > 1:
-        there = {candidate.hit.document_id for candidate in head}
-        for file in ranking.named:
-            if not there.intersection(file.document_ids):
-                head += [c for c in ordered[size:] if c.hit.document_id in file.document_ids][:1]
-    return head
-
-
 def _proximity(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
     """Lift passages in which the query's words stand together, where words count."""
     if ranking.by_words_too:
         order(candidates)
         apply_proximity(candidates, ranking.plan.lexical_query.split())
+    return candidates
+
+
+def _levelled(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
+    """Scale the scores of each model's candidates so that the best says how good it is; of ranks that is not known."""
+    if ranking.settings.rrf and ranking.both_ran:
+        return candidates
+    of_model: dict[bytes, list[Candidate]] = {}
+    for candidate in candidates:
+        of_model.setdefault(candidate.group.embedding_key, []).append(candidate)
+    for key, members in of_model.items():
+        best = max(members, key=lambda candidate: candidate.score)
+        if best.score <= 0:
+            continue
+        everyone = [one for one in ranking.findings.candidates.values() if one.group.embedding_key == key]
+        made = ranking.findings.vectors.get(key)
+        share = level(
+            best,
+            everyone,
+            ranking.plan.lexical_query.split(),
+            0.0 if best.by_words_only else ranking.weight_of(key),
+            made.cosines if made else None,
+        )
+        scale = share / best.score
+        for candidate in members:
+            candidate.level = share
+            candidate.adjust(SCORE_ADJUSTMENT_KIND_LEVEL, candidate.score * (scale - 1), share)
     return candidates
 
 
@@ -103,41 +115,50 @@ def _without_repetitions(candidates: list[Candidate], ranking: Ranking) -> list[
 
 
 def _named_files(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Give each of several named files a place."""
-    return guarantee_files(candidates, ranking.named, ranking.wanted)
-
-
-def _page(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Cut out the page asked for."""
-    return candidates[ranking.offset : ranking.wanted]
+    """Give each of several named files a place on the first page, whatever page is asked for."""
+    return guarantee_files(candidates, ranking.named, ranking.settings.limit)
 
 
 STEPS: tuple[Step, ...] = (
     Step("fuse", "fuse", fuse),
-    Step("head", "fuse", _head),
     Step("proximity", "adjust", _proximity, SCORE_ADJUSTMENT_KIND_PROXIMITY),
+    Step("level", "adjust", _levelled, SCORE_ADJUSTMENT_KIND_LEVEL),
     Step("min_score", "adjust", _good_enough),
     Step("files_spoken_of", "adjust", _files_spoken_of, SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF),
     Step("recency", "adjust", _recency, SCORE_ADJUSTMENT_KIND_RECENCY),
     Step("sort", "adjust", _sorted),
     Step("repetitions", "select", _without_repetitions, SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE),
     Step("named_files", "select", _named_files, SCORE_ADJUSTMENT_KIND_FILE_NAMED),
-    Step("page", "select", _page),
 )
 
 
-def rank(ranking: Ranking, clock: Stopwatch, steps: Iterable[Step] = STEPS) -> list[Candidate]:
-    """Run the steps over what the channels brought and return the page, best first."""
-    candidates = list(ranking.findings.candidates.values())
-    for timed, together in groupby(steps, key=lambda step: step.timed):
-        with clock.step(timed):
-            for step in together:
-                candidates = step.run(candidates, ranking)
-    return candidates
+def rank(ranking: Ranking, clock: Stopwatch, steps: Sequence[Step] = STEPS) -> list[Candidate]:
+    """Run the steps over each band of what the channels brought, and return the page, best first."""
+    ranked: list[Candidate] = []
+    for band in bands(ranking):
+        candidates = list(band.findings.candidates.values())
+        for timed, together in groupby(steps, key=lambda step: step.timed):
+            with clock.step(timed):
+                for step in together:
+                    candidates = step.run(candidates, band)
+        if ranked and candidates:
+            _below(candidates, ranked[-1].score)
+        ranked += candidates
+        if len(ranked) >= ranking.wanted:
+            break
+    return ranked[ranking.offset : ranking.wanted]
+
+
+def _below(candidates: Sequence[Candidate], most: float) -> None:
+    """Scale the scores of a deeper band so that none is above the worst before."""
+    best = candidates[0].score
+    if best > most:
+        for candidate in candidates:
+            candidate.adjust(SCORE_ADJUSTMENT_KIND_LEVEL, candidate.score * (most / best - 1), most)
 
 
 def effort(ranking: Ranking) -> int:
     """Return how much work it is to rank, as characters of a question that would be as much."""
     read = sum(len(candidate.hit.lexical_text) for candidate in ranking.findings.candidates.values())
     sought = ranking.plan.lexical_query.count(" ") + 1
-    return read // QUICKER + sought * min(read, TOP * 8000) // _LOOKED
+    return 2 * read // QUICKER + sought * min(read, TOP * 8000) // _LOOKED

@@ -5,12 +5,39 @@ from typing import Any
 
 from footnote.edge.v1 import answers_pb2 as pb
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage
-from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings
+from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_kit.errors import InvalidArgument
 
 EVERYTHING = "footnote"
 """The model that stands for every collection that the caller may see."""
 
+_HONOURED = frozenset({
+    "model", "messages", "stream", "stream_options", "temperature", "top_p", "frequency_penalty", "presence_penalty",
+    "max_tokens", "max_completion_tokens", "seed", "stop",
+})  # fmt: skip
+_ABOUT_THE_CALLER = frozenset({
+    "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention",
+    "parallel_tool_calls",
+})  # fmt: skip
+"""What answers do not depend on."""
+_IDLE: dict[str, tuple[Any, ...]] = {
+    "tools": ([],),
+    "tool_choice": ("none", "auto"),
+    "functions": ([],),
+    "function_call": ("none", "auto"),
+    "response_format": ({"type": "text"},),
+    "n": (1,),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "logit_bias": ({},),
+    "modalities": (["text"],),
+    "audio": (),
+    "prediction": (),
+    "reasoning_effort": (),
+    "verbosity": (),
+    "web_search_options": (),
+}
+"""Parameters that OpenAI has and nothing is done for here, with the values that ask for nothing."""
 _ROLES = {"user": MESSAGE_ROLE_USER, "assistant": MESSAGE_ROLE_ASSISTANT}
 _INSTRUCTIONS = ("system", "developer")
 
@@ -33,8 +60,7 @@ def parse(body: Any) -> ChatRequest:
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise InvalidArgument.field("messages", "must be a list that is not empty")
-    if body.get("n") not in (None, 1):
-        raise InvalidArgument.field("n", "must be 1")
+    _refuse_what_has_no_effect(body)
     instructions, spoken = _split(messages)
     if not spoken or spoken[-1].role != MESSAGE_ROLE_USER:
         raise InvalidArgument.field("messages", "must end with a message of the user")
@@ -46,14 +72,24 @@ def parse(body: Any) -> ChatRequest:
         generation=_generation(body),
         include=[pb.ANSWER_PART_SOURCES],
     )
-    if instructions:
-        ask.prompt.CopyFrom(PromptSettings(system_prompt="\n\n".join(instructions)))
+    ask.instructions = "\n\n".join(instructions)
     return ChatRequest(
         ask=ask,
         model=model,
         stream=body.get("stream") is True,
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
     )
+
+
+def _refuse_what_has_no_effect(body: dict[str, Any]) -> None:
+    """Raise InvalidArgument for a parameter that asks for what is not done here; what asks for nothing may stand."""
+    for name, value in body.items():
+        if name in _HONOURED or name in _ABOUT_THE_CALLER or value is None:
+            continue
+        if name not in _IDLE:
+            raise InvalidArgument.field(name, "is not known here; leave it out")
+        if value not in _IDLE[name]:
+            raise InvalidArgument.field(name, "cannot be honoured: answers are texts with footnotes; leave it out")
 
 
 def _split(messages: list[Any]) -> tuple[list[str], list[ChatMessage]]:
@@ -93,6 +129,10 @@ def _generation(body: dict[str, Any]) -> GenerationSettings:
     longest = _number(body, "max_completion_tokens", 1, 2**31 - 1) or _number(body, "max_tokens", 1, 2**31 - 1)
     if longest is not None:
         settings.max_tokens = int(longest)
+    for name, least, most in (("top_p", 0, 1), ("frequency_penalty", -2, 2), ("presence_penalty", -2, 2)):
+        value = _number(body, name, least, most)
+        if value is not None:
+            setattr(settings, name, value)
     seed = _number(body, "seed", -(2**63), 2**63 - 1)
     if seed is not None:
         settings.seed = int(seed)

@@ -35,7 +35,7 @@ class Acceptor:
         listener: socket.socket,
         limits: Connections,
         protocol: Callable[[], Connection],
-        tls: ssl.SSLContext | None,
+        tls: Callable[[], ssl.SSLContext] | None,
     ) -> None:
         self._listener, self._limits, self._protocol, self._tls = listener, limits, protocol, tls
         self._loop = asyncio.get_running_loop()
@@ -95,7 +95,7 @@ class Acceptor:
         try:
             if wait := self._wait(peer):
                 await asyncio.sleep(wait)
-            await self._loop.connect_accepted_socket(made, connection, ssl=self._tls)
+            await self._loop.connect_accepted_socket(made, connection, ssl=self._tls() if self._tls else None)
         except OSError:  # it does not speak TLS, or has gone
             pass
         finally:

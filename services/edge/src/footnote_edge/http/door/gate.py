@@ -1,5 +1,6 @@
 """Who calls, known before a byte of a request's body is read: one layer around every route."""
 
+from collections.abc import Set
 from functools import partial
 
 from footnote_kit.errors import FootnoteError, InvalidArgument, Unauthenticated
@@ -22,14 +23,15 @@ PUBLIC = frozenset({"/v1/health", "/openapi.json", "/docs"})
 class Gate:
     """An ASGI layer that lets in whom the authenticator knows. What the caller may do is decided per RPC behind it."""
 
-    def __init__(self, app: ASGIApp, authenticator: Authenticator, shares: Shares) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, shares: Shares, public: Set[str] = PUBLIC) -> None:
         self._app = app
+        self._public = public
         self._shares = shares
         self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
-        if scope["type"] == "http" and scope["path"] not in PUBLIC:
+        if scope["type"] == "http" and scope["path"] not in self._public:
             try:
                 caller = (await self._authenticator.authenticate(_credentials(Headers(scope=scope)))).scope
                 self._shares.check(caller.tenant_id)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import uvicorn
@@ -31,7 +31,7 @@ class _Server(uvicorn.Server):
 
 
 class HttpServer:
-    """One listening HTTP server; with `client_ca_file` callers must show a certificate of these authorities."""
+    """One listening HTTP server; `tls` is asked at each connection for what it is secured with."""
 
     def __init__(
         self,
@@ -41,9 +41,7 @@ class HttpServer:
         connections: Connections,
         *,
         keep_alive_seconds: float = 5.0,
-        cert_file: str = "",
-        key_file: str = "",
-        client_ca_file: str = "",
+        tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
         self._host = host
         self._port = port
@@ -58,12 +56,9 @@ class HttpServer:
             lifespan="on",
             server_header=False,
             timeout_graceful_shutdown=5,
-            ssl_certfile=cert_file or None,
-            ssl_keyfile=key_file or None,
-            ssl_ca_certs=client_ca_file or None,
-            ssl_cert_reqs=ssl.CERT_REQUIRED if client_ca_file else ssl.CERT_NONE,
         )
         self._config = config
+        self._tls = tls
         self._connections = connections
         self._server = _Server(config)
         self._acceptor: Acceptor | None = None
@@ -88,7 +83,7 @@ class HttpServer:
                 if self._task.done():
                     self._task.result()
                 await asyncio.sleep(0.01)
-        self._acceptor = Acceptor(listener, self._connections, self._protocol, self._config.ssl)
+        self._acceptor = Acceptor(listener, self._connections, self._protocol, self._tls)
         reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._host, self._host)
         return f"{reachable}:{port}"
 

@@ -13,12 +13,14 @@ from starlette.routing import Route
 
 from footnote_edge.http.door.caller import Caller
 from footnote_edge.http.door.gate import WORKING
+from footnote_edge.http.door.leaving import while_here
 from footnote_edge.http.transcoding import json_body, streams
 from footnote_edge.http.transcoding.binding import bind, to_json
 from footnote_edge.http.transcoding.rules import Rule, rules
 
 T = TypeVar("T")
 
+_ASKS = frozenset({"ReplayAnswer", "Search"})
 _PRIVATE = {"cache-control": "no-store"}
 """What one caller is told, a key's secret among it, no cache between may keep for another."""
 
@@ -54,7 +56,10 @@ def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
 
     async def endpoint(request: Request) -> Response:
         message = await _bound(rule, request)
-        return JSONResponse(to_json(await caller.unary(name, message, request)), headers=_PRIVATE)
+        call = caller.unary(name, message, request)
+        # Of what only reads nothing is left undone when its client leaves; a model that it asks would go on for nobody.
+        result = await (while_here(request, call) if name in _ASKS else call)
+        return JSONResponse(to_json(result), headers=_PRIVATE)
 
     return endpoint
 
@@ -66,9 +71,7 @@ def _events(rule: Rule, caller: Caller) -> Endpoint:
         message = await _bound(rule, request)
         responses = caller.stream(name, message, request)
         if _wants_json(request):
-            last = None
-            async for response in responses:
-                last = response
+            last = await while_here(request, _last(responses))
             return JSONResponse({} if last is None else to_json(_inner(last)), headers=_PRIVATE)
         return streams.response(await streams.started(_encoded(responses)))
 
@@ -106,6 +109,14 @@ async def _bound(rule: Rule, request: Request) -> Message:
         return bind(rule, request.path_params, request.query_params.multi_items(), body)
 
     return await read_json(request, bound) if rule.body else bound({})
+
+
+async def _last(responses: AsyncGenerator[Any]) -> Any:
+    last = None
+    async with aclosing(responses):
+        async for response in responses:
+            last = response
+    return last
 
 
 async def _encoded(responses: AsyncGenerator[Any]) -> AsyncGenerator[str]:

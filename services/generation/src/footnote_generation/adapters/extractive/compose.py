@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1.answer_pb2 import Source
+from footnote_text.signals import Wish
 
 from footnote_generation.adapters.extractive.confidence import confidence, signs
 from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Kind, Question, read
 from footnote_generation.adapters.extractive.ranking import Ranked, rank
 from footnote_generation.adapters.extractive.rows import shorten
+from footnote_generation.adapters.extractive.showing import show
 from footnote_generation.language import lexicon
 
 _LONGEST = 420
@@ -25,10 +27,17 @@ _FOOTNOTES = re.compile(r"\s?[\[(]\s?\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\s?[\])](?!
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer in pieces, each a sentence with the numbers it cites; `support` says how sure it is, 0 to 1."""
+    """An answer in pieces, each a sentence with the number it cites; `support` says how sure it is, 0 to 1.
+
+    `wish` is what was asked for beyond a passage. `groups`, where there are any, are the sentences as passages: a
+    paragraph, a row, an item each; `more` is how many further lines a long passage has.
+    """
 
     sentences: tuple[tuple[str, int], ...]
     support: float
+    wish: Wish | None = None
+    groups: tuple[tuple[tuple[str, int], ...], ...] = ()
+    more: int = 0
 
 
 def draft(question_text: str, sources: Sequence[Source]) -> Draft:
@@ -38,10 +47,16 @@ def draft(question_text: str, sources: Sequence[Source]) -> Draft:
     if not found:
         return Draft((), 0.0)
     ranked = rank(question, found, [source.score for source in sources])
+    sure = support(question, ranked, found)
+    # A heading speaks for what is told below it, and tells nothing itself.
+    ranked = [item for item in ranked if not item.unit.is_heading] or ranked
     chosen = _choose(question, ranked)
-    return Draft(
-        tuple((tidy(item.unit, question), item.unit.source) for item in chosen), support(question, ranked, found)
-    )
+    passages = show(question, ranked, {source.number: source for source in sources})
+    if passages is not None:
+        groups = tuple(tuple((_plain(text), number) for text, number in group) for group in passages.groups)
+        return Draft(tuple(one for group in groups for one in group), sure, question.wish, groups, passages.more)
+    wish = None if question.wish in {Wish.TOTAL, Wish.STEPS} else question.wish
+    return Draft(tuple((tidy(item.unit, question), item.unit.source) for item in chosen), sure, wish)
 
 
 def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit]) -> float:
@@ -82,13 +97,18 @@ def _adds(item: Ranked, other: Ranked) -> bool:
     return len(mine & theirs) < 0.6 * max(1, min(len(mine), len(theirs)))
 
 
+def _plain(text: str) -> str:
+    """Return a text on one line without the mark of a list item before it and without footnote marks."""
+    text = re.sub(r"^(?:[-*•–|]+|#{1,6}|\d{1,2}[.)])\s+", "", " ".join(text.split()))
+    return _FOOTNOTES.sub("", text).strip(" |")
+
+
 def tidy(unit: Unit, question: Question) -> str:
     """Return a sentence fit to stand alone: on one line, not too long, without footnote marks and leading links."""
     text = " ".join(unit.text.split())
     if unit.is_row:
         text = shorten(text, question)
-    text = re.sub(r"^(?:[-*•–|]+|#{1,6}|\d{1,2}[.)])\s+", "", text)
-    text = _FOOTNOTES.sub("", text).strip(" |")
+    text = _plain(text)
     lead = _LEAD.match(text)
     if lead:
         text = text[lead.end() :]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text import language as languages
-from footnote_text import sentences
+from footnote_text import locales, sentences, signals
 
+from footnote_generation.adapters.extractive import forms
 from footnote_generation.language.words import Analysed, analyse
 
 _MAX_SENTENCES = 120
@@ -30,7 +31,15 @@ class Unit:
     context: frozenset[str]
     before: frozenset[str]
     after: frozenset[str]
+    language: str
     is_row: bool
+    same_line: bool
+    """Whether the next sentence goes on in the same line."""
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether it only repeats words of the headings above it."""
+        return not self.same_line and not self.is_row and self.analysed.stems <= self.context
 
 
 # A short line before one that begins anew: a heading. Wrapped lines are longer, or the next goes on in lower case.
@@ -46,7 +55,8 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
         context = analyse(" . ".join([source.title, source.filename, *source.locator.heading_path]), own).stems
         row = source.locator.WhichOneof("place") == "sheet"
         spans = (_lines(source.text) if row else _spans(source.text, own))[:_MAX_SENTENCES]
-        analysed = [analyse(source.text[start:end], own) for start, end in spans]
+        spans = [span for span in spans if not is_order(source.text[span[0] : span[1]], own, language)]
+        analysed = [_with_other_forms(source.text[start:end], own) for start, end in spans]
         for place, (start, end) in enumerate(spans):
             result.append(
                 Unit(
@@ -60,10 +70,27 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
                     context=context,
                     before=analysed[place - 1].stems if place else frozenset(),
                     after=analysed[place + 1].stems if place + 1 < len(spans) else frozenset(),
+                    language=own,
                     is_row=row or "|" in source.text[start:end],
+                    same_line=place + 1 < len(spans) and "\n" not in source.text[end : spans[place + 1][0]],
                 )
             )
     return result
+
+
+def _with_other_forms(text: str, language: str) -> Analysed:
+    found = analyse(text, language)
+    more = forms.others(found, language)
+    return replace(found, stems=found.stems | more) if more else found
+
+
+def is_order(text: str, *spoken: str) -> bool:
+    """Whether a sentence is said to the machine that reads it: no answer to a reader, whatever it claims."""
+    return any(
+        signals.is_order(text, locale)
+        for locale in map(locales.known, dict.fromkeys((*spoken, locales.DEFAULT)))
+        if locale is not None
+    )
 
 
 def _lines(text: str) -> list[tuple[int, int]]:

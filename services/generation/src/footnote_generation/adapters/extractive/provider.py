@@ -7,14 +7,15 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
 
-from footnote_text import tokens
+from footnote_text import locales, tokens
+from footnote_text.locales import Locale
+from footnote_text.speaking import is_thanks
 
-from footnote_generation.adapters.extractive.compose import draft
-from footnote_generation.language import phrases
+from footnote_generation.adapters.extractive import elsewhere
+from footnote_generation.adapters.extractive.compose import Draft, draft
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Stop, Words
 
-_THANKS = re.compile(r"(?i)\b(?:thank|thanks|thx|merci|danke|gracias|grazie|obrigad)")
-_FINAL = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
+_FINAL = re.compile(r"[.!?…:。！？：؟][\"'”’»)\]]*$")
 
 _PIECE = 60
 
@@ -48,15 +49,21 @@ class Extractive:
         yield Finished(stop, prompt_tokens=0, completion_tokens=tokens.count(text), model=self.default_model)
 
     def _answer(self, request: ModelRequest) -> str:
-        say = phrases.load(request.locale)
+        locale = locales.choose(request.locale)
         if request.documents_unavailable:
-            return say.unavailable
+            return locale.replies.unavailable
         if request.without_sources:
-            return say.thanks if _THANKS.search(request.question) else say.greeting
+            return locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting
         made = draft(request.question, request.sources)
         if not made.sentences or made.support < self._threshold:
-            return say.not_found
-        return " ".join(cited(sentence, number) for sentence, number in made.sentences)
+            passage = elsewhere.find(request.question, request.sources)
+            return locale.not_found if passage is None else pointed(passage, locale)
+        if not made.groups:
+            numbers = {number for _, number in made.sentences[:1]}
+            source = next(source for source in request.sources if source.number in numbers)
+            if (passage := elsewhere.of(request.question, source)) is not None:
+                return pointed(passage, locale)
+        return written(made, locale)
 
     async def health(self) -> Mapping[str, Any]:
         """Answer that all is well: there is nothing that could fail."""
@@ -64,6 +71,23 @@ class Extractive:
 
     async def close(self) -> None:
         """Hold nothing, so give nothing back."""
+
+
+def pointed(passage: elsewhere.Passage, locale: Locale) -> str:
+    """Return where a passage in another language stands, in the reader's, and its sentences as they are."""
+    notice = locale.finder.elsewhere.format(place=passage.place(locale.code))
+    return f"{notice}\n\n{' '.join(cited(sentence, passage.source.number) for sentence in passage.sentences)}"
+
+
+def written(made: Draft, locale: Locale) -> str:
+    """Return a draft as Markdown: what is said before passages, then the sentences, or the passages as a list."""
+    notice = "" if made.wish is None else getattr(locale.finder, made.wish.value)
+    if not made.groups:
+        body = " ".join(cited(sentence, number) for sentence, number in made.sentences)
+        return f"{notice}\n\n{body}" if notice else body
+    lines = [" ".join(cited(sentence, number) for sentence, number in group) for group in made.groups]
+    more = locale.finder.more.format(count=made.more) if made.more else ""
+    return "\n\n".join(part for part in (notice, "\n".join(f"- {line}" for line in lines), more) if part)
 
 
 def pieces(text: str) -> Iterator[str]:

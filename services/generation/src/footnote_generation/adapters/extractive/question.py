@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from footnote_text import language as languages
-from footnote_text.lexical import is_unspaced
+from footnote_text import locales, signals
+from footnote_text.lexical import fold, is_unspaced
+from footnote_text.signals import Wish
 from footnote_text.wordlists import word_set
 
 from footnote_generation.language.words import Analysed, Word, analyse
@@ -32,7 +34,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question taken apart; `about` are its words of meaning without those that only say what kind of answer."""
+    """A question taken apart; `about` are its words of meaning without those that only say what kind of answer.
+
+    `wish` is what it wants beyond a passage, None for a fact.
+    """
 
     text: str
     language: str
@@ -40,6 +45,7 @@ class Question:
     analysed: Analysed
     about: tuple[Word, ...]
     sought: frozenset[str]
+    wish: Wish | None = None
 
 
 def _start(text: str) -> str:
@@ -118,14 +124,23 @@ def read(text: str) -> Question:
     analysed = analyse(text, language)
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.THING)
     asking = [match.span() for match in _ASKING_CHINESE.finditer(text)]
-    about = tuple(word for word in analysed.words if word.stems and not _asks(word, asking))
+    locale = locales.known(language)
+    wish, said = signals.wish(text, locale) if locale else (None, frozenset[str]())
+    verbs = frozenset[str]() if locale is None else signals.single(locale.signals.yes_no)
+    meant = [word for word in analysed.words if word.stems and not _asks(word, asking, verbs)]
+    # "Summarise", "total", "steps" say what to do with the passages, and need not stand in them.
+    about = tuple(word for word in meant if fold(word.text) not in said) or tuple(meant)
     category = _CATEGORY.search(text)
     sought = analyse(category[1], language).stems if category else frozenset()
-    return Question(text, language, kind, analysed, about or tuple(w for w in analysed.words if w.stems), sought)
+    return Question(text, language, kind, analysed, about or tuple(w for w in analysed.words if w.stems), sought, wish)
 
 
-def _asks(word: Word, asking: Sequence[tuple[int, int]]) -> bool:
-    """Whether a word only asks; `asking` are the stretches of the question that do so where no spaces part words."""
+def _asks(word: Word, asking: Sequence[tuple[int, int]], verbs: frozenset[str]) -> bool:
+    """Whether a word only asks; `asking` are the stretches of the question that do so where no spaces part words.
+
+    `verbs` are those that a question in its language may begin with, "muss" and "can" among them: they say how it is
+    asked wherever they stand.
+    """
     if is_unspaced(word.text[0]):
         return any(start < word.end and word.start < end for start, end in asking)
-    return word.text.lower() in _ASKING
+    return word.text.lower() in _ASKING or (not word.name and fold(word.text) in verbs)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from zipfile import BadZipFile
 
 from docx.document import Document
 from docx.opc.exceptions import PackageNotFoundError
@@ -15,18 +14,26 @@ from docx.parts.document import DocumentPart
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.base import (
+    FURNITURE,
     LIST_ITEM,
     NOTE,
     PARAGRAPH,
-    TABLE_ROW,
     BlockWriter,
     Limits,
     Properties,
 )
+from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
-from footnote_ingestion.parsers.office.package import check_package, core_properties, xml_parser
-from footnote_ingestion.parsers.tables import header_depth, row_text
+from footnote_ingestion.parsers.noticed import OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
+from footnote_ingestion.parsers.office.equations import linear
+from footnote_ingestion.parsers.office.package import (
+    UNREADABLE_PACKAGE,
+    check_package,
+    core_properties,
+    transitional,
+    xml_parser,
+)
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -34,7 +41,10 @@ _HEADING = re.compile(r"(?:heading|titre|überschrift|título|intestazione|kop)\
 # Documents with macros and templates are documents too; the macros are not read.
 for _kind in ("ms-word.document.macroEnabled", "openxmlformats-officedocument.wordprocessingml.template"):
     PartFactory.part_type_for[f"application/vnd.{_kind}.main+xml"] = DocumentPart
-_NOTE_PARTS = ("/footnotes", "/endnotes")
+_NOTE_PARTS, _MARGIN_PARTS, _COMMENTS = ("/footnotes", "/endnotes"), ("/header", "/footer"), "/comments"
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
+_CHANGES = tuple(f"{_W}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
+_WRAPS = frozenset(f"{_W}{name}" for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"))
 
 
 class DocxParser:
@@ -51,19 +61,46 @@ class DocxParser:
         document = _open(path)
         walker = _Walker(out, _styles(document))
         walker.children(document.element.body)
-        for relation in document.part.rels.values():
-            if relation.reltype.endswith(_NOTE_PARTS) and not relation.is_external:
-                root = etree.fromstring(relation.target_part.blob, xml_parser())
-                for note in root:
-                    out.add(NOTE, inline("".join(_text(note))))
+        _write_beside(document, out)
+        changes = sum(1 for _ in document.element.body.iter(*_CHANGES))
+        if changes:
+            out.warn(OTHER, "{count} tracked changes are read as if they were accepted", changes)
         return core_properties(path)
+
+
+def _write_beside(document: Document, out: BlockWriter) -> None:
+    """Write foot- and endnotes and comments; then heads and feet of pages, which are kept and not searched."""
+    apart: dict[str, None] = {}
+    for relation in document.part.rels.values():
+        kind = "/" + relation.reltype.rpartition("/")[2]
+        if relation.is_external or kind not in (*_NOTE_PARTS, *_MARGIN_PARTS, _COMMENTS):
+            continue
+        try:
+            root = etree.fromstring(relation.target_part.blob, xml_parser())
+        except etree.XMLSyntaxError:
+            out.warn(PARTS_UNREADABLE, "{count} parts of the document beside its text could not be read")
+            continue
+        if kind in _MARGIN_PARTS:
+            apart.setdefault(inline("".join(_text(root))))
+            continue
+        for note in root:
+            text = inline("".join(_text(note)))
+            author = inline(note.get(f"{_W}author") or "") if kind == _COMMENTS else ""
+            head = f"Comment by {author}: " if author else "Comment: " if kind == _COMMENTS else ""
+            out.add(NOTE, head + text if text else "")
+    if texts := [text for text in apart if text]:
+        out.reset_headings()
+        for text in texts:
+            out.add(FURNITURE, text)
+        words = "{count} headers and footers are kept apart and not searched"
+        out.warn(PAGE_FURNITURE, words, len(texts))
 
 
 def _open(path: Path) -> Document:
     try:
-        document: Document = Package.open(str(path)).main_document_part.document
+        document: Document = Package.open(transitional(path)).main_document_part.document
         return document
-    except (PackageNotFoundError, BadZipFile, KeyError, ValueError, AttributeError, etree.XMLSyntaxError) as error:
+    except (PackageNotFoundError, *UNREADABLE_PACKAGE, AttributeError, etree.XMLSyntaxError) as error:
         raise ParseError(CORRUPT, "The Word document is damaged and cannot be opened.") from error
 
 
@@ -107,7 +144,17 @@ def _text(element: etree._Element) -> Iterator[str]:
                 yield " "
             case t if t == f"{_W}noBreakHyphen":
                 yield "-"
-            case t if t in (f"{_W}del", f"{_W}txbxContent", f"{_W}pPr", f"{_W}rPr", f"{_W}instrText", _FALLBACK):
+            case t if t == _MATH:
+                yield linear(child)
+            case t if t in (
+                f"{_W}del",
+                f"{_W}moveFrom",
+                f"{_W}txbxContent",
+                f"{_W}pPr",
+                f"{_W}rPr",
+                f"{_W}instrText",
+                _FALLBACK,
+            ):
                 continue
             case t if t == f"{_W}p":
                 yield from _text(child)
@@ -129,7 +176,7 @@ class _Walker:
                 self._paragraph(element)
             elif element.tag == f"{_W}tbl":
                 self._table(element)
-            elif element.tag in (f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml", f"{_W}smartTag"):
+            elif element.tag in _WRAPS:
                 self.children(element)
 
     def _paragraph(self, element: etree._Element) -> None:
@@ -152,28 +199,66 @@ class _Walker:
         return level, not level and (listed or element.find(f"{_W}pPr/{_W}numPr") is not None)
 
     def _table(self, element: etree._Element) -> None:
-        rows = [_row(row) for row in element.iterchildren(f"{_W}tr")]
-        if not rows:
+        rows = list(_rows(element))
+        lines = [_row(row) for row in rows]
+        if not lines:
             return
-        if max(len(row) for row in rows) < 2:  # a frame around running text
+        if max(sum(columns for _, columns, _ in line) for line in lines) < 2:  # a frame around running text
             for cell in element.iter(f"{_W}tc"):
                 self.children(cell)
             return
-        table = self._out.new_table()
-        marked = element.find(f"{_W}tr/{_W}trPr/{_W}tblHeader") is not None
-        depth = 1 if marked and len(rows) > 1 else header_depth(rows)
-        for row in rows[depth:]:
-            self._out.add(TABLE_ROW, row_text(rows[0] if depth else [], row)[0], table=table)
+        marked = 0
+        for row in rows:
+            if row.find(f"{_W}trPr/{_W}tblHeader") is None:
+                break
+            marked += 1
+        write_table(_cells(lines), self._out, None, marked if marked < len(lines) else 0)
 
 
-def _row(row: etree._Element) -> list[str]:
-    """Return the texts of a row's cells; a cell over several columns is followed by empty ones."""
-    values: list[str] = []
+def _rows(parent: etree._Element) -> Iterator[etree._Element]:
+    """Yield the rows of a table, those in content controls too."""
+    for child in parent.iterchildren():
+        if child.tag == f"{_W}tr":
+            yield child
+        elif child.tag in _WRAPS:
+            yield from _rows(child)
+
+
+def _row(row: etree._Element) -> list[tuple[str, int, bool]]:
+    """Return a row's cells: text, how many columns it covers, whether it goes on with the cell above."""
+    found: list[tuple[str, int, bool]] = []
+    if (skipped := row.find(f"{_W}trPr/{_W}gridBefore")) is not None:
+        found.append(("", _number(skipped), False))
     for cell in row.iter(f"{_W}tc"):
         if cell.getparent() is not row and any(parent.tag == f"{_W}tc" for parent in cell.iterancestors()):
             continue
-        values.append(inline("".join(_text(cell))))
-        span = cell.find(f"{_W}tcPr/{_W}gridSpan")
-        width = span.get(f"{_W}val") if span is not None else "1"
-        values += [""] * (min(int(width), 64) - 1 if width and width.isdecimal() else 0)
-    return values
+        text = inline("".join(_text(cell)))
+        span, merge = cell.find(f"{_W}tcPr/{_W}gridSpan"), cell.find(f"{_W}tcPr/{_W}vMerge")
+        goes_on = merge is not None and merge.get(f"{_W}val", "continue") == "continue"
+        found.append((text, _number(span) if span is not None else 1, goes_on))
+    return found
+
+
+def _number(element: etree._Element) -> int:
+    value = element.get(f"{_W}val") or ""
+    return max(min(int(value[:4]), 64), 1) if value.isdecimal() else 1
+
+
+def _cells(lines: Sequence[Sequence[tuple[str, int, bool]]]) -> list[list[Cell]]:
+    """Return the cells with the rows that they cover; a part of a merged cell that has a text of its own stays one."""
+    begun: dict[int, tuple[int, int]] = {}  # column -> where the cell that may go on stands: row, index in it
+    rows: list[list[tuple[str, int, int]]] = []
+    for line in lines:
+        row: list[tuple[str, int, int]] = []
+        at = 0
+        for text, columns, goes_on in line:
+            above = begun.get(at)
+            if goes_on and above is not None and (not text or text == rows[above[0]][above[1]][0]):
+                whole = rows[above[0]][above[1]]
+                rows[above[0]][above[1]] = (whole[0], whole[1] + 1, whole[2])
+            else:
+                begun[at] = (len(rows), len(row))
+                row.append((text, 1, columns))
+            at += columns
+        rows.append(row)
+    return [[Cell(text, down, columns) for text, down, columns in row] for row in rows]

@@ -15,16 +15,16 @@ from footnote_ingestion.parsers.base import (
     LIST_ITEM,
     NOTE,
     PARAGRAPH,
-    TABLE_ROW,
     BlockWriter,
     Limits,
     Place,
     Properties,
 )
+from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.noticed import PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.package import check_package, moment, xml_parser
-from footnote_ingestion.parsers.tables import header_depth, row_text
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
 
@@ -83,9 +83,9 @@ class EpubParser:
             except ParseError as error:
                 if error.reason != CORRUPT:
                     raise
-                properties.warnings.append("a chapter is missing")
+                out.warn(PARTS_UNREADABLE, "{count} chapters are missing")
                 continue
-            write_html(decode(data), out)
+            write_html(decode(data, out), out)
         return properties
 
 
@@ -171,20 +171,26 @@ class _Walker:
 
     def _table(self, element: etree._Element) -> None:
         rows = [_row(row) for row in element.iter(f"{_TABLE}table-row")]
-        table = self._out.new_table()
-        marked = element.find(f"{_TABLE}table-header-rows") is not None
-        depth = 1 if marked and len(rows) > 1 else header_depth(rows)
-        for row in rows[depth:]:
-            self._out.add(TABLE_ROW, row_text(rows[0] if depth else [], row)[0], self._place, table=table)
+        head = element.find(f"{_TABLE}table-header-rows")
+        marked = len(head.findall(f"{_TABLE}table-row")) if head is not None else 0
+        write_table(rows, self._out, self._place, marked if marked < len(rows) else 0)
 
 
-def _row(row: etree._Element) -> list[str]:
-    values: list[str] = []
-    for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+def _row(row: etree._Element) -> list[Cell]:
+    """Return the cells that begin in a row; those that others cover are left to these."""
+    cells: list[Cell] = []
+    for cell in row.iterchildren(f"{_TABLE}table-cell"):
         text = inline(" ".join("".join(_text(paragraph)) for paragraph in cell.iter(f"{_TEXT}p", f"{_TEXT}h")))
-        repeat = cell.get(f"{_TABLE}number-columns-repeated") or "1"
-        values += [text] * (min(int(repeat), _MAX_REPEAT) if repeat.isdecimal() else 1)
-    return values
+        down, across, repeat = (
+            _number(cell, name) for name in ("number-rows-spanned", "number-columns-spanned", "number-columns-repeated")
+        )
+        cells += [Cell(text, down, across) for _ in range(min(repeat, _MAX_REPEAT))]
+    return cells
+
+
+def _number(cell: etree._Element, name: str) -> int:
+    value = cell.get(f"{_TABLE}{name}") or "1"
+    return max(int(value[:6]), 1) if value.isascii() and value.isdecimal() else 1
 
 
 def _chapters(path: Path) -> tuple[list[str], Properties]:

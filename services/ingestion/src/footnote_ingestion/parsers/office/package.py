@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import re
 import zipfile
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +15,10 @@ from footnote_ingestion.parsers.base import Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
 
+UNREADABLE_PACKAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError)
+"""What zipfile raises for a part that cannot be unpacked or is not there."""
+_STRICT = b"http://purl.oclc.org/ooxml/"
+_STRICT_NAME = re.compile(re.escape(_STRICT) + rb"(\w{1,40})((?:/\w{1,60}){0,4})")
 _MANY_ENTRIES = 20_000
 _SMALL = 16 * 1024 * 1024
 _NAMESPACES = {
@@ -44,6 +51,31 @@ def check_package(path: Path, limits: Limits) -> None:
         )
     if unpacked > _SMALL and unpacked > path.stat().st_size * limits.ratio:
         raise ParseError(TOO_LARGE, f"The file unpacks to more than {limits.ratio} times its size.")
+
+
+def transitional(path: Path) -> str | io.BytesIO:
+    """Return what to open for an Office Open XML package: its path, or a copy with the names that libraries know.
+
+    A package of the Strict kind has the same parts under other namespaces.
+    """
+    with zipfile.ZipFile(path) as package:
+        if _STRICT not in package.read("_rels/.rels"):
+            return str(path)
+        copy = io.BytesIO()
+        with zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as written:
+            for entry in package.infolist():
+                data = package.read(entry)
+                if entry.filename.endswith((".xml", ".rels", ".vml")):
+                    data = _STRICT_NAME.sub(_as_transitional, data)
+                written.writestr(entry.filename, data)
+    copy.seek(0)
+    return copy
+
+
+def _as_transitional(name: re.Match[bytes]) -> bytes:
+    rest = (name[2] or b"").replace(b"/extendedProperties", b"/extended-properties")
+    rest = rest.replace(b"/customProperties", b"/custom-properties")
+    return b"http://schemas.openxmlformats.org/" + name[1] + b"/2006" + rest
 
 
 def core_properties(path: Path) -> Properties:

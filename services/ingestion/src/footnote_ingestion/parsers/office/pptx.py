@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,19 @@ from footnote.types.v1.locator_pb2 import SlideLocator
 from lxml import etree  # type: ignore[import-untyped]
 from pptx.exc import PackageNotFoundError, PythonPptxError
 
-from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, TABLE_ROW, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, TOO_LARGE, ParseError
-from footnote_ingestion.parsers.office.package import check_package, core_properties
-from footnote_ingestion.parsers.tables import header_depth, row_text
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, PARTS_UNREADABLE
+from footnote_ingestion.parsers.office.equations import linear
+from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, check_package, core_properties, transitional
+
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_X_VALUES = f"{_C}xVal"
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
+_ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 
 
 class PptxParser:
@@ -31,7 +38,7 @@ class PptxParser:
         check_package(path, limits)
         presentation = _open(path)
         properties = core_properties(path)
-        unreadable = 0
+        unreadable: list[SlideLocator] = []
         for number, slide in enumerate(presentation.slides, 1):
             properties.page_count = number
             if number > limits.pages:
@@ -39,10 +46,11 @@ class PptxParser:
             try:
                 _slide(slide, number, out)
             except (PythonPptxError, KeyError, AttributeError, ValueError):
-                unreadable += 1
+                unreadable.append(SlideLocator(slide=number))
             out.pages(number, len(presentation.slides))
         if unreadable:
-            properties.warnings.append(f"{unreadable} of {properties.page_count} slides could not be read in full")
+            words = f"{{count}} of {properties.page_count} slides could not be read in full"
+            out.warn(PARTS_UNREADABLE, words, len(unreadable), unreadable[:MOST_PLACES])
         if unreadable and not out.block_count:
             raise ParseError(CORRUPT, "None of the slides can be read.")
         return properties
@@ -50,8 +58,8 @@ class PptxParser:
 
 def _open(path: Path) -> Any:
     try:
-        return pptx.Presentation(str(path))
-    except (PackageNotFoundError, PythonPptxError, KeyError, ValueError, etree.XMLSyntaxError) as error:
+        return pptx.Presentation(transitional(path))
+    except (PackageNotFoundError, PythonPptxError, *UNREADABLE_PACKAGE, etree.XMLSyntaxError) as error:
         raise ParseError(CORRUPT, "The presentation is damaged and cannot be opened.") from error
 
 
@@ -62,49 +70,108 @@ def _slide(slide: Any, number: int, out: BlockWriter) -> None:
     out.reset_headings()
     if title:
         out.heading(title, 1, place)
-    _shapes(
-        (shape for shape in slide.shapes if title_shape is None or shape.shape_id != title_shape.shape_id), place, out
-    )
+    _shapes(slide.shapes, place, out, title_shape.shape_id if title_shape is not None else None)
     if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
         for paragraph in frame.paragraphs:
             out.add(NOTE, inline(_runs(paragraph)), place)
 
 
-def _shapes(shapes: Iterable[Any], place: SlideLocator, out: BlockWriter) -> None:
-    for shape in shapes:
-        if hasattr(shape, "shapes"):  # a group
-            _shapes(shape.shapes, place, out)
-        elif getattr(shape, "has_table", False) and shape.has_table:
-            rows = [[inline(cell.text) for cell in row.cells] for row in shape.table.rows]
-            _table(rows, place, out)
-        elif getattr(shape, "has_chart", False) and shape.has_chart:
-            _table(_chart(shape.chart), place, out)
-        elif shape.has_text_frame:
-            texts = [(paragraph.level, inline(_runs(paragraph))) for paragraph in shape.text_frame.paragraphs]
-            several = sum(1 for _, text in texts if text) > 1
-            for level, text in texts:
-                out.add(LIST_ITEM if several or level else PARAGRAPH, text, place)
+def _shapes(shapes: Any, place: SlideLocator, out: BlockWriter, title_id: int | None) -> None:
+    """Write shapes in order; one that cannot be read loses only itself, and of alternatives one is read."""
+    known = {id(shape._element): shape for shape in shapes}
+    for element in shapes._element.iterchildren():
+        if element.tag == _ALTERNATIVES:
+            _alternative(element, place, out)
+        elif (shape := known.get(id(element))) is not None:
+            try:
+                if title_id is None or shape.shape_id != title_id:
+                    _shape(shape, place, out)
+            except (PythonPptxError, KeyError, AttributeError, ValueError, TypeError, IndexError):
+                out.warn(PARTS_UNREADABLE, "{count} shapes could not be read", 1, [place])
+
+
+def _shape(shape: Any, place: SlideLocator, out: BlockWriter) -> None:
+    if hasattr(shape, "shapes"):  # a group
+        _shapes(shape.shapes, place, out, None)
+    elif getattr(shape, "has_table", False) and shape.has_table:
+        write_table(_cells(shape.table), out, place)
+    elif getattr(shape, "has_chart", False) and shape.has_chart:
+        _write_chart(shape.chart, place, out)
+    elif shape.has_text_frame:
+        _write_texts([(one.level, inline(_runs(one))) for one in shape.text_frame.paragraphs], place, out)
+    elif (data := shape._element.find(f".//{_A}graphicData")) is not None and not shape._element.findall(
+        f".//{_A}blip"
+    ):
+        uri = data.get("uri", "")
+        what = "diagrams" if uri.endswith("/diagram") else "embedded objects"
+        out.warn(CONTENT_LEFT_OUT, f"{{count}} {what} are not read", 1, [place])
+
+
+def _write_texts(texts: list[tuple[int, str]], place: SlideLocator, out: BlockWriter) -> None:
+    several = sum(1 for _, text in texts if text) > 1
+    for level, text in texts:
+        out.add(LIST_ITEM if several or level else PARAGRAPH, text, place)
+
+
+def _alternative(element: Any, place: SlideLocator, out: BlockWriter) -> None:
+    """Write the text of the first of several forms of the same thing that has any; tables in them become lines."""
+    for form in element.iterchildren():
+        texts = []
+        for paragraph in form.iter(f"{_A}p"):
+            text = "".join(
+                linear(one) if one.tag == _MATH else one.text or "" for one in paragraph.iter(f"{_A}t", _MATH)
+            )
+            texts.append((0, inline(text)))
+        if any(text for _, text in texts):
+            _write_texts(texts, place, out)
+            return
+    out.warn(CONTENT_LEFT_OUT, "{count} parts without text are not read", 1, [place])
 
 
 def _runs(paragraph: Any) -> str:
     return str(paragraph.text).replace("\v", " ")
 
 
-def _table(rows: list[list[str]], place: SlideLocator, out: BlockWriter) -> None:
-    table = out.new_table()
-    depth = header_depth(rows)
-    for row in rows[depth:]:
-        out.add(TABLE_ROW, row_text(rows[0] if depth else [], row)[0], place, table=table)
+def _cells(table: Any) -> list[list[Cell]]:
+    """Return the cells of a table that are not covered by others."""
+    return [
+        [Cell(inline(cell.text), cell.span_height, cell.span_width) for cell in row.cells if not cell.is_spanned]
+        for row in table.rows
+    ]
 
 
-def _chart(chart: Any) -> list[list[str]]:
-    """Return the chart's data as a table: a row per category, a column per series."""
-    rows: list[list[str]] = []
+def _write_chart(chart: Any, place: SlideLocator, out: BlockWriter) -> None:
+    """Write a chart's title, then its data as tables: a row for each category or point."""
+    if chart.has_title and chart.chart_title.has_text_frame:
+        out.add(PARAGRAPH, inline(chart.chart_title.text_frame.text), place)
     for plot in chart.plots:
-        categories = [inline(str(category)) for category in plot.categories]
         series = list(plot.series)
-        rows.append(["Category", *(inline(one.name or f"Series {index}") for index, one in enumerate(series, 1))])
-        for index, category in enumerate(categories):
-            values = [one.values[index] if index < len(one.values) else None for one in series]
-            rows.append([category, *("" if value is None else f"{value:.15g}" for value in values)])
+        points = [one for one in series if one._element.find(_X_VALUES) is not None]
+        tables = [_points(one, index) for index, one in enumerate(points, 1)]
+        if len(points) < len(series):
+            tables.insert(0, _categories(plot))
+        for rows in tables:
+            write_table([[Cell(value) for value in row] for row in rows], out, place, min(len(rows) - 1, 1))
+
+
+def _categories(plot: Any) -> list[list[str]]:
+    series = list(plot.series)
+    rows = [["Category", *(inline(one.name or f"Series {index}") for index, one in enumerate(series, 1))]]
+    for index, category in enumerate(plot.categories):
+        values = [one.values[index] if index < len(one.values) else None for one in series]
+        rows.append([inline(str(category)), *map(_number, values)])
     return rows
+
+
+def _points(series: Any, number: int) -> list[list[str]]:
+    """Return the points of a series of two measures."""
+    across = {
+        int(point.get("idx", "0")): point.findtext(f"{_C}v") or ""
+        for point in series._element.find(_X_VALUES).iter(f"{_C}pt")
+    }
+    rows = [["X", inline(series.name or f"Series {number}")]]
+    return rows + [[inline(across.get(at, "")), _number(value)] for at, value in enumerate(series.values)]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.15g}"

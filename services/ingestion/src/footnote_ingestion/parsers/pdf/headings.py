@@ -20,6 +20,15 @@ _CURRENCIES = "$€£"
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _LARGER = 1.12
 _MOST = 160
+# A bold line as wide as that, against what its letters take, is the head of a table's columns.
+_CAPITAL, _SMALL_LETTER, _SPACE, _SPREAD = 0.7, 0.5, 0.3, 1.5
+_CAPTION = re.compile(
+    r"(?:figures?|fig|tables?|tab|abbildung|abb|tabelle|tableau|figura|tabla|tabella)\.?\s++"
+    r"[A-Z]{0,2}[.-]?\d{1,3}(?:[.-]\d{1,3}){0,4}\s?[.:|–—]",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"[•●▪◦‣∙■□▶➢✓–—*-]\s")
+_MARKED_NAMES = re.compile(r"[^\W\d_]\s?[\d*†‡§](?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +41,10 @@ class Outline:
 
 
 class HeadingFinder:
-    """Tells each line's heading level: by the outline where it names the line, else by larger type or bold type."""
+    """Tells each line's heading level: by the outline where it names the line, else by larger type or bold type.
+
+    The outline adds headings, and says how deep others in the same type are; it takes none away.
+    """
 
     def __init__(self, lines: Sequence[Line], outline: Sequence[Outline]) -> None:
         sizes: Counter[float] = Counter()
@@ -51,8 +63,12 @@ class HeadingFinder:
         for mark in outline:
             if mark.page and (key := _fold(mark.title)):
                 self._outline.setdefault((mark.page, key), mark.level)
-        found = sum(1 for line in lines if self._marked(line))
-        self._trust_outline = len(self._outline) >= 3 and found >= 0.6 * len(self._outline)
+        by_type: dict[tuple[float, bool, int], Counter[int]] = {}
+        for line in lines if self._outline else ():
+            if level := self._marked(line):
+                by_type.setdefault(self._type(line), Counter())[min(level, 6)] += 1
+        self._by_type = {one: levels.most_common(1)[0][0] for one, levels in by_type.items()}
+        self._authors = _authors(lines)
 
     def level(self, line: Line) -> int:
         """Heading level 1..6 of a line, 0 when it is none."""
@@ -60,21 +76,47 @@ class HeadingFinder:
         if marked:
             return min(marked, 6)
         if (
-            self._trust_outline
-            or line.size == 0
+            line.size == 0
             or line.rotated
             or len(line.text) > _MOST
             or not _LETTERS.search(line.text)
+            or id(line) in self._authors
+            or _CAPTION.match(line.text)
         ):
             return 0
         size = _step(line.size)
         if size > self._body * _LARGER:
-            return 0 if line.text.endswith((".", ",", ";")) and len(line.text) > 60 else self._levels.get(size, 5)
+            if line.text.endswith((".", ",", ";")) and len(line.text) > 60:
+                return 0
+            return self._alike(line) or self._levels.get(size, 5)
         if not (self._bold_tells and line.bold and size >= self._body * 0.95) or len(line.text) > 90 or line.hyphen:
             return 0
         if _ends_in_figures(line.text) or (line.text.endswith((".", ",", ";", ":")) and not _NUMBERED.match(line.text)):
             return 0
-        return self._by_number(line.text)
+        if line.text[0].islower() or _BULLET.match(line.text) or _is_spread(line):
+            return 0
+        return self._alike(line) or self._by_number(line.text)
+
+    def goes_on(self, last: Line, line: Line) -> bool:
+        """Tell whether a line is the rest of a heading that `last` belongs to."""
+        return (
+            last.page == line.page
+            and last.bold == line.bold
+            and (line.bold or line.size > self._body * _LARGER)
+            and abs(last.size - line.size) < 0.3
+            and 0.8 * line.size < last.top - line.top < 1.6 * line.size
+            and not _NUMBERED.match(line.text)
+            and last.right - last.left > 0.7 * (line.right - line.left)
+            and not self._marked(line)
+        )
+
+    def _alike(self, line: Line) -> int:
+        """Return the level that the outline gives to headings in the same type with as deep a number."""
+        return self._by_type.get(self._type(line), 0)
+
+    def _type(self, line: Line) -> tuple[float, bool, int]:
+        match = _NUMBERED.match(line.text)
+        return _step(line.size), line.bold, match[1].count(".") if match and match[1] else 0
 
     def _by_number(self, text: str) -> int:
         match = _NUMBERED.match(text)
@@ -83,6 +125,36 @@ class HeadingFinder:
 
     def _marked(self, line: Line) -> int:
         return self._outline.get((line.page, _fold(line.text)), 0) if self._outline else 0
+
+
+def _authors(lines: Sequence[Line]) -> set[int]:
+    """Return the ids of the lines between the title of a paper and its text that name who wrote it.
+
+    They have signs after the names that tell what follows, or an address stands among them.
+    """
+    first = [line for line in lines if line.page == lines[0].page and not line.rotated][:40] if lines else []
+    if not first:
+        return set()
+    largest = max(line.size for line in first)
+    below = [at for at, line in enumerate(first) if line.size > largest - 0.3]
+    block = first[below[-1] + 1 :]
+    signed = {id(line) for line in block if line.bold and len(_MARKED_NAMES.findall(line.text)) >= 2}
+    address = max((at for at, line in enumerate(block) if "@" in line.text), default=-1)
+    # Running text above an address: it stands in a footnote or a column, and tells nothing of what is above it.
+    if address < 0 or any(len(line.text) > 60 and "@" not in line.text and not line.bold for line in block[:address]):
+        return signed
+    return signed | {id(line) for line in block[:address]}
+
+
+def _is_spread(line: Line) -> bool:
+    """Tell whether there are gaps in a line as between the columns of a table."""
+    if sum(map(len, words := line.text.split())) < 2 * len(words):
+        return False  # letter-spaced
+    capitals = sum(char.isupper() or char.isdigit() for char in line.text)
+    spaces = line.text.count(" ")
+    letters = len(line.text) - capitals - spaces
+    usual = line.size * (_CAPITAL * capitals + _SMALL_LETTER * letters + _SPACE * spaces)
+    return spaces > 0 and line.right - line.left > _SPREAD * usual
 
 
 def _ends_in_figures(text: str) -> bool:

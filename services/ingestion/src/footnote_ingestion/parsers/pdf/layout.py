@@ -1,26 +1,34 @@
 """From lines on pages to paragraphs, headings, list items and rows.
 
 Lines are joined where the writer did not mean to break them: a line that had room left for the next one's first word
-was ended on purpose. Words cut at a line's end are made whole, running heads and page numbers are dropped after their
-first appearance, headings are told by the outline, else by type size or weight.
+was ended on purpose. Words cut at a line's end are made whole, running heads and page numbers follow the text as blocks
+that are not searched, headings are told by the outline, else by type size or weight.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
+from footnote.types.v1.document_pb2 import WarningKind
 from footnote.types.v1.locator_pb2 import Anchor, PageLocator
 from footnote_text.scripts import joins_without_space
 
-from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, anchor
+from footnote_ingestion.parsers.base import FURNITURE, LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, anchor
 from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, PAGE_FURNITURE, UNREADABLE_TEXT
+from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.headings import HeadingFinder, Outline
 from footnote_ingestion.parsers.pdf.lines import Line
-from footnote_ingestion.parsers.pdf.margins import without_running_lines
+from footnote_ingestion.parsers.pdf.margins import running_lines
+from footnote_ingestion.parsers.pdf.marks import Mark
+from footnote_ingestion.parsers.pdf.marks import write as write_marks
+from footnote_ingestion.parsers.pdf.ocr import Recognised
+from footnote_ingestion.parsers.pdf.ocr import write as write_recognised
+from footnote_ingestion.parsers.pdf.tables import TableWriter
 
 __all__ = ["Outline", "Page", "write_pages"]
 
@@ -44,6 +52,10 @@ class Page:
     label: str
     height: float
     lines: list[Line]
+    tables: list[Grid] = field(default_factory=list)
+    recognised: Recognised | None = None
+    hidden: list[Line] = field(default_factory=list)
+    """Lines that nobody sees; they are not among `lines`."""
 
 
 @dataclass(slots=True)
@@ -54,40 +66,116 @@ class _Group:
     level: int = 0
 
 
-def write_pages(pages: Sequence[Page], outline: Sequence[Outline], out: BlockWriter) -> None:
-    """Write the blocks of a whole document."""
-    kept = without_running_lines(pages)
-    lines = [line for page in kept for line in page]
-    headings = HeadingFinder(lines, outline)
+def write_pages(
+    pages: Sequence[Page],
+    outline: Sequence[Outline],
+    out: BlockWriter,
+    unreadable: Set[int] = frozenset(),
+    beside: Sequence[Mark] = (),
+) -> None:
+    """Write the blocks of a whole document, then what stands `beside` its text.
+
+    The lines whose ids are `unreadable` are kept and not searched.
+    """
+    furniture = running_lines(pages) - unreadable
+    apart = furniture | unreadable
+    lines = [line for page in pages for line in page.lines if id(line) not in apart]
+    tables = {one: grid for page in pages for grid in page.tables for one in grid.lines}
+    text = [line for line in lines if id(line) not in tables]
+    headings = HeadingFinder(text or lines, outline)
     labels = {page.number: page.label for page in pages}
     vocabulary: set[str] = set()
     if any(line.hyphen for line in lines):
         vocabulary.update(_WORD.findall("\n".join(line.text for line in lines).lower()))
-    table = between = 0
-    for group in _groups(lines, headings):
-        text, anchors = _join(group.lines, vocabulary, labels)
-        first, last = group.lines[0].page, group.lines[-1].page
-        place = PageLocator(page=first, last_page=last, label=labels.get(first, ""))
-        if group.level:
-            out.heading(text, group.level, place, anchors)
-        elif len(group.lines) == 1 and _is_row(text):
-            table = table or out.new_table()
-            between = 0
-            out.add(TABLE_ROW, text, place, anchors=anchors, table=table)
-            continue
-        else:
-            out.add(LIST_ITEM if _ITEM.match(text) else PARAGRAPH, text, place, anchors=anchors)
-            between += 1
-        if group.level or between > _MOST_BETWEEN or len(text) > _SHORT:
-            table = 0
-
-
-def _groups(lines: Sequence[Line], headings: HeadingFinder) -> list[_Group]:
+    prose = _Prose(out, labels, vocabulary)
+    writer = TableWriter(out, labels)
+    written: set[int] = set()
+    run: list[Line] = []
     pitch = _usual_pitch(lines)
+    for page in pages:
+        for line in page.lines:
+            if id(line) in apart:
+                continue
+            grid = tables.get(id(line))
+            if grid is None:
+                run.append(line)
+            elif id(grid) not in written:
+                prose.write(_groups(run, headings, pitch))
+                run = []
+                written.add(id(grid))
+                writer.write(grid, apart)
+        if page.recognised is not None:
+            prose.write(_groups(run, headings, pitch))
+            run = []
+            write_recognised(page.recognised, out, page.label)
+    prose.write(_groups(run, headings, pitch))
+    write_marks(beside, out)
+    words = "{count} running lines and page numbers are kept apart and not searched"
+    _write_apart([(page, page.lines) for page in pages], furniture, out, PAGE_FURNITURE, words)
+    words = "{count} lines do not say which letters they show; they are kept apart and not searched"
+    _write_apart([(page, page.lines) for page in pages], unreadable, out, UNREADABLE_TEXT, words)
+    words = "{count} pieces of text cannot be seen on their pages; they are kept apart and not searched"
+    hidden = {id(line) for page in pages for line in page.hidden}
+    _write_apart([(page, page.hidden) for page in pages], hidden, out, CONTENT_LEFT_OUT, words)
+
+
+class _Prose:
+    """Writes groups of lines; rows of figures that no table was made of are kept together as one."""
+
+    def __init__(self, out: BlockWriter, labels: dict[int, str], vocabulary: set[str]) -> None:
+        self._out = out
+        self._labels = labels
+        self._vocabulary = vocabulary
+
+    def write(self, groups: Sequence[_Group]) -> None:
+        """Write the groups between two tables."""
+        out, labels = self._out, self._labels
+        table = between = 0
+        for group in groups:
+            text, anchors = _join(group.lines, self._vocabulary, labels)
+            first, last = group.lines[0].page, group.lines[-1].page
+            place = PageLocator(page=first, last_page=last, label=labels.get(first, ""))
+            if group.level:
+                out.heading(text, group.level, place, anchors)
+            elif len(group.lines) == 1 and _is_row(text):
+                table = table or out.new_table()
+                between = 0
+                out.add(TABLE_ROW, text, place, anchors=anchors, table=table)
+                continue
+            else:
+                out.add(LIST_ITEM if _ITEM.match(text) else PARAGRAPH, text, place, anchors=anchors)
+                between += 1
+            if group.level or between > _MOST_BETWEEN or len(text) > _SHORT:
+                table = 0
+
+
+def _write_apart(
+    pages: Sequence[tuple[Page, Sequence[Line]]],
+    apart: Set[int],
+    out: BlockWriter,
+    kind: WarningKind.ValueType,
+    words: str,
+) -> None:
+    """Write lines that are not searched after everything else, a block a page: they part no chunk and are in none."""
+    if not apart:
+        return
+    out.reset_headings()
+    places = []
+    for page, lines in pages:
+        if texts := [inline(line.text) for line in lines if id(line) in apart]:
+            place = PageLocator(page=page.number, last_page=page.number, label=page.label)
+            places.append(place)
+            out.add(FURNITURE, "\n".join(filter(None, texts)), place)
+    out.warn(kind, words, len(apart), places[:MOST_PLACES])
+
+
+def _groups(lines: Sequence[Line], headings: HeadingFinder, pitch: float) -> list[_Group]:
     groups: list[_Group] = []
     current = _Group()
     for line in lines:
         level = headings.level(line)
+        if current.level and level != current.level and headings.goes_on(current.lines[-1], line):
+            level = current.level
         if current.lines and level == current.level and _continues(current, line, pitch):
             current.lines.append(line)
         else:

@@ -9,15 +9,19 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 
 import pypdfium2.raw as pdfium
 
-# PDFium writes U+FFFE for the hyphen of a word that goes on in the next line, and no line break after it.
-HYPHEN = "\ufffe"
-_BREAK = re.compile("\r\n?|\n|\ufffe|\x02(?:\r\n)?")
+from footnote_ingestion.parsers.pdf.glyphs import HYPHEN, Glyphs, has_no_character
+
+# PDFium gives no line break after the hyphen of a word that goes on in the next line.
+_BREAK = re.compile("\r\n?|\n|\ufffe")
 _BOLD = re.compile(rb"bold|black|heavy|semibold|demi|cmbx|-bd|medi\b", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
 _NAME_BYTES = 96
+_SPACES = frozenset((0x20, 0xA0, 0x0A, 0x0D))
 # Longer lines are not asked whether they are bold.
 _MAY_BE_HEADING = 90
 
@@ -26,7 +30,8 @@ _MAY_BE_HEADING = 90
 class Line:
     """One line: its text as extracted, its box in points (y grows upwards), type size in points.
 
-    `bold` is told of short lines only; `rotated` text runs along the edge of the page; `hyphen`: its last word goes on.
+    `bold` is told of short lines only, and means all of it; `rotated` text runs along the edge of the page; `hyphen`:
+    its last word goes on; not `mapped`: the font does not say which characters its glyphs are.
     """
 
     text: str
@@ -39,6 +44,23 @@ class Line:
     bold: bool
     hyphen: bool
     rotated: bool = False
+    mapped: bool = True
+    unit: int = -1
+    """Where its first character stands in the page's text, in UTF-16 units; -1 for a line that no text page has."""
+    char: int = -1
+    """PDFium's index of that character."""
+
+
+@dataclass(slots=True)
+class Word:
+    """A word of a line with its box in points."""
+
+    text: str
+    left: float
+    right: float
+    top: float
+    bottom: float
+    line: Line
 
 
 class LineReader:
@@ -50,6 +72,9 @@ class LineReader:
         self._matrix = pdfium.FS_MATRIX()
         self._name = ctypes.create_string_buffer(_NAME_BYTES)
         self._flags = ctypes.c_int()
+        self.glyphs = Glyphs()
+        self.wide = self.shifted = False
+        """Whether the page's text holds characters of two units; whether its units are not its characters' indexes."""
 
     def read(self, text_page: object, page: int) -> tuple[list[Line], str]:
         """Return the lines in the order of the page's content, and its raw text."""
@@ -59,8 +84,10 @@ class LineReader:
         buffer = ctypes.create_string_buffer((count * 2 + 1) * 2)
         written = pdfium.FPDFText_GetText(text_page, 0, count, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)))
         text = buffer.raw[: max(written - 1, 0) * 2].decode("utf-16-le", errors="replace")
+        text = self.glyphs.restored(text_page, text, count)
         wide = any(char > "\uffff" for char in text) if len(text) != max(written - 1, 0) else False
         shifted = len(text) != count
+        self.wide, self.shifted = wide, shifted
         lines: list[Line] = []
         start = 0
         units = 0
@@ -73,14 +100,76 @@ class LineReader:
                 last = units + len(part.rstrip()) - 1
                 if wide:
                     first, last = first, first + len(stripped.encode("utf-16-le")) // 2 - 1
+                unit = first
                 if shifted:
                     first = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, first)
                     last = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, last)
-                lines.append(self._line(text_page, stripped, page, first, last, found[0][:1] in "\ufffe\x02"))
+                line = self._line(text_page, stripped, page, first, last, found[0] == HYPHEN)
+                line.unit, line.char = unit, first
+                lines.append(line)
             advance = text[start : found.end()]
             units += len(advance.encode("utf-16-le")) // 2 if wide else len(advance)
             start = found.end()
         return lines, text
+
+    def parted(self, text_page: object, line: Line, hidden: Set[int]) -> tuple[list[Line], list[Line]]:
+        """Return the parts of a line of the page that was read last: those without `hidden` characters, and those."""
+        indexes: list[int] = []
+        unit = line.unit
+        for char in line.text:
+            indexes.append(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, unit) if self.shifted else unit)
+            unit += 2 if self.wide and char > "\uffff" else 1
+        if hidden.isdisjoint(indexes):
+            return [line], []
+        parts: tuple[list[Line], list[Line]] = ([], [])
+        # White space belongs to what stands before it.
+        kept = [index in hidden if not char.isspace() else None for char, index in zip(line.text, indexes, strict=True)]
+        start = 0
+        for end in range(1, len(kept) + 1):
+            if end < len(kept) and kept[end] in (None, kept[start]):
+                continue
+            text = line.text[start:end].rstrip()
+            last = start + len(text) - 1
+            hyphen = line.hyphen and end == len(kept)
+            part = self._line(text_page, text, line.page, indexes[start], indexes[last], hyphen)
+            part.char = indexes[start]
+            part.unit = line.unit + (_units(line.text[:start]) if self.wide else start)
+            parts[bool(kept[start])].append(part)
+            start = end
+        return parts
+
+    def words(self, text_page: object, line: Line) -> list[Word]:
+        """Return the words of a line of the page that was read last, each with its box."""
+        words = []
+        for found in _WORD.finditer(line.text) if line.unit >= 0 else ():
+            start, length = found.start(), len(found[0])
+            if self.wide:
+                start, length = _units(line.text[: found.start()]), _units(found[0])
+            first, last = line.unit + start, line.unit + start + length - 1
+            if self.shifted:
+                first = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, first)
+                last = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, last)
+            words += self._word(text_page, found[0], first, last, line)
+        return words
+
+    def _word(self, text_page: object, text: str, first: int, last: int, line: Line) -> list[Word]:
+        """Return a word, in parts where PDFium takes for one what stands in several places: "1" above "2"."""
+        box, end = self._first, self._last
+        if not pdfium.FPDFText_GetLooseCharBox(text_page, first, box):
+            return []
+        if first == last:
+            return [Word(text, box.left, max(box.right, box.left), box.top, box.bottom, line)]
+        if not pdfium.FPDFText_GetLooseCharBox(text_page, last, end):
+            return []
+        height = max(box.top - box.bottom, 1.0)
+        apart = abs(box.top - end.top) > 0.5 * height or not -height < end.right - box.left < 1.2 * height * len(text)
+        if apart and last - first + 1 == len(text):
+            middle = len(text) // 2
+            return [
+                *self._word(text_page, text[:middle], first, first + middle - 1, line),
+                *self._word(text_page, text[middle:], first + middle, last, line),
+            ]
+        return [Word(text, box.left, max(end.right, box.left), box.top, box.bottom, line)]
 
     def _line(self, text_page: object, text: str, page: int, first: int, last: int, hyphen: bool) -> Line:
         box, end, matrix = self._first, self._last, self._matrix
@@ -96,10 +185,24 @@ class LineReader:
             rotated = abs(matrix.b) > abs(matrix.a)
         bold = False
         if len(text) <= _MAY_BE_HEADING:
-            length = pdfium.FPDFText_GetFontInfo(text_page, first, self._name, _NAME_BYTES, self._flags)
-            bold = 0 < length <= _NAME_BYTES and _BOLD.search(self._name.value) is not None
+            # A line that only begins in bold type is a paragraph with a run-in title, or one with a word stressed.
+            middle = (first + last) // 2
+            looked = dict.fromkeys((first, last, middle, (first + middle) // 2, (middle + last) // 2))
+            bold = all(self._is_bold(text_page, index) for index in looked)
         top, bottom = box.top, box.bottom
         if abs(top - end.top) < size:  # else the line is slanted or its end is somewhere else
             top, bottom = max(top, end.top), min(bottom, end.bottom)
         left, right = min(box.left, end.left), max(box.right, end.right)
-        return Line(text, page, left, right, top, bottom, size, bold, hyphen, rotated)
+        mapped = not has_no_character(text_page, first, last)
+        return Line(text, page, left, right, top, bottom, size, bold, hyphen, rotated, mapped)
+
+    def _is_bold(self, text_page: object, index: int) -> bool:
+        """Tell whether a character is bold by its font's name, or is white space."""
+        length = pdfium.FPDFText_GetFontInfo(text_page, index, self._name, _NAME_BYTES, self._flags)
+        if 0 < length <= _NAME_BYTES and _BOLD.search(self._name.value) is not None:
+            return True
+        return pdfium.FPDFText_GetUnicode(text_page, index) in _SPACES
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", errors="surrogatepass")) // 2

@@ -1,10 +1,15 @@
-"""Running heads, footers and page numbers: dropped after their first appearance."""
+"""Page furniture: page numbers, and running heads and feet after their first appearance.
+
+A line is furniture only if it says nothing but which page this is, or stands in the margin of several pages at the same
+height and is the same on each but for the page's own number. Headings and amounts are never furniture, whatever they
+repeat; where it cannot be told, a line is text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from footnote_ingestion.parsers.pdf.lines import Line
@@ -12,75 +17,139 @@ from footnote_ingestion.parsers.pdf.lines import Line
 _ZONE = 0.12
 _MOST_IN_ZONE = 4
 _LEAST_PAGES = 3
-_DIGITS = re.compile(r"\d{1,9}")
-_PAGE_NUMBER = re.compile(
-    r"(?<!\W)\W*+(?:(?:page|seite|p\.)\s*+)?(\d{1,4}|[ivxlc]{1,6})(?:\s*+(?:of|de|/|von)\s*+\d{1,4})?\W*+",
+_LARGER = 1.12
+# Type as large as a heading's, or as bold: furniture only if it stands on this share of the pages.
+_BOLD_SHARE = 0.5
+_WORDS_FOR_PAGE = r"pages?|seite|pagina|página|pág|strona|sida|side|стр|p|pg|s"
+_OF = r"(?:\s?(?:of|de|von|sur|di|из|/)\s?\d{1,5})?"
+# "12", "- 12 -", "Page 3 of 10", "F-12", "xii": a line that is nothing else.
+_LABEL = re.compile(
+    rf"[^\w$€£¥]{{0,3}}(?:(?:{_WORDS_FOR_PAGE})\.?\s?)?(?:[a-z]{{1,2}}-)?(\d{{1,5}}|[ivxlc]{{1,7}}){_OF}[^\w%$€£¥]{{0,3}}",
     re.IGNORECASE,
 )
+# The page's own number in a line with other words: first, or parted from them by a sign or by the word for page.
+_OWN = re.compile(rf"(\A|[|·•]\s?|\s[–—/\-]\s|\b(?:{_WORDS_FOR_PAGE})\.?\s)(\d{{1,5}})({_OF})(?=\Z|\s)", re.IGNORECASE)
+_SAID = re.compile(rf"\b(?:{_WORDS_FOR_PAGE})\.?\s(\d{{1,5}})\b", re.IGNORECASE)
+_CURRENCY = r"[$€£¥₹₽]|\b(?:eur|usd|gbp|chf|jpy|cny|inr|sek|nok|dkk|pln|czk)\b"
+_AMOUNT = re.compile(rf"{_CURRENCY}|\d\s?%|(?<![\d.,])\d{{1,9}}[.,]\d\d(?![\d.,])|\d[.,]\d{{3}}(?!\d)", re.IGNORECASE)
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 class PageLike(Protocol):
     """What this module needs of a page."""
 
     number: int
+    label: str
     height: float
     lines: list[Line]
 
 
-def without_running_lines(pages: Sequence[PageLike]) -> list[list[Line]]:
-    """Return the lines of each page without those that recur at the same height in the margins of several pages.
-
-    Numbers may differ only where they count the pages. The first appearance of a running head stays, so that nothing is
-    lost that stands nowhere else; page numbers go.
-    """
-    places: dict[tuple[str, int], dict[int, Line]] = defaultdict(dict)
+def running_lines(pages: Sequence[PageLike]) -> set[int]:
+    """Return the ids of the lines that are furniture: page labels, and running lines but for their first appearance."""
+    zones = {page.number: _in_margins(page) for page in pages}
+    labels, offsets = _labels(pages, zones)
+    largest = _body_size(pages) * _LARGER
+    places: dict[tuple[str, int], list[Line]] = defaultdict(list)
     for page in pages:
-        for line in _in_margins(page):
-            places[_DIGITS.sub("#", line.text.casefold()), round(line.bottom / 4)].setdefault(page.number, line)
-    dropped: set[int] = set()
-    for by_page in places.values():
-        if len(by_page) < _LEAST_PAGES:
-            continue
-        same: dict[str, list[Line]] = defaultdict(list)
-        for number, line in by_page.items():
-            same[_signature(line, number, by_page)].append(line)
-        for signature, found in same.items():
-            if len(found) >= _LEAST_PAGES:
-                number_only = _PAGE_NUMBER.fullmatch(signature.replace("#", "1")) is not None
-                dropped.update(id(line) for line in found[0 if number_only else 1 :])
-    dropped |= _page_numbers(pages)
-    return [[line for line in page.lines if id(line) not in dropped] for page in pages]
+        own = _own_numbers(page, offsets)
+        for line in zones[page.number]:
+            if id(line) not in labels and 0 < line.size <= largest and not _AMOUNT.search(line.text):
+                places[_shape(line.text, own), round(line.bottom / 4)].append(line)
+    found = set(labels)
+    for repeated in places.values():
+        on = len({line.page for line in repeated})
+        least = max(_LEAST_PAGES, _BOLD_SHARE * len(pages)) if repeated[0].bold else _LEAST_PAGES
+        if on >= least:
+            found.update(id(line) for line in repeated if line.page != repeated[0].page)
+    return found if any(id(line) not in found for page in pages for line in page.lines) else set()
 
 
-def _page_numbers(pages: Sequence[PageLike]) -> set[int]:
-    """Return the ids of first and last lines that are nothing but the page's number, wherever they stand."""
-    found: dict[int, list[Line]] = defaultdict(list)
+def _shape(text: str, own: set[str]) -> str:
+    """Return the text, with "#" for the page's own number where it stands as one."""
+    return _OWN.sub(lambda found: f"{found[1]}#{found[3]}" if found[2] in own else found[0], text.casefold())
+
+
+def _labels(pages: Sequence[PageLike], zones: dict[int, list[Line]]) -> tuple[set[int], set[int]]:
+    """Return the ids of lines that are page labels, and how much the numbers in them differ from the page's count."""
+    by_place: dict[tuple[int, int], list[Line]] = defaultdict(list)
+    anywhere: dict[int, list[Line]] = defaultdict(list)
+    declared = {page.number: page.label for page in pages}
     for page in pages:
-        lines = [line for line in page.lines if line.size]
-        for line in {id(line): line for line in _extremes(lines)}.values():
-            if line.text.isdecimal() and len(line.text) <= 4:
-                found[int(line.text) - page.number].append(line)
+        outer = {id(line): line for line in (*zones[page.number], *_extremes(page.lines))}
+        for line in outer.values():
+            if (value := _label_value(line.text)) is None or not line.size:
+                continue
+            offset = value - page.number
+            # The years of a chronicle rise with its pages too.
+            if 1900 <= value <= 2100 and offset > 1000 and line.text != declared[page.number]:
+                continue
+            by_place[offset, round(line.bottom / 4)].append(line)
+            anywhere[offset].append(line)
     least = max(_LEAST_PAGES, len(pages) // 5)
-    return {id(line) for lines in found.values() if len(lines) >= least for line in lines}
+    found: set[int] = set()
+    offsets: set[int] = set()
+    for (offset, _), lines in by_place.items():
+        if _on_pages(lines) >= _LEAST_PAGES:
+            found.update(map(id, lines))
+            offsets.add(offset)
+    offsets |= _said_offsets(pages, zones)
+    for offset, lines in anywhere.items():
+        if _on_pages(lines) >= least:
+            found.update(id(line) for line in lines)
+            offsets.add(offset)
+    return found, offsets
 
 
-def _extremes(lines: list[Line]) -> list[Line]:
-    if not lines:
-        return []
-    return [max(lines, key=lambda line: line.top), min(lines, key=lambda line: line.bottom)]
+def _said_offsets(pages: Sequence[PageLike], zones: dict[int, list[Line]]) -> set[int]:
+    """Return how numbers after the word for page differ from the page's count, where they do so alike on several."""
+    on: dict[int, set[int]] = defaultdict(set)
+    for page in pages:
+        for line in zones[page.number]:
+            for found in _SAID.finditer(line.text):
+                on[int(found[1]) - page.number].add(page.number)
+    return {offset for offset, numbers in on.items() if len(numbers) >= _LEAST_PAGES}
 
 
-def _signature(line: Line, page: int, by_page: dict[int, Line]) -> str:
-    """Return the text with the numbers left out that grow as the pages do, judged by the pages around."""
-    numbers = [int(digits) for digits in _DIGITS.findall(line.text)]
-    counting: set[int] = set()
-    for near in (page - 2, page - 1, page + 1, page + 2):
-        if (other := by_page.get(near)) is not None:
-            others = [int(digits) for digits in _DIGITS.findall(other.text)]
-            pairs = enumerate(zip(numbers, others, strict=False))
-            counting |= {index for index, (mine, its) in pairs if its - mine == near - page}
-    position = iter(range(len(numbers)))
-    return _DIGITS.sub(lambda found: "#" if next(position) in counting else found[0], line.text.casefold())
+def _on_pages(lines: Sequence[Line]) -> int:
+    return len({line.page for line in lines})
+
+
+def _label_value(text: str) -> int | None:
+    """Return the number of a line that is nothing but a page's label, None for any other line."""
+    match = _LABEL.fullmatch(text) if len(text) <= 40 else None
+    if match is None:
+        return None
+    return int(match[1]) if match[1].isdecimal() else _roman(match[1].lower())
+
+
+def _roman(letters: str) -> int:
+    values = [_ROMAN[letter] for letter in letters]
+    return sum(
+        -value if index + 1 < len(values) and values[index + 1] > value else value for index, value in enumerate(values)
+    )
+
+
+def _own_numbers(page: PageLike, offsets: set[int]) -> set[str]:
+    """Return the numbers that name this page: as counted, as declared, as its labels go."""
+    own = {str(page.number), page.label} | {str(page.number + offset) for offset in offsets}
+    return own - {""}
+
+
+def _body_size(pages: Sequence[PageLike]) -> float:
+    """Return the size of type in which most of the text is set."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for line in page.lines:
+            sizes[round(line.size * 2) / 2] += len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else 0.0
+
+
+def _extremes(lines: list[Line]) -> Iterator[Line]:
+    """Return the uppermost and the lowest line."""
+    placed = [line for line in lines if line.size]
+    if placed:
+        yield max(placed, key=lambda line: line.top)
+        yield min(placed, key=lambda line: line.bottom)
 
 
 def _in_margins(page: PageLike) -> list[Line]:

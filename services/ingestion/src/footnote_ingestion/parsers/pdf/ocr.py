@@ -1,4 +1,8 @@
-"""Text of scanned pages, read by the tesseract program where the deployment has it and asks for it."""
+"""Text of pictures of pages, read by the tesseract program where the deployment has it and asks for it.
+
+Page by page: each line with its box, each word with how sure the program is of it. A page that it is not sure of is
+turned as it is thought to stand, and read again.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +14,76 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pypdfium2 as pdfium
-from footnote.types.v1.locator_pb2 import PageLocator
+from footnote.types.v1.locator_pb2 import Anchor, Box, PageLocator
+from PIL import Image
 
-from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
+from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter, anchor
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import NO_TEXT, ParseError
+from footnote_ingestion.parsers.noticed import TEXT_RECOGNISED
 
 _DOTS_PER_INCH = 200
-_MOST_PIXELS = 4_000  # along the longer side: a poster must not take a gigabyte
+MOST_PIXELS = 4_000  # along the longer side: a poster must not take a gigabyte
 _PR_SET_PDEATHSIG = 1
-_BREAK = re.compile(r"\n\s*\n")
+_TURN = re.compile(r"^Rotate:\s*(90|180|270)\s*$", re.MULTILINE)
+_WORD, _FIELDS = "5", 12
+UNSURE = 60
+"""Words of which the program is less sure than this, in percent, are counted."""
+_DOUBTFUL = 75
+"""A page whose words it is less sure of than this may stand on its side."""
+
+Area = tuple[float, float, float, float]
 
 
-def recognise(path: Path, out: BlockWriter, languages: str) -> None:
-    """Write the text that is recognised on each page of a PDF, a paragraph a block; `languages` as in "eng+fra".
+@dataclass(slots=True)
+class TextLine:
+    """A line that was recognised: its box in points, left, bottom, right, top, and how sure it is of each word."""
 
-    The page's share of the time limit is not kept here: the worker that runs this is ended as a whole.
+    text: str
+    box: Area
+    sure: list[float]
+
+
+@dataclass(slots=True)
+class Recognised:
+    """What was recognised on one page: paragraphs of lines."""
+
+    page: int
+    paragraphs: list[list[TextLine]] = field(default_factory=list)
+
+
+def pages(path: Path, numbers: Sequence[int], languages: str) -> Iterator[Recognised]:
+    """Yield what is recognised on some pages of a PDF, by their numbers from 1; `languages` as in "eng+fra".
+
+    Raises `ParseError` when the program is not there or does not know a language. How long a page takes is not limited
+    here: the worker that runs this is ended as a whole, and the program with it.
     """
+    program = find_program()
+    document = pdfium.PdfDocument(path)
+    try:
+        for number in numbers:
+            page = document[number - 1]
+            picture, scale = _picture(page)
+            # The picture shows the page as it is turned for reading, and places count from its crop box.
+            left, bottom, right, top = page.get_cropbox()
+            turned = page.get_rotation()
+            page.close()
+            size = (right - left, top - bottom)
+            lines = recognise(picture, program, languages)
+            yield Recognised(
+                number, [[_placed(line, scale, turned, size, (left, bottom)) for line in one] for one in lines]
+            )
+    finally:
+        document.close()
+
+
+def find_program() -> str:
+    """Return where tesseract is; raises `ParseError` when it is nowhere."""
     program = shutil.which("tesseract")
     if program is None:
         raise ParseError(
@@ -37,26 +91,115 @@ def recognise(path: Path, out: BlockWriter, languages: str) -> None:
             "The pages are pictures, and the OCR program tesseract is not installed on the server.",
             "Install tesseract-ocr on the server, or run OCR on the file and upload the searchable PDF.",
         )
-    document = pdfium.PdfDocument(path)
-    try:
-        for number, page in enumerate(document, 1):
-            for paragraph in _BREAK.split(_read(program, _picture(page), languages)):
-                if text := inline(paragraph):
-                    out.add(PARAGRAPH, text, PageLocator(page=number))
-            page.close()
-            out.pages(number, len(document))
-    finally:
-        document.close()
+    return program
 
 
-def _picture(page: pdfium.PdfPage) -> bytes:
-    """Return a page as PNG in shades of grey."""
-    scale = min(_DOTS_PER_INCH / 72, _MOST_PIXELS / max(1.0, *page.get_size()))
+def write(found: Recognised, out: BlockWriter, label: str = "") -> None:
+    """Write what was recognised on a page: a block for each paragraph, an anchor with a box for each line."""
+    for paragraph in found.paragraphs:
+        text, anchors = "", list[Anchor]()
+        for line in paragraph:
+            start = len(text) + 1 if text else 0
+            text = f"{text} {line.text}" if text else line.text
+            anchors.append(anchor(start, len(text), _place(found.page, label, line.box)))
+        boxes = [line.box for line in paragraph]
+        whole = (min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes))
+        out.add(PARAGRAPH, text, _place(found.page, label, whole), anchors=anchors)
+    unsure = [line for paragraph in found.paragraphs for line in paragraph if any(one < UNSURE for one in line.sure)]
+    if unsure:
+        count = sum(one < UNSURE for line in unsure for one in line.sure)
+        places = [_place(found.page, label, line.box) for line in unsure]
+        out.warn(TEXT_RECOGNISED, f"{{count}} words were recognised with less than {UNSURE} % certainty", count, places)
+
+
+def _place(page: int, label: str, box: Area) -> PageLocator:
+    left, bottom, right, top = box
+    return PageLocator(page=page, last_page=page, label=label, box=Box(left=left, bottom=bottom, right=right, top=top))
+
+
+def _picture(page: pdfium.PdfPage) -> tuple[Image.Image, float]:
+    """Return a page in shades of grey, and how many of its points are a point of the page."""
+    scale = min(_DOTS_PER_INCH / 72, MOST_PIXELS / max(1.0, *page.get_size()))
     bitmap = page.render(scale=scale, grayscale=True)
-    buffer = io.BytesIO()
-    bitmap.to_pil().save(buffer, format="PNG")
+    picture = bitmap.to_pil().copy()
     bitmap.close()
-    return buffer.getvalue()
+    return picture, scale
+
+
+def recognise(picture: Image.Image, program: str, languages: str) -> list[list[TextLine]]:
+    """Return the lines of a picture by paragraph; boxes are in its points, from its lower left corner."""
+    found = _lines(_run(program, picture, ["-l", languages, "tsv"]), picture.size)
+    sure = _sureness(found)
+    if sure >= _DOUBTFUL:
+        return found
+    turn = _TURN.search(_run(program, picture, ["--psm", "0"], may_fail=True))
+    if turn is None:
+        return found
+    angle = int(turn[1])
+    turned = picture.rotate(-angle, expand=True)
+    again = _lines(_run(program, turned, ["-l", languages, "tsv"]), turned.size)
+    if _sureness(again) <= sure:
+        return found
+    return [[_unturned(line, angle, turned.size) for line in one] for one in again]
+
+
+def _sureness(paragraphs: Sequence[Sequence[TextLine]]) -> float:
+    found = [one for lines in paragraphs for line in lines for one in line.sure]
+    return sum(found) / len(found) if found else 0.0
+
+
+def _lines(table: str, size: tuple[int, int]) -> list[list[TextLine]]:
+    """Return the lines of tesseract's table, grouped by its blocks and paragraphs."""
+    paragraphs: dict[tuple[str, ...], dict[str, list[tuple[str, Area, float]]]] = {}
+    for row in table.splitlines()[1:]:
+        fields = row.split("\t")
+        if len(fields) != _FIELDS or fields[0] != _WORD or not (text := inline(fields[11])):
+            continue
+        left, top, width, height = map(int, fields[6:10])
+        box = (left, size[1] - top - height, left + width, size[1] - top)
+        lines = paragraphs.setdefault((fields[1], fields[2], fields[3]), {})
+        lines.setdefault(fields[4], []).append((text, box, float(fields[10])))
+    return [[_line(words) for words in lines.values()] for lines in paragraphs.values()]
+
+
+def _line(words: Sequence[tuple[str, Area, float]]) -> TextLine:
+    boxes = [box for _, box, _ in words]
+    around = (min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes))
+    return TextLine(" ".join(text for text, _, _ in words), around, [sure for _, _, sure in words])
+
+
+def _unturned(line: TextLine, angle: int, size: tuple[int, int]) -> TextLine:
+    """Return a line of a picture that was turned clockwise, as it stands on the picture before."""
+    return TextLine(line.text, _turned_back(line.box, angle, size), line.sure)
+
+
+def _turned_back(box: Area, angle: int, size: tuple[float, float]) -> Area:
+    """Return a box before a turn clockwise by `angle`, after which the picture has `size`."""
+    left, bottom, right, top = box
+    width, height = size
+    if angle == 90:
+        return height - top, left, height - bottom, right
+    if angle == 180:
+        return width - right, height - top, width - left, height - bottom
+    if angle == 270:
+        return bottom, width - right, top, width - left
+    return box
+
+
+def scaled(line: TextLine, scale: float) -> TextLine:
+    """Return a line of a picture that was shrunk by `scale`, as it stands on the picture before."""
+    left, bottom, right, top = (edge / scale for edge in line.box)
+    return TextLine(line.text, (left, bottom, right, top), line.sure)
+
+
+def _placed(
+    line: TextLine, scale: float, turned: int, size: tuple[float, float], corner: tuple[float, float]
+) -> TextLine:
+    """Return a line with its box in points of the page that a picture shows, turned clockwise for reading."""
+    left, bottom, right, top = (edge / scale for edge in line.box)
+    shown = size if turned in (0, 180) else (size[1], size[0])
+    left, bottom, right, top = _turned_back((left, bottom, right, top), turned, shown)
+    return TextLine(line.text, (left + corner[0], bottom + corner[1], right + corner[0], top + corner[1]), line.sure)
 
 
 def _end_with_us() -> None:
@@ -65,17 +208,19 @@ def _end_with_us() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _read(program: str, picture: bytes, languages: str) -> str:
+def _run(program: str, picture: Image.Image, options: Sequence[str], *, may_fail: bool = False) -> str:
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG", compress_level=1)
     # One thread each: the workers already spread files over the cores.
     result = subprocess.run(
-        [program, "stdin", "stdout", "-l", languages],
-        input=picture,
+        [program, "stdin", "stdout", *options],
+        input=buffer.getvalue(),
         capture_output=True,
         check=False,
         env={**os.environ, "OMP_THREAD_LIMIT": "1"},
         preexec_fn=_end_with_us,
     )
-    if result.returncode != 0:
+    if result.returncode != 0 and not may_fail:
         reason = result.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no reason given"]
         raise ParseError(
             NO_TEXT,

@@ -4,24 +4,45 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import pypdf
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
+from footnote.types.v1.locator_pb2 import PageLocator
 from pypdf.errors import PyPdfError
 
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, NO_TEXT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
-from footnote_ingestion.parsers.pdf import ocr
+from footnote_ingestion.parsers.noticed import (
+    DAMAGED,
+    MOST_PLACES,
+    PAGES_WITHOUT_TEXT,
+    PARTS_UNREADABLE,
+    TEXT_RECOGNISED,
+    UNREADABLE_TEXT,
+)
+from footnote_ingestion.parsers.pdf import marks, ocr
+from footnote_ingestion.parsers.pdf.glyphs import unreadable as unreadable_lines
+from footnote_ingestion.parsers.pdf.grids import Grid
+from footnote_ingestion.parsers.pdf.hidden import Sight, has_hidden_layers
 from footnote_ingestion.parsers.pdf.layout import Outline, Page, write_pages
 from footnote_ingestion.parsers.pdf.lines import Line, LineReader
+from footnote_ingestion.parsers.pdf.rulings import rulings
+from footnote_ingestion.parsers.pdf.tables import find_tables
 
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([-+Z])(\d{2})?'?(\d{2})?)?")
+# For files that have lost their own; PDFium then finds the objects by looking for them.
+_HEADER = b"%PDF-1.7\n"
 _OUTLINE_MOST = 5_000
+_STAMP = 200
+"""Characters: a page that is a picture may bear as many beside, as a stamp or a number."""
+_MOST_PICTURES, _MOST_OF_PAGE = 100, 0.6
 # What pypdf raises on broken files beyond its own errors, as found by fuzzing.
 _PYPDF_ERRORS = (
     PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError, OverflowError, OSError,
@@ -55,24 +76,37 @@ class PdfParser:
             _check_pages(count, limits)
             properties = _properties(document)
             properties.page_count = count
-            pages, unreadable, pictures = _read(document, out)
+            sight = Sight(has_hidden_layers(path))
+            pages, unreadable, pictures, annotated = _read(document, sight, out)
+            beside = marks.read(document, annotated, out)
+            jumble = _jumble(pages)
             outline = _outline(document)
         finally:
             document.close()
-        if not any(page.lines for page in pages):
-            if count == unreadable:
-                return _second_try(path, out, limits, ParseError(CORRUPT, "None of the pages can be read."))
-            if pictures and limits.ocr_languages:
-                ocr.recognise(path, out, limits.ocr_languages)
-                properties.warnings.append("the text was recognised on scanned pages and may hold errors")
-                return properties
-            return _second_try(path, out, limits, _no_text(count, pictures))
-        write_pages(pages, outline, out)
-        empty = sum(1 for page in pages if not page.lines)
+        readable = any(id(line) not in jumble for page in pages for line in page.lines)
+        if not readable and not beside and count == len(unreadable):
+            return _second_try(path, out, limits, ParseError(CORRUPT, "None of the pages can be read."))
+        if limits.ocr_languages:
+            jumble = _recognised(path, pages, jumble, pictures, out, limits, readable=readable or bool(beside))
+        if not readable and not beside and not any(page.recognised for page in pages):
+            if jumble:
+                raise _no_letters()
+            if any(page.hidden for page in pages):
+                raise _nothing_seen()
+            return _second_try(path, out, limits, _no_text(count, bool(pictures)))
+        write_pages(pages, outline, out, jumble, beside)
+        read = {page.number for page in pages if page.lines or page.recognised}
+        empty = [PageLocator(page=page.number) for page in pages if page.number not in read | unreadable]
+        hardly = [page.number for page in pages if page.lines and page.number in pictures and not page.recognised]
+        if hardly:
+            places = [PageLocator(page=number) for number in hardly[:MOST_PLACES]]
+            words = "{count} pages are a picture with hardly any text, and the picture was not read"
+            out.warn(PAGES_WITHOUT_TEXT, words, len(hardly), places)
         if unreadable:
-            properties.warnings.append(f"{unreadable} of {count} pages could not be read")
-        if empty - unreadable > 0:
-            properties.warnings.append(f"{empty - unreadable} of {count} pages hold no text")
+            places = [PageLocator(page=number) for number in sorted(unreadable)[:MOST_PLACES]]
+            out.warn(PARTS_UNREADABLE, f"{{count}} of {count} pages could not be read", len(unreadable), places)
+        if empty:
+            out.warn(PAGES_WITHOUT_TEXT, f"{{count}} of {count} pages hold no text", len(empty), empty[:MOST_PLACES])
         return properties
 
 
@@ -81,7 +115,9 @@ def _open(path: Path) -> pdfium.PdfDocument:
     # be taken for protected too.
     raw.FPDF_LoadMemDocument(b"-", 1, None)
     try:
-        return pdfium.PdfDocument(path)
+        with path.open("rb") as file:
+            headed = b"%PDF-" in file.read(1024)
+        return pdfium.PdfDocument(path if headed else _HEADER + path.read_bytes())
     except pdfium.PdfiumError as error:
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
             raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.") from error
@@ -101,14 +137,89 @@ def _no_text(count: int, pictures: bool) -> ParseError:
     return ParseError(NO_TEXT, f"The PDF's {count} pages are blank." if count != 1 else "The PDF's only page is blank.")
 
 
-def _read(document: pdfium.PdfDocument, out: BlockWriter) -> tuple[list[Page], int, bool]:
-    """Return the pages with their lines, how many could not be read, whether pages without text have pictures."""
+def _no_letters() -> ParseError:
+    return ParseError(
+        NO_TEXT,
+        "The pages show text, but their fonts do not say which letters.",
+        "Run OCR on the file, or print it anew to PDF from the program that wrote it.",
+    )
+
+
+def _nothing_seen() -> ParseError:
+    return ParseError(
+        NO_TEXT,
+        "All of the text of the PDF is hidden: nobody who looks at its pages sees it.",
+        "If the text is wanted, print the pages anew with the text visible.",
+    )
+
+
+def _jumble(pages: list[Page]) -> set[int]:
+    """Return the ids of lines that are numbers of glyphs, not text."""
+    return unreadable_lines([(line.text, id(line)) for line in page.lines if not line.mapped] for page in pages)
+
+
+def _recognised(
+    path: Path, pages: list[Page], jumble: set[int], pictures: set[int], out: BlockWriter, limits: Limits, *,
+    readable: bool,
+) -> set[int]:  # fmt: skip
+    """Read the pages that are pictures or hold a jumble by OCR, and return what is left of the jumble.
+
+    Raises `ParseError` when they cannot be and nothing else is `readable`.
+    """
+    wanted = [page for page in pages if page.number in pictures or any(id(line) in jumble for line in page.lines)]
+    try:
+        for page, found in zip(
+            wanted, ocr.pages(path, [page.number for page in wanted], limits.ocr_languages), strict=True
+        ):
+            if page.lines and not any(id(line) in jumble for line in page.lines):
+                found = _but_for(found, page.lines)
+            if found.paragraphs:
+                page.recognised = found
+            out.pages(page.number, len(pages))
+    except ParseError:
+        if not readable:
+            raise
+        words = "{count} pages are pictures, and character recognition failed: see the service's settings"
+        out.warn(PARTS_UNREADABLE, words, len(wanted), [PageLocator(page=page.number) for page in wanted[:MOST_PLACES]])
+    read = [page for page in wanted if page.recognised]
+    for page in read:
+        page.lines = [line for line in page.lines if id(line) not in jumble]
+    if read:
+        places = [PageLocator(page=page.number) for page in read[:MOST_PLACES]]
+        out.warn(TEXT_RECOGNISED, "{count} pages were recognised and may hold errors", len(read), places)
+    left = {id(line) for page in pages for line in page.lines}
+    return jumble & left
+
+
+def _but_for(found: ocr.Recognised, lines: list[Line]) -> ocr.Recognised:
+    """Return what was recognised but for what the page says as text in the same place."""
+    kept = []
+    for paragraph in found.paragraphs:
+        rest = [line for line in paragraph if not any(_same_place(line.box, one) for one in lines)]
+        if rest:
+            kept.append(rest)
+    return ocr.Recognised(found.page, kept)
+
+
+def _same_place(box: ocr.Area, line: Line) -> bool:
+    across = min(box[2], line.right) - max(box[0], line.left)
+    middle = (box[1] + box[3]) / 2
+    return across > 0.6 * (box[2] - box[0]) and line.bottom <= middle <= line.top
+
+
+def _read(
+    document: pdfium.PdfDocument, sight: Sight, out: BlockWriter
+) -> tuple[list[Page], set[int], set[int], list[int]]:
+    """Return the pages with their lines, and the numbers of unreadable ones, of pictures and of annotated ones."""
     reader = LineReader()
     pages: list[Page] = []
-    unreadable = 0
-    pictures = False
+    unreadable: set[int] = set()
+    pictures: set[int] = set()
+    annotated: list[int] = []
     for index in range(len(document)):
         lines: list[Line] = []
+        hidden: list[Line] = []
+        tables: list[Grid] = []
         height = 0.0
         try:
             page = document[index]
@@ -117,17 +228,57 @@ def _read(document: pdfium.PdfDocument, out: BlockWriter) -> tuple[list[Page], i
                 text_page = page.get_textpage()
                 try:
                     lines, _ = reader.read(text_page.raw, index + 1)
+                    _warn_of_glyphs(reader, index + 1, out)
+                    if unseen := sight.hidden(page, text_page.raw, lines):
+                        lines, hidden = _parted(reader, text_page.raw, lines, unseen)
+                    tables = find_tables(lines, partial(reader.words, text_page.raw), partial(rulings, page.raw))
                 finally:
                     text_page.close()
-                if not lines and not pictures:
-                    pictures = next(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3), None) is not None
+                if marks.annotated(page):
+                    annotated.append(index + 1)
+                if _is_picture(page, lines):
+                    pictures.add(index + 1)
             finally:
                 page.close()
         except pdfium.PdfiumError:
-            unreadable += 1
+            unreadable.add(index + 1)
         out.pages(index + 1, len(document))
-        pages.append(Page(index + 1, _label(document, index), height, _stamps_last(lines)))
-    return pages, unreadable, pictures
+        pages.append(Page(index + 1, _label(document, index), height, _stamps_last(lines), tables, hidden=hidden))
+    return pages, unreadable, pictures, annotated
+
+
+def _parted(
+    reader: LineReader, text_page: object, lines: list[Line], unseen: Set[int]
+) -> tuple[list[Line], list[Line]]:
+    """Return the lines that are seen, and those that are not; one that is both is parted."""
+    parts = [reader.parted(text_page, line, unseen) for line in lines]
+    return [line for seen, _ in parts for line in seen], [line for _, not_seen in parts for line in not_seen]
+
+
+def _is_picture(page: pdfium.PdfPage, lines: list[Line]) -> bool:
+    """Tell whether a page is a picture: without text any will do, beside a stamp's it covers most of the page."""
+    if sum(len(line.text) for line in lines) > _STAMP:
+        return False
+    pictures = page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
+    if not lines:
+        return next(pictures, None) is not None
+    width, height = page.get_size()
+    covered = 0.0
+    for picture in islice(pictures, _MOST_PICTURES):
+        left, bottom, right, top = picture.get_bounds()
+        covered += max(0.0, right - left) * max(0.0, top - bottom)
+    return bool(covered > _MOST_OF_PAGE * width * height)
+
+
+def _warn_of_glyphs(reader: LineReader, page: int, out: BlockWriter) -> None:
+    """Say what stands for glyphs without a character."""
+    places = [PageLocator(page=page)]
+    if reader.glyphs.strokes:
+        words = "{count} flat strokes without a character were read as minus signs"
+        out.warn(UNREADABLE_TEXT, words, reader.glyphs.strokes, places)
+    if reader.glyphs.unknown:
+        words = "{count} glyphs without a character are shown as U+FFFD"
+        out.warn(UNREADABLE_TEXT, words, reader.glyphs.unknown, places)
 
 
 def _stamps_last(lines: list[Line]) -> list[Line]:
@@ -226,7 +377,7 @@ def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError)
         raise _no_text(count, pictures=False) if first.reason == PASSWORD_PROTECTED and count else first
     properties = _from_info(info.title, info.author, None, info.get("/ModDate")) if info else Properties()
     properties.page_count = count
-    properties.warnings.append("the file is damaged; what could be read was read")
+    out.warn(DAMAGED, "the file is damaged; what could be read was read", 0)
     write_pages(pages, [], out)
     return properties
 

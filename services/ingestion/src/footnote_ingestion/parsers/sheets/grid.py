@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter
-from footnote_ingestion.parsers.tables import cell_anchors, cell_range, looks_numeric, row_text
+from footnote_ingestion.parsers.tables import (
+    are_pairs,
+    cell_anchors,
+    cell_range,
+    header_path,
+    is_series,
+    looks_like_year,
+    looks_numeric,
+    pair_text,
+    row_text,
+)
 
 _SEARCH = 15
-Row = tuple[int, Sequence[str]]
+Row = tuple[int, Sequence[str], frozenset[int]]
 
 
 class GridWriter:
@@ -28,15 +38,18 @@ class GridWriter:
         self._table = 0
         self._header_row = 0
         self._unused: set[int] = set()
+        self._pairs = False
 
-    def row(self, number: int, values: Sequence[str]) -> None:
-        """Take row `number` (from 0)."""
+    def row(self, number: int, values: Sequence[str], covered: frozenset[int] = frozenset()) -> None:
+        """Take row `number` (from 0); `covered` columns repeat the value of a merged cell that begins elsewhere."""
         if not any(values):
             self._end_part()
+        elif all(not value or column in covered for column, value in enumerate(values)):
+            return  # nothing but what merged cells from above reach down to
         elif self._decided:
-            self._write(number, values)
+            self._write(number, values, covered)
         else:
-            self._pending.append((number, values))
+            self._pending.append((number, values, covered))
             if len(self._pending) > _SEARCH:
                 self._decide()
 
@@ -56,16 +69,26 @@ class GridWriter:
     def _decide(self) -> None:
         rows, self._pending = self._pending, []
         self._decided = True
-        found = find_header([values for _, values in rows])
-        if found is None:
+        merged = [_own(values, covered) for _, values, covered in rows]
+        self._pairs = are_pairs(merged)
+        found = None if self._pairs else find_header([values for _, values, _ in rows], merged)
+        if self._pairs:
+            self._headers = []
+            below = rows
+        elif found is None:
             if not self._headers or _width(rows[0][1]) > len(self._headers) or _filled(rows[0][1]) < 2:
                 self._headers = []
             below = rows
         else:
-            for number, values in rows[:found]:
-                self._lines(number, values)
-            self._headers = [value[:200] for value in rows[found][1]]
-            below = rows[found + 1 :]
+            for number, values, covered in rows[:found]:
+                self._lines(number, _own(values, covered))
+            last = found + header_rows_below(rows[found:])
+            columns = range(max(len(values) for _, values, _ in rows[found : last + 1]))
+            self._headers = [
+                header_path([values[column] for _, values, _ in rows[found : last + 1] if column < len(values)])
+                for column in columns
+            ]
+            below = rows[last + 1 :]
             self._table = 0
             self._header_row = rows[found][0]
             self._unused = {column for column, value in enumerate(self._headers) if value}
@@ -74,15 +97,32 @@ class GridWriter:
                 self._unused.clear()
         if not self._table or found is not None:
             self._table = self._out.new_table()
-        for number, values in below:
-            self._write(number, values)
+        for number, values, covered in below:
+            self._write(number, values, covered)
 
-    def _write(self, number: int, values: Sequence[str]) -> None:
-        if _filled(values) == 1 and not self._headers:
-            self._lines(number, values)
+    def _write(self, number: int, values: Sequence[str], covered: frozenset[int]) -> None:
+        own = _own(values, covered)
+        if self._pairs and _width(own) <= 2 and own[0]:
+            self._pair(number, own)
             return
+        across = covered and len({value for value in values if value}) == 1  # one cell over the whole row
+        if _filled(own) == 1 and (not self._headers or across):
+            self._lines(number, own)
+            return
+        values = values if self._headers else own
         self._unused.difference_update(column for column, value in enumerate(values) if value)
         self._block(TABLE_ROW, number, values, self._headers, self._table)
+
+    def _pair(self, number: int, values: Sequence[str]) -> None:
+        """Write a name and its value."""
+        name = values[0].rstrip(":： ")
+        if len(values) < 2 or not values[1]:
+            self._lines(number, [name])
+            return
+        spans = [(0, 0, len(name)), (1, len(name) + 2, len(name) + 2 + len(values[1]))]
+        place = cell_range(self._sheet, number, self._left, self._left + 1)
+        anchors = cell_anchors(self._sheet, number, self._left, spans)
+        self._out.add(TABLE_ROW, pair_text(values), place, anchors=anchors, table=self._table)
 
     def _lines(self, number: int, values: Sequence[str]) -> None:
         self._block(PARAGRAPH, number, values, (), 0)
@@ -95,24 +135,56 @@ class GridWriter:
         self._out.add(kind, text, place, anchors=cell_anchors(self._sheet, number, self._left, spans), table=table)  # type: ignore[arg-type]
 
 
-def find_header(rows: Sequence[Sequence[str]]) -> int | None:
-    """Index of the header among the first rows of a table, or None when the first wide row looks like data."""
+def header_rows_below(rows: Sequence[Row]) -> int:
+    """Return how many more rows go on with a header: they name the columns of groups, and nothing else."""
+    more = 0
+    while more < len(rows) - 2:
+        _, above, covered = rows[more]
+        _, values, again = rows[more + 1]
+        group = _grouped_columns(above, covered)
+        names = [value for column, value in enumerate(values) if value and column in group and column not in again]
+        others = [value for column, value in enumerate(values) if value and column not in group and column not in again]
+        if not names or others or any(looks_numeric(name) and not looks_like_year(name) for name in names):
+            break
+        more += 1
+    return more
+
+
+def _grouped_columns(values: Sequence[str], covered: frozenset[int]) -> set[int]:
+    """Return the columns that stand under a cell of several columns."""
+    found: set[int] = set()
+    for column in range(1, len(values)):
+        if column in covered and values[column] and values[column] == values[column - 1]:
+            found |= {column - 1, column}
+    return found
+
+
+def _own(values: Sequence[str], covered: frozenset[int]) -> Sequence[str]:
+    """Return the row without what merged cells repeat."""
+    return [("" if column in covered else value) for column, value in enumerate(values)] if covered else values
+
+
+def find_header(rows: Sequence[Sequence[str]], merged: Sequence[Sequence[str]] | None = None) -> int | None:
+    """Index of the header among the first rows of a table, or None when the first wide row looks like data.
+
+    `merged` are the same rows without what merged cells repeat.
+    """
+    merged = merged or rows
     widest = max(_filled(row) for row in rows)
     if widest < 2:
         return None
     for index, row in enumerate(rows[:-1]):
-        filled = [value for value in row if value]
-        if len(filled) < max(2, widest * 0.6):
+        if _filled(row) < max(2, widest * 0.6):
             continue
-        labels = [value for value in filled if not looks_numeric(value) or _is_year(value)]
+        filled = [value for value in merged[index] if value]
+        if len(filled) < 2 and (row[0] or not filled or _filled(row) == len(row)):  # a title over the whole table
+            continue
+        labels = [value for value in filled if not looks_numeric(value) or looks_like_year(value)]
         distinct = len(set(filled)) >= len(filled) * 0.7
         short = sum(len(value) for value in filled) <= 120 * len(filled)
-        return index if len(labels) == len(filled) and distinct and short else None
+        named = len(labels) == len(filled) or is_series(row, rows[index + 1])
+        return index if named and distinct and short else None
     return None
-
-
-def _is_year(text: str) -> bool:
-    return len(text) == 4 and text.isdecimal() and 1900 <= int(text) <= 2100
 
 
 def _filled(row: Sequence[str]) -> int:

@@ -100,7 +100,7 @@ class NumberFormats:
         try:
             with zipfile.ZipFile(path) as package:
                 self._styles = _styles(package)
-                self._parts = _sheet_parts(package) if self._styles else {}
+                self._parts = sheet_parts(package) if self._styles else {}
         except (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError):
             self._styles = {}
 
@@ -138,7 +138,7 @@ def _styles(package: zipfile.ZipFile) -> dict[str, NumberFormat]:
     return styles
 
 
-def _sheet_parts(package: zipfile.ZipFile) -> dict[str, str]:
+def sheet_parts(package: zipfile.ZipFile) -> dict[str, str]:
     """Return the package part of each sheet by its name."""
     relations = etree.fromstring(package.read("xl/_rels/workbook.xml.rels"), xml_parser())
     targets = {item.get("Id"): posixpath.join("/xl", item.get("Target", "")).lstrip("/") for item in relations}

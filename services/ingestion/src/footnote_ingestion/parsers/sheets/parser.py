@@ -12,12 +12,15 @@ from pathlib import Path
 import python_calamine as calamine
 from footnote.types.v1.locator_pb2 import SheetLocator
 
-from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, OTHER
 from footnote_ingestion.parsers.office.package import check_package, core_properties
 from footnote_ingestion.parsers.sheets.grid import GridWriter
+from footnote_ingestion.parsers.sheets.merges import Merges
 from footnote_ingestion.parsers.sheets.shown_numbers import Shown, shown_numbers
+from footnote_ingestion.parsers.sheets.unseen import Unseen, UnseenParts
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _MAX_CELL = 32_767
@@ -36,28 +39,55 @@ class WorkbookParser:
         """Write each sheet's rows; a sheet's name becomes a heading when there are several."""
         properties = core_properties(path) if zipfile.is_zipfile(path) else Properties()
         numbers = shown_numbers(path)
+        unseen = UnseenParts(path)
         with _open(path) as book:
+            _warn_of_hidden(book, out)
             names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
             properties.page_count = len(names)
             for position, name in enumerate(names, 1):
                 out.pages(position - 1, len(names))
                 sheet = _sheet(book, name)
+                beside = unseen.of_sheet(name)
+                _warn_of(beside, name, out)
                 if sheet.start is None:
                     continue
-                if sheet.height > limits.rows:
-                    raise ParseError(TOO_LARGE, f"Sheet '{name}' has more than the {limits.rows} rows allowed.")
                 out.reset_headings()
                 if len(names) > 1:
                     out.heading(inline(name), 1, SheetLocator(sheet=name))
-                top, left = sheet.start
+                left = sheet.start[1]
                 shown = numbers.of_sheet(name)
-                rows = (
-                    [_formatted(value, shown.get((number, column))) for column, value in enumerate(row, left)]
-                    for number, row in enumerate(sheet.to_python(skip_empty_area=True), top)
-                )
-                write_grid(rows, out, sheet=name, top=top, left=left)
+                grid = GridWriter(out, name, left)
+                merges = Merges(sheet.merged_cell_ranges or (), left)
+                for number, row in _filled_rows(sheet, name, limits.rows):
+                    values = [_formatted(value, shown.get((number, at))) for at, value in enumerate(row, left)]
+                    grid.row(number, values, merges.fill(number, values))
+                grid.close()
+                for cell, text in beside.comments:
+                    place = SheetLocator(sheet=name, range=cell)
+                    out.add(NOTE, f"Comment on {cell}: {text}" if text else "", place)
         out.structure.heading_count = 0  # sheet names are no sections of running text
         return properties
+
+
+def _warn_of_hidden(book: calamine.CalamineWorkbook, out: BlockWriter) -> None:
+    """Warn of sheets that the program does not show, and of those that hold no cells."""
+    hidden = [one.name for one in book.sheets_metadata if one.visible != calamine.SheetVisibleEnum.Visible]
+    if hidden:
+        places = [SheetLocator(sheet=name) for name in hidden]
+        out.warn(OTHER, "{count} hidden sheets are read like the others", len(hidden), places)
+    charts = sum(one.typ != calamine.SheetTypeEnum.WorkSheet for one in book.sheets_metadata)
+    if charts:
+        out.warn(CONTENT_LEFT_OUT, "{count} sheets without cells, such as charts, are not read", charts)
+
+
+def _warn_of(found: Unseen, name: str, out: BlockWriter) -> None:
+    if found.formulas:
+        words = "{count} formulas have no computed value: open the file in a spreadsheet program and save it again"
+        places = [SheetLocator(sheet=name, range=cell) for cell in found.formulas[:MOST_PLACES]]
+        out.warn(CONTENT_LEFT_OUT, words, len(found.formulas), places)
+    if found.hidden:
+        words = "{count} hidden rows and columns are read like the others"
+        out.warn(OTHER, words, found.hidden, [SheetLocator(sheet=name)])
 
 
 class CsvParser:
@@ -68,7 +98,7 @@ class CsvParser:
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write each record; its number is the row of its cells, as a spreadsheet program would show it."""
-        text = newlines(decode(path.read_bytes())).replace("\0", "")
+        text = newlines(decode(path.read_bytes(), out))
         if text.startswith("sep=") and "\n" in text[:8]:
             text = text[text.index("\n") + 1 :]
         csv.field_size_limit(max(len(text), 1))
@@ -118,6 +148,23 @@ def _sheet(book: calamine.CalamineWorkbook, name: str) -> calamine.CalamineSheet
         return book.get_sheet_by_name(name)
     except calamine.CalamineError as error:
         raise ParseError(CORRUPT, f"The sheet '{name}' is damaged and cannot be read.") from error
+
+
+def _filled_rows(sheet: calamine.CalamineSheet, name: str, most: int) -> Iterator[tuple[int, Sequence[object]]]:
+    """Yield rows that hold anything, and one empty row where rows are missing; one stray cell may stand far below."""
+    filled = 0
+    empty = False
+    top = sheet.start[0] if sheet.start else 0
+    for number, row in enumerate(sheet.to_python(skip_empty_area=True), top):
+        if any(value != "" for value in row):
+            filled += 1
+            if filled > most:
+                raise ParseError(TOO_LARGE, f"Sheet '{name}' has more than the {most} rows allowed.")
+            empty = False
+            yield number, row
+        elif not empty:
+            empty = True
+            yield number, row
 
 
 def _formatted(value: object, style: Shown | None) -> str:

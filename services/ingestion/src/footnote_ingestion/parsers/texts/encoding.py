@@ -1,10 +1,22 @@
-"""Bytes of a text file to text: byte order marks, UTF-8, UTF-16/32 without a mark, then the likeliest encoding."""
+"""Bytes of a text file to text: byte order marks, UTF-8, UTF-16/32 without a mark, then the likeliest encoding.
+
+The whole file is looked at. What was guessed, and how many bytes no letter stands for, goes with the text. A guess is
+chardetng's, the detector of Firefox; where it falls among the encodings of Latin script, which differ in a few letters,
+the one is taken whose letters belong to the language that the text then is in.
+"""
 
 from __future__ import annotations
 
 import codecs
+import re
+from dataclasses import dataclass
 
-from charset_normalizer import from_bytes
+from chardetng_py import EncodingDetector
+from footnote_text.language import detect
+
+from footnote_ingestion.parsers.base import BlockWriter
+from footnote_ingestion.parsers.noticed import BYTES_REPLACED, ENCODING_GUESSED
+from footnote_ingestion.parsers.texts.alphabets import LETTERS
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -13,63 +25,190 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_UTF8 = ("utf-8", "utf-8-sig")
 _SAMPLE = 65_536
-_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b")
+_LANGUAGE_SAMPLE = 4_000
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
+_NOT_CONTROLS = bytes(set(range(256)) - set(_CONTROLS))
+_HIGH_BYTES = bytes(range(128, 256))
+_LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-4", "iso8859-15")
+# Python's names of what the detector calls otherwise; its decoders are the wider ones that the web uses.
+_WIDER = {"gbk": "gb18030", "shift_jis": "cp932", "euc-kr": "cp949", "iso-8859-8-i": "iso-8859-8", "big5": "big5hkscs"}
+_ESCAPES = (
+    (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
+    (re.compile(rb"\x1b(?:\$[@B]|\([JI]|\$\(D)"), "iso2022_jp_ext"),
+)
+_NON_ASCII = re.compile("[^\x00-\x7f]")
+# A superscript, a fraction or a currency sign inside a word is a letter of another encoding.
+_SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_])[¡-©«-´¶-¹»-¿×÷](?=[^\W\d_])")
+# So many of the bytes of a text may be controls, and of its characters such as no letter stands for.
+_CONTROL_SHARE, _BAD_SHARE = 0.02, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text and how it was read; `replaced` counts U+FFFD that stand for bytes, `nulls` NUL bytes left out."""
+
+    text: str
+    encoding: str
+    guessed: bool = False
+    replaced: int = 0
+    nulls: int = 0
 
 
 def guess(data: bytes) -> str:
     """Name of the codec that reads `data` (a file or its beginning), or "" when it does not look like text."""
+    return _find(data)[0]
+
+
+def is_plain(data: bytes) -> bool:
+    """Tell whether bytes are text without a doubt: no NUL, no control characters, and in some encoding."""
+    return not data.translate(None, _NOT_CONTROLS) and bool(guess(data))
+
+
+def read(data: bytes) -> Decoded:
+    """Return the text of a file; bytes that fit no encoding become the replacement character."""
+    name, guessed = _find(data)
+    name = name or "utf-8"
+    nulls = 0
+    if b"\0" in data and not name.startswith("utf-16") and not name.startswith("utf-32"):
+        nulls = data.count(0)
+        data = data.replace(b"\0", b"")
+    text = data.decode(name, errors="replace")
+    own = data.count("\ufffd".encode()) if name in _UTF8 else 0
+    replaced = max(text.count("\ufffd") - own, 0)
+    return Decoded(text, name, guessed, replaced, nulls)
+
+
+def decode(data: bytes, out: BlockWriter | None = None) -> str:
+    """Return the text of a file; what was guessed and what could not be read is noted in `out`."""
+    found = read(data)
+    if out is not None:
+        if found.guessed:
+            out.warn(ENCODING_GUESSED, f"the encoding is not declared and was taken for {found.encoding}", 0)
+        if found.replaced:
+            words = f"{{count}} bytes are not {found.encoding} and were replaced by U+FFFD"
+            out.warn(BYTES_REPLACED, words, found.replaced)
+        if found.nulls:
+            out.warn(BYTES_REPLACED, "{count} NUL bytes were left out", found.nulls)
+    return found.text
+
+
+def _find(data: bytes) -> tuple[str, bool]:
+    """Return the codec, "" for what is no text, and whether it is a guess."""
     if not data:
-        return "utf-8"
+        return "utf-8", False
     for mark, name in _MARKS:
         if data.startswith(mark):
-            return name
+            return name, False
     head = data[:_SAMPLE]
-    if b"\0" in head:
-        return _wide(head)
-    controls = sum(1 for byte in head if byte < 32 and byte not in _TEXT_CONTROLS)
-    if controls > len(head) * 0.02:
-        return ""
+    if b"\x1b" in head:
+        for escape, name in _ESCAPES:
+            if escape.search(head) and _decodes(data, name):
+                return name, True
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    nulls = b"\0" in head
+    if controls:
+        if name := _wide(head):
+            return name, True
+        data = data.replace(b"\0", b"")
+        head = data[:_SAMPLE]
+        controls = len(head) - len(head.translate(None, _CONTROLS))
+        if not head or controls > len(head) * _CONTROL_SHARE:
+            return "", False
+    if _is_utf8(data):
+        return "utf-8", False
+    # What is not ASCII between NULs is pixels or numbers.
+    if nulls and len(head) - len(head.translate(None, _HIGH_BYTES)) > 0.3 * len(head):
+        return "", False
+    return _legacy(data), True
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Tell whether it is UTF-8, a few bad bytes aside: chance makes hardly any valid sequence of another encoding."""
     try:
-        head.decode("utf-8")
+        data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start >= len(head) - 3 and len(head) > 3:  # cut inside a character by the sample
-            return "utf-8"
-        return _legacy(head)
-    return "utf-8"
+        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # cut inside a character
+            return True
+        text = data.decode("utf-8", errors="replace")
+        bad = text.count("\ufffd")
+        return len(_NON_ASCII.findall(text)) - bad >= 4 * bad
+    return True
 
 
 def _wide(head: bytes) -> str:
-    """UTF-32 or UTF-16 without a mark: told by where the zero bytes are, and by decoding."""
+    """UTF-32 or UTF-16 without a mark: told by where the zero and control bytes are, and by decoding."""
     zeros = [head[k::4].count(0) for k in range(4)]
     quarter = max(len(head) // 4, 1)
     if zeros[0] >= quarter * 0.9 and zeros[1] >= quarter * 0.9:
-        name = "utf-32-be"
+        names = ["utf-32-be"]
     elif zeros[3] >= quarter * 0.9 and zeros[2] >= quarter * 0.9:
-        name = "utf-32-le"
-    elif zeros[0] + zeros[2] > quarter and zeros[1] + zeros[3] < quarter * 0.1:
-        name = "utf-16-be"
-    elif zeros[1] + zeros[3] > quarter and zeros[0] + zeros[2] < quarter * 0.1:
-        name = "utf-16-le"
+        names = ["utf-32-le"]
     else:
-        return ""
+        names = ["utf-16-le", "utf-16-be"]
+    likeliest = max(names, key=lambda name: _plausible(head, name))
+    return likeliest if _plausible(head, likeliest) > 0 else ""
+
+
+def _plausible(head: bytes, name: str) -> float:
+    """Return the share of line breaks, spaces and full stops, 0.0 where anything is there that no text holds."""
+    whole = head[: len(head) // 4 * 4] if name.startswith("utf-32") else head[: len(head) // 2 * 2]
+    if whole[-2:] and name.startswith("utf-16") and 0xD8 <= whole[-1 if name.endswith("le") else -2] <= 0xDB:
+        whole = whole[:-2]  # cut between the halves of a character
     try:
-        text = head[: len(head) // 4 * 4].decode(name)
+        text = whole.decode(name)
     except UnicodeDecodeError:
+        return 0.0
+    wrong = sum(1 for char in text if not (char.isprintable() or char.isspace() or char in "\0\x1b\u200b\u200d\ufeff"))
+    if not text or wrong > len(text) * 0.01:
+        return 0.0
+    return sum(text.count(sign) for sign in " \n.,:。、，．　") / len(text)
+
+
+def _legacy(data: bytes) -> str:
+    """Return the likeliest 8-bit or multi-byte encoding, "" where none reads it."""
+    detector = EncodingDetector()
+    detector.feed(data, last=True)
+    found = detector.guess(tld=None, allow_utf8=False).lower()
+    found = _WIDER.get(found, found)
+    name = codecs.lookup(found).name
+    if name in _LATIN:
+        sample = _sample(data)
+        name = min((name, *(other for other in _LATIN if other != name)), key=lambda one: _foreign(sample, one))
+    bad = data.decode(name, errors="replace").count("\ufffd")
+    high = len(data) - len(data.translate(None, _HIGH_BYTES))
+    if bad > _BAD_SHARE * high and name not in _LATIN:
+        name, bad = "cp1252", data.decode("cp1252", errors="replace").count("\ufffd")
+    if name in _LATIN and high > 0.4 * len(data) and len(data) > 64:  # no text in Latin script is so full of accents
         return ""
-    printable = sum(1 for char in text if char.isprintable() or char.isspace())
-    return name if printable > len(text) * 0.95 else ""
+    return name
 
 
-def _legacy(head: bytes) -> str:
-    """Return the likeliest 8-bit or multi-byte encoding; short texts are taken for Western European."""
-    high = sum(1 for byte in head if byte >= 0x80)
-    if high < 24:  # too little to tell by statistics
-        return "cp1252" if _decodes(head, "cp1252") else "latin-1"
-    best = from_bytes(head).best()
-    if best is not None and best.encoding != "ascii":
-        return best.encoding
-    return "cp1252" if high < len(head) * 0.3 else ""
+def _sample(data: bytes) -> bytes:
+    """Return the lines that hold more than ASCII, as far as they tell the encoding."""
+    lines: list[bytes] = []
+    size = 0
+    for line in data[: 16 * _SAMPLE].splitlines():
+        if not line.isascii():
+            lines.append(line[:_LANGUAGE_SAMPLE])
+            size += len(lines[-1])
+            if size > _LANGUAGE_SAMPLE:
+                break
+    return b"\n".join(lines)
+
+
+def _foreign(sample: bytes, name: str) -> int:
+    """Return how many characters, read so, do not belong to the language that the sample then is in."""
+    text = sample.decode(name, errors="replace")
+    own = LETTERS.get(detect(text))
+    found = 0
+    for char in _NON_ASCII.findall(text):
+        if char == "\ufffd" or char < "\xa0":
+            found += 3
+        elif char.isalpha() and own is not None and char not in own:
+            found += 1
+    return found + len(_SIGN_IN_WORD.findall(text))
 
 
 def _decodes(data: bytes, name: str) -> bool:
@@ -78,8 +217,3 @@ def _decodes(data: bytes, name: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def decode(data: bytes) -> str:
-    """Return the text of a text file; bytes that fit no encoding become the replacement character."""
-    return data.decode(guess(data) or "utf-8", errors="replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from pathlib import Path
 
@@ -12,16 +13,17 @@ from footnote_ingestion.parsers.base import (
     LIST_ITEM,
     NOTE,
     PARAGRAPH,
-    TABLE_ROW,
     BlockWriter,
     Limits,
     Place,
     Properties,
 )
+from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline, preformatted
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
-from footnote_ingestion.parsers.tables import header_depth, row_text
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.unseen import take_out_unseen
 
 _SKIP = frozenset(
     [
@@ -45,6 +47,8 @@ _SKIP = frozenset(
     ]
 )
 _NAVIGATION = frozenset({"nav"})
+# What they hold is not for readers: programs, styles, and what is shown only where programs do not run.
+_NO_WORDS = frozenset({"head", "script", "style", "template", "noscript"})
 _INLINE = frozenset(
     [
         "-text",
@@ -95,6 +99,9 @@ _INLINE = frozenset(
 )
 _META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s*+=\s*+["']?\s*+([\w-]++)""", re.IGNORECASE)
+# Pages that say the one are read as the other by every browser, and mean it.
+_AS_BROWSERS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
+                "euc_kr": "cp949", "iso8859-9": "cp1254"}  # fmt: skip
 # Beyond it the text is taken as it comes: each level costs three Python frames.
 _MAX_DEPTH = 150
 
@@ -107,34 +114,50 @@ class HtmlParser:
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write the readable text; navigation is left out unless nothing else is there."""
-        tree = LexborHTMLParser(_decode(path.read_bytes()))
+        tree = LexborHTMLParser(_decode(path.read_bytes(), out))
         properties = _properties(tree)
         body = tree.body or tree.root
         if body is None:
             raise ParseError(CORRUPT, "The page has no body.")
+        take_out_unseen(tree, out)
         for skip in (_SKIP | _NAVIGATION, _SKIP):
             _Walker(out, skip, None).walk(body)
             if out.block_count:
                 break
+        _say_what_is_skipped(tree, skip, out)
         return properties
 
 
 def write_html(html: str, out: BlockWriter, place: Place | None = None) -> None:
     """Write the readable text of an HTML fragment; every block gets `place`."""
     tree = LexborHTMLParser(html)
+    take_out_unseen(tree, out, place)
     if tree.body is not None:
         _Walker(out, _SKIP, place).walk(tree.body)
+        _say_what_is_skipped(tree, _SKIP, out, place)
 
 
-def _decode(data: bytes) -> str:
+def _say_what_is_skipped(
+    tree: LexborHTMLParser, skip: frozenset[str], out: BlockWriter, place: Place | None = None
+) -> None:
+    """Warn of elements that hold words and are not read; programs and styles are none."""
+    for tag in sorted(skip - _NO_WORDS):
+        count = sum(1 for node in tree.css(f"body {tag}") if node.text(deep=True).strip())
+        if count:
+            what = "navigation menus" if tag in _NAVIGATION else f"<{tag}> elements"
+            out.warn(CONTENT_LEFT_OUT, f"{{count}} {what} are left out", count, [place])
+
+
+def _decode(data: bytes, out: BlockWriter) -> str:
     """Return the declared encoding when it fits, else the one that the bytes suggest."""
     declared = next(filter(None, (_CHARSET.search(tag[0]) for tag in _META.finditer(data[:4096]))), None)
     if declared and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         try:
-            return data.decode(declared[1].decode("ascii"))
+            name = codecs.lookup(declared[1].decode("ascii")).name
+            return data.decode(_AS_BROWSERS.get(name, name))
         except (LookupError, UnicodeDecodeError):
             pass
-    return decode(data)
+    return decode(data, out)
 
 
 def _properties(tree: LexborHTMLParser) -> Properties:
@@ -212,26 +235,25 @@ class _Walker:
         """Write a data table as rows; False for one that only lays out the page."""
         if node.css_first("table table") is not None or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None:
             return False
-        rows: list[list[str]] = []
-        heads: list[bool] = []
-        for row in node.css("tr"):
-            cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
-            values: list[str] = []
-            for cell in cells:
-                values.append(inline(cell.text(deep=True, separator=" ")))
-                values += [""] * (_span(cell) - 1)
-            rows.append(values)
-            heads.append(bool(cells) and all(cell.tag == "th" for cell in cells))
-        width = max((len(row) for row in rows), default=0)
-        if width < 2 or len(rows) < 2:
+        rows = [
+            [
+                Cell(
+                    inline(cell.text(deep=True, separator=" ")),
+                    _span(cell, "rowspan"),
+                    _span(cell, "colspan"),
+                    cell.tag == "th",
+                )
+                for cell in row.iter()
+                if cell.tag in ("td", "th")
+            ]
+            for row in node.css("tr")
+        ]
+        if max((sum(cell.columns for cell in row) for row in rows), default=0) < 2 or len(rows) < 2:
             return False
         if (caption := node.css_first("caption")) is not None:
             self._out.add(NOTE, inline(caption.text(deep=True, separator=" ")), self._place)
-        table = self._out.new_table()
-        depth = 1 if heads[0] else header_depth(rows)
-        headers = rows[0] if depth else []
-        for values in rows[depth:]:
-            self._out.add(TABLE_ROW, row_text(headers, values)[0], self._place, table=table)
+        head = node.css_first("thead")
+        write_table(rows, self._out, self._place, len(head.css("tr")) if head is not None else 0)
         return True
 
     def _flush(self) -> None:
@@ -240,6 +262,9 @@ class _Walker:
         self._out.add(self._kind, text, self._place)
 
 
-def _span(cell: LexborNode) -> int:
-    value = cell.attributes.get("colspan") or "1"
-    return min(int(value), 100) if value.isdecimal() and int(value) > 0 else 1
+def _span(cell: LexborNode, name: str) -> int:
+    """Return how many rows or columns a cell covers; 0 rows are all that are left."""
+    value = (cell.attributes.get(name) or "1").strip()
+    if not value.isascii() or not value.isdecimal():
+        return 1
+    return min(int(value[:6]), 65_534) or (65_534 if name == "rowspan" else 1)

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from footnote_ingestion.parsers.base import CODE, LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, Limits, Properties
-from footnote_ingestion.parsers.clean import inline, newlines, preformatted
+from footnote_ingestion.parsers.clean import counted_lines, inline, preformatted
 from footnote_ingestion.parsers.tables import row_text
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
@@ -35,7 +35,7 @@ class MarkdownParser:
             MarkdownIt("commonmark", {"html": True})
             .enable("table")
             .use(front_matter_plugin)
-            .parse(newlines(decode(path.read_bytes())))
+            .parse("\n".join(counted_lines(decode(path.read_bytes(), out))))
         )
         _Writer(out, properties).write(tokens)
         return properties

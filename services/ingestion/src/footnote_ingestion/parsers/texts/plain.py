@@ -8,7 +8,7 @@ from pathlib import Path
 from footnote.types.v1.locator_pb2 import Anchor, LineLocator
 
 from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, Limits, Properties, anchor
-from footnote_ingestion.parsers.clean import inline, newlines
+from footnote_ingestion.parsers.clean import counted_lines, inline
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _ITEM = re.compile(r"(?<!\s)\s*+(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s++\S")
@@ -25,13 +25,13 @@ class TextParser:
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Lines of a paragraph are joined unless each is long enough to be a paragraph of its own."""
-        write_text(decode(path.read_bytes()), out)
+        write_text(decode(path.read_bytes(), out), out)
         return Properties()
 
 
 def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:
     """Write `text` as paragraphs, with line numbers from 1 unless they mean nothing where the text comes from."""
-    lines = newlines(text).split("\n")
+    lines = counted_lines(text)
     start = 0
     while start < len(lines):
         if not lines[start].strip():

@@ -1,0 +1,54 @@
+{{/* What the schema cannot say: values that do not fit one another are refused with a sentence. */}}
+{{- define "footnote.check" -}}
+{{- $values := .Values -}}
+{{- range $stage := list "edge" "ingestion" "indexing" -}}
+{{- $own := index $values $stage -}}
+{{- $many := or (gt (int $own.replicas) 1) $own.autoscaling.enabled -}}
+{{- if and $many (include "footnote.keeps" (dict "root" $ "stage" $stage)) -}}
+{{- $needs := ternary "postgresql.mode external or cloudnativepg, and objectStorage.url" "postgresql.mode external or cloudnativepg" (eq $stage "ingestion") -}}
+{{- fail (printf "%s keeps its state on a volume that one pod can have: for more than one replica set %s" $stage $needs) -}}
+{{- end -}}
+{{- end -}}
+{{- range $stage := keys (include "footnote.ports" . | fromYaml) -}}
+{{- $own := index $values $stage -}}
+{{- if and $own.autoscaling.enabled (gt (int $own.autoscaling.minReplicas) (int $own.autoscaling.maxReplicas)) -}}
+{{- fail (printf "%s.autoscaling.minReplicas is more than maxReplicas" $stage) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq $values.milvus.mode "external") (not $values.milvus.uri) -}}
+{{- fail "milvus.uri is empty: give the address of your Milvus or Zilliz, or let the operator make one with milvus.mode=operator" -}}
+{{- end -}}
+{{- if and (eq $values.milvus.mode "operator") (eq $values.milvus.operator.namespace .Release.Namespace) -}}
+{{- fail "milvus.operator.namespace is this release's own, which enforces the restricted pod standard that Milvus does not keep: give it another" -}}
+{{- end -}}
+{{- if and (eq $values.postgresql.mode "external") (not $values.postgresql.existingSecret) -}}
+{{- fail "postgresql.existingSecret is empty: name the Secret whose key `uri` is postgresql://…" -}}
+{{- end -}}
+{{- if and (not $values.serviceToken.create) (not $values.serviceToken.existingSecret) -}}
+{{- fail "serviceToken.existingSecret is empty: name a Secret with the key `token`, or let serviceToken.create make one" -}}
+{{- end -}}
+{{- range $what, $remote := dict "embedding" (list "openai" "gemini") "generation" (list "openai" "gemini" "anthropic") -}}
+{{- $model := index $values.models $what -}}
+{{- if and (has $model.provider $remote) (not $model.existingSecret) -}}
+{{- fail (printf "models.%s.existingSecret is empty: %s wants a key, so name the Secret that has it as a variable" $what $model.provider) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (contains "jwt" $values.edge.auth) (not $values.edge.env.FOOTNOTE_EDGE_JWT_JWKS_URL) -}}
+{{- fail "edge.auth has jwt: set FOOTNOTE_EDGE_JWT_JWKS_URL in edge.env to where the issuer publishes its keys" -}}
+{{- end -}}
+{{- if and $values.image.perService $values.image.digest -}}
+{{- fail "image.digest is of one image, and image.perService has six: set image.tag" -}}
+{{- end -}}
+{{- if and $values.gateway.enabled (not $values.gateway.name) -}}
+{{- fail "gateway.name is empty: name the Gateway that the routes attach to" -}}
+{{- end -}}
+{{- if and $values.gateway.enabled $values.mtls.enabled (not $values.mtls.gatewayCaConfigMap) -}}
+{{- fail "with mTLS the Gateway must know edge's authority: put its ca.crt into a ConfigMap and name it in mtls.gatewayCaConfigMap" -}}
+{{- end -}}
+{{- if and $values.ingress.enabled (not (or $values.ingress.grpc.host $values.ingress.http.host)) -}}
+{{- fail "ingress.grpc.host and ingress.http.host are both empty: name at least one" -}}
+{{- end -}}
+{{- if and $values.externalSecrets.enabled (not $values.externalSecrets.store.name) -}}
+{{- fail "externalSecrets.store.name is empty: name the SecretStore to read from" -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,100 @@
+{{/* What all services are told; nothing secret. */}}
+{{- define "footnote.settings" -}}
+{{- $name := include "footnote.name" . -}}
+{{- range $stage, $port := include "footnote.ports" . | fromYaml }}
+{{- if ne $stage "edge" }}
+FOOTNOTE_{{ upper $stage }}_ADDRESS: {{ $name }}-{{ $stage }}:{{ $port }}
+{{- end }}
+{{- end }}
+FOOTNOTE_VECTOR_STORE_URI: {{ include "footnote.milvusUri" . | quote }}
+# Endpoints take a moment to forget a pod that ends.
+FOOTNOTE_DRAIN_SECONDS: "5"
+FOOTNOTE_METRICS_PORT: "9464"
+{{- with .Values.models }}
+{{- with .embedding.provider }}
+FOOTNOTE_EMBEDDING_PROVIDER: {{ . | quote }}
+{{- end }}
+{{- with .embedding.model }}
+FOOTNOTE_EMBEDDING_MODEL: {{ . | quote }}
+{{- end }}
+{{- with .generation.provider }}
+FOOTNOTE_GENERATION_PROVIDER: {{ . | quote }}
+{{- end }}
+{{- with .generation.model }}
+FOOTNOTE_GENERATION_MODEL: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- if .Values.mtls.enabled }}
+FOOTNOTE_TLS_CERT_FILE: /tls/tls.crt
+FOOTNOTE_TLS_KEY_FILE: /tls/tls.key
+FOOTNOTE_TLS_CA_FILE: /tls/ca.crt
+FOOTNOTE_TLS_CLIENT_AUTH: "true"
+FOOTNOTE_TLS_PEERS: {{ range $i, $stage := keys (include "footnote.ports" . | fromYaml) | sortAlpha }}{{ if $i }},{{ end }}{{ $name }}-{{ $stage }}{{ end }}
+{{- end }}
+{{- with .Values.otel.endpoint }}
+OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
+{{- end }}
+{{- range $key, $value := .Values.config }}
+{{ $key }}: {{ $value | toString | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The variables of one service: a key belongs to the services that call its provider, and to no others. */}}
+{{- define "footnote.envFrom" -}}
+{{- $values := .root.Values -}}
+{{- $own := index $values .stage -}}
+- configMapRef: {name: {{ include "footnote.name" .root }}}
+{{- if and $values.models.embedding.existingSecret (has .stage (list "indexing" "retrieval" "augmentation")) }}
+- secretRef: {name: {{ $values.models.embedding.existingSecret }}}
+{{- end }}
+{{- if and $values.models.generation.existingSecret (eq .stage "generation") }}
+- secretRef: {name: {{ $values.models.generation.existingSecret }}}
+{{- end }}
+{{- if and $values.models.reranker.existingSecret (eq .stage "augmentation") }}
+- secretRef: {name: {{ $values.models.reranker.existingSecret }}}
+{{- end }}
+{{- if and $values.objectStorage.existingSecret (eq .stage "ingestion") }}
+- secretRef: {name: {{ $values.objectStorage.existingSecret }}}
+{{- end }}
+{{- range $own.secrets }}
+- secretRef: {name: {{ . }}}
+{{- end }}
+{{- end -}}
+
+{{- define "footnote.env" -}}
+{{- $values := .root.Values -}}
+{{- $own := index $values .stage -}}
+# By this the services know one another; a pod waits until the Secret is there.
+- name: FOOTNOTE_SERVICE_TOKEN
+  valueFrom: {secretKeyRef: {name: {{ include "footnote.serviceTokenSecret" .root }}, key: token}}
+{{- if and (ne $values.postgresql.mode "none") (has .stage (list "edge" "ingestion" "indexing")) }}
+- name: FOOTNOTE_{{ upper .stage }}_DATABASE_URL
+  valueFrom: {secretKeyRef: {name: {{ include "footnote.postgresqlSecret" .root }}, key: uri}}
+{{- end }}
+{{- if and $values.milvus.existingSecret (has .stage (list "indexing" "retrieval")) }}
+- name: FOOTNOTE_VECTOR_STORE_TOKEN
+  valueFrom: {secretKeyRef: {name: {{ $values.milvus.existingSecret }}, key: token}}
+{{- end }}
+{{- if and $values.redis.existingSecret (eq .stage "indexing") }}
+- name: FOOTNOTE_INDEXING_CACHE_URL
+  valueFrom: {secretKeyRef: {name: {{ $values.redis.existingSecret }}, key: uri}}
+{{- end }}
+{{- if eq .stage "ingestion" }}
+# Files read at a time, each with up to 1 GiB: with the service itself, below the limit.
+- {name: FOOTNOTE_INGESTION_WORKERS, value: {{ $own.workers | quote }}}
+{{- with $values.objectStorage.url }}
+- {name: FOOTNOTE_INGESTION_BLOB_URL, value: {{ . | quote }}}
+{{- end }}
+{{- with $values.objectStorage.options }}
+- {name: FOOTNOTE_INGESTION_BLOB_OPTIONS, value: {{ toJson . | quote }}}
+{{- end }}
+{{- end }}
+{{- if eq .stage "edge" }}
+- {name: FOOTNOTE_EDGE_AUTH, value: {{ $own.auth | quote }}}
+# Jobs that a pod left unfinished are taken up by the next one of its name.
+- {name: FOOTNOTE_EDGE_EXECUTOR_ID, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+{{- end }}
+{{- range $key, $value := $own.env }}
+- {name: {{ $key }}, value: {{ $value | toString | quote }}}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,96 @@
+{{/* Names, labels and the table of the services. */}}
+{{- define "footnote.name" -}}
+{{- default .Release.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "footnote.ports" -}}
+edge: 7100
+ingestion: 7101
+indexing: 7102
+retrieval: 7103
+augmentation: 7104
+generation: 7105
+{{- end -}}
+
+{{- define "footnote.selector" -}}
+app.kubernetes.io/name: footnote
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .stage }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "footnote.labels" -}}
+{{ include "footnote.selector" . }}
+app.kubernetes.io/part-of: footnote
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end -}}
+
+{{- define "footnote.image" -}}
+{{- with .root.Values.image -}}
+{{ .repository }}{{ if .perService }}-{{ $.stage }}{{ end }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.root.Chart.AppVersion }}{{ end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "footnote.serviceTokenSecret" -}}
+{{- .Values.serviceToken.existingSecret | default (printf "%s-services" (include "footnote.name" .)) -}}
+{{- end -}}
+
+{{- define "footnote.postgresqlSecret" -}}
+{{- if eq .Values.postgresql.mode "cloudnativepg" -}}
+{{ include "footnote.name" . }}-postgresql-app
+{{- else -}}
+{{ .Values.postgresql.existingSecret }}
+{{- end -}}
+{{- end -}}
+
+{{- define "footnote.milvusUri" -}}
+{{- if eq .Values.milvus.mode "operator" -}}
+http://{{ include "footnote.name" . }}-milvus.{{ .Values.milvus.operator.namespace }}.svc:19530
+{{- else -}}
+{{ .Values.milvus.uri }}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" where the service keeps something on a volume of its own, "" where it does not. */}}
+{{- define "footnote.keeps" -}}
+{{- $database := eq .root.Values.postgresql.mode "none" -}}
+{{- if or (and (eq .stage "edge") $database) (and (eq .stage "indexing") $database) (and (eq .stage "ingestion") (or $database (not .root.Values.objectStorage.url))) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* Edge's pods have stable names, by which they take up their jobs; who keeps something needs its volume back. */}}
+{{- define "footnote.kind" -}}
+{{- if or (eq .stage "edge") (include "footnote.keeps" .) -}}StatefulSet{{- else -}}Deployment{{- end -}}
+{{- end -}}
+
+{{/* The services that call providers of models, or the issuer of tokens: a YAML list. */}}
+{{- define "footnote.callers" -}}
+{{- $values := .Values -}}
+{{- $here := list "" "auto" "builtin" "e5" "onnx" "none" -}}
+{{- $who := list -}}
+{{- if or $values.models.embedding.existingSecret (not (has $values.models.embedding.provider $here)) -}}{{- $who = concat $who (list "indexing" "retrieval" "augmentation") -}}{{- end -}}
+{{- if or $values.models.generation.existingSecret (not (has $values.models.generation.provider $here)) -}}{{- $who = append $who "generation" -}}{{- end -}}
+{{- if $values.models.reranker.existingSecret -}}{{- $who = append $who "augmentation" -}}{{- end -}}
+{{- if contains "jwt" $values.edge.auth -}}{{- $who = append $who "edge" -}}{{- end -}}
+{{- range $stage := list "indexing" "retrieval" "augmentation" "generation" -}}
+{{- if (index $values $stage).secrets -}}{{- $who = append $who $stage -}}{{- end -}}
+{{- end -}}
+{{- $who | uniq | sortAlpha | toJson -}}
+{{- end -}}
+
+{{/* The port of a URL: the one it names, else its scheme's. */}}
+{{- define "footnote.portOf" -}}
+{{- $host := (urlParse .).host -}}
+{{- if regexMatch ":[0-9]+$" $host -}}{{ regexFind "[0-9]+$" $host }}{{- else if hasPrefix "http://" . -}}80{{- else -}}443{{- end -}}
+{{- end -}}
+
+{{/* How the health of a pod is asked: the image's own small program, which speaks mTLS where the services do. */}}
+{{- define "footnote.probe" -}}
+{{- $port := index (include "footnote.ports" . | fromYaml) .stage -}}
+grpc_health_probe -addr=127.0.0.1:{{ $port }} -connect-timeout=3s -rpc-timeout=3s
+{{- if .root.Values.mtls.enabled }} -tls -tls-ca-cert=/tls/ca.crt -tls-client-cert=/tls/tls.crt -tls-client-key=/tls/tls.key -tls-server-name=localhost{{ end }}
+{{- end -}}

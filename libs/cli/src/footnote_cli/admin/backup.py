@@ -1,0 +1,141 @@
+"""Backs up a deployment, served or not: its databases, files and vector store, and what it was set to.
+
+Its parts are copied one after the other while uploads go on, in an order in which what the later ones know and the
+earlier ones do not is mended by the services after restoring, as after a power cut: a document whose job is missing is
+processed anew, rows that nobody answers for are removed, missing ones written again.
+"""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from footnote_database import snapshots, soundness
+from footnote_database.keeping import KeptDatabase
+from footnote_kit import private
+
+from footnote_cli.admin import manifest
+from footnote_cli.admin.manifest import Database, Manifest
+from footnote_cli.admin.places import Places, empty_folder, open_store
+from footnote_cli.errors import CommandError
+
+FILES, DATABASES, ROWS, SETTINGS = "files", "databases", "store", "settings.json"
+_BEFORE_STORE = ("jobs", "edge", "indexing")
+_SECRET = re.compile(r"(?i)key|token|secret|passw|credential|://[^/\s]*@")
+
+
+async def backup(where: Places, target: Path) -> Manifest:
+    """Back a deployment up into an empty folder and return what it holds. Raises CommandError, FootnoteError."""
+    private.keep()
+    if not where.folder.is_dir():
+        raise CommandError(f"There is no data folder {where.folder}.", "Name the deployment's with --data-dir.")
+    folder = empty_folder(target)
+    made = Manifest(version=metadata.version("footnote"), create_time=datetime.now(UTC).isoformat(timespec="seconds"))
+    (folder / DATABASES).mkdir()
+    first = [one for name in _BEFORE_STORE for one in where.databases if one.name == name]
+    late = {one.place for one in where.databases if one not in first}
+    first = [one for one in first if one.place not in late]  # a database that services share is one moment of all
+    for one in first:
+        await asyncio.to_thread(_database, one, where, folder, made)
+    await _rows(where, folder, made)
+    # Files before their database, so that none is missing that was deleted after; and those that came meanwhile.
+    await asyncio.to_thread(_files, where, folder, made)
+    for one in where.databases:
+        if one not in first:
+            await asyncio.to_thread(_database, one, where, folder, made)
+    await asyncio.to_thread(_files, where, folder, made)
+    made.left_out = sorted({*made.left_out, *_settings(folder)})
+    await asyncio.to_thread(manifest.write, folder, made)
+    return made
+
+
+def _database(one: KeptDatabase, where: Places, folder: Path, made: Manifest) -> None:
+    if one.name in made.databases:
+        return
+    if one.file is None:
+        target = f"{DATABASES}/{one.name}.dump"
+        snapshots.dump(one.url, folder / target)
+        for other in where.databases:
+            if other.place == one.place:
+                made.databases[other.name] = Database(file=target, postgresql=True)
+        return
+    if not one.file.exists():
+        if one.witness is not None and one.witness.is_dir() and any(one.witness.iterdir()):
+            raise soundness.missing(one.file, one.name, one.witness)
+        made.left_out.append(f"the {one.name} database: there is none yet")
+        return
+    target = f"{DATABASES}/{one.name}.db"
+    try:
+        snapshots.copy_file(one.file, folder / target)
+        soundness.check_file(folder / target, one.name)
+    except sqlite3.DatabaseError as error:
+        raise CommandError(f"{one.file} cannot be copied: {error}.", "Ask `footnote admin doctor`.") from error
+    made.databases[one.name] = Database(file=target, schema_version=schema_of(folder / target, one))
+
+
+def schema_of(file: Path, one: KeptDatabase) -> str:
+    """Return the version of the schema of a SQLite file; empty where none is noted."""
+    if one.migrations is None:
+        return ""
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        try:
+            row = connection.execute(f'SELECT version_num FROM "{one.migrations.version_table}"').fetchone()
+        except sqlite3.OperationalError:
+            return ""
+    return str(row[0]) if row else ""
+
+
+async def _rows(where: Places, folder: Path, made: Manifest) -> None:
+    from footnote_store.transfer import as_line
+
+    async with open_store(where) as store:
+        if store is None:
+            made.left_out.append("the vector store: there is none yet")
+            return
+        (folder / ROWS).mkdir()
+        for space in await store.spaces():
+            count = 0
+            with (folder / ROWS / f"{space}.jsonl").open("w", encoding="utf-8") as handle:
+                async for rows in store.pages(space):
+                    lines = [as_line(row) for row in rows]
+                    await asyncio.to_thread(handle.writelines, (f"{line}\n" for line in lines))
+                    count += len(lines)
+            made.spaces[space] = count
+
+
+def _files(where: Places, folder: Path, made: Manifest) -> None:
+    """Copy the files that are not there yet; they never change."""
+    for service, kept in where.services.items():
+        if kept.files_url:
+            made.left_out.append(f"the files of {service}, which are in an object store: keep its versions")
+        if kept.files is None:
+            continue
+        for path in kept.files.rglob("*"):
+            target = folder / FILES / service / path.relative_to(kept.files)
+            if target.exists() or not path.is_file():
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):  # deleted just now
+                shutil.copyfile(path, target.with_name(f"{target.name}.part"))
+                target.with_name(f"{target.name}.part").replace(target)
+
+
+def _settings(folder: Path) -> list[str]:
+    """Write the settings of this environment, without secrets; return which were left out."""
+    shown, hidden = settings(os.environ)
+    (folder / SETTINGS).write_text(json.dumps(shown, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return [f"the setting {name}, a secret" for name in hidden]
+
+
+def settings(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the settings in an environment that are no secrets, and the names of those that may be."""
+    ours = {name: value for name, value in sorted(environment.items()) if name.startswith("FOOTNOTE_")}
+    hidden = [name for name, value in ours.items() if _SECRET.search(f"{name} {value}")]
+    return {name: value for name, value in ours.items() if name not in hidden}, hidden

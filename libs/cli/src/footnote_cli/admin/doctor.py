@@ -1,0 +1,121 @@
+"""Examines a deployment, served or not, and repairs what can be repaired without losing anything."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from footnote_kit import private
+from footnote_kit.clients import check_health, open_channel
+
+from footnote_cli.admin import machine, stores
+from footnote_cli.admin.findings import Finding, broken, ok, warning
+from footnote_cli.admin.places import STORE, engine_answers, places
+from footnote_cli.errors import CommandError
+from footnote_cli.folder import ADDRESSES, FolderInUse, locked, read_addresses
+from footnote_cli.targets import STATEFUL
+
+
+async def examine(folder: Path) -> list[Finding]:
+    """Return what was found about an absolute path of a data folder, in the order of what depends on what."""
+    on_machine = await asyncio.to_thread(lambda: list(_machine(folder)))
+    return [*on_machine, *[finding async for finding in _kept(folder)]]
+
+
+def _machine(folder: Path) -> Iterator[Finding]:
+    yield from machine.versions()
+    yield from machine.folder(folder)
+    if folder.is_dir():
+        yield from machine.space(folder)
+        yield from machine.clock(folder)
+
+
+async def _kept(folder: Path) -> AsyncIterator[Finding]:
+    if not await asyncio.to_thread(folder.is_dir):
+        return
+    try:
+        where = places(folder)
+    except CommandError as error:
+        yield broken("settings", error.message, error.hint)
+        return
+    yield ok("settings", "all can be read")
+    for one in (*machine.certificates(where.settings), *machine.servers(where)):
+        yield one
+    async for one in stores.databases(where):
+        yield one
+    damaged = list(stores.engine(where))
+    for one in damaged:
+        yield one
+    if not damaged:
+        async for one in stores.rows(where):
+            yield one
+    async for one in _services(folder):
+        yield one
+
+
+async def _services(folder: Path) -> AsyncIterator[Finding]:
+    """Look at the services that serve from a folder."""
+    addresses = read_addresses(folder)
+    if not addresses:
+        yield ok("services", "none serves from this folder now")
+        return
+    served = _in_use(folder)
+    if served is None:
+        yield warning(
+            "services",
+            f"{ADDRESSES} names services that have ended",
+            "Start them again: footnote serve all; or let it be taken away: footnote admin doctor --repair",
+        )
+        return
+    for name in sorted(STATEFUL & addresses.keys()):
+        async with open_channel(addresses[name], peer=name) as channel:
+            problem = await check_health(channel, name)
+        if problem is None:
+            yield ok(name, f"serves at {addresses[name]}")
+        else:
+            yield broken(name, f"{addresses[name]}: {problem}", "See its log, and: footnote health")
+
+
+def _in_use(folder: Path) -> str | None:
+    """Return who serves from a folder, in words; None when nobody does."""
+    try:
+        with locked(folder, STATEFUL):
+            return None
+    except FolderInUse as error:
+        return str(error)
+    except OSError:
+        return None  # the folder has a finding of its own
+
+
+def repair(folder: Path, found: list[Finding]) -> list[str]:
+    """Repair what can be repaired without losing anything; return what was done. CommandError while it is served.
+
+    A store that is damaged or another installation's is put aside, never deleted: what it lacks is indexed again.
+    """
+    place = folder
+    served = _in_use(place)
+    if served is not None:
+        raise CommandError(served, "Repairs need the services to be stopped.")
+    private.keep()
+    where, done = places(place), []
+    states = {(one.check, one.state) for one in found}
+    if ("data folder", "warning") in states:
+        private.tighten(place)
+        done.append(f"took {place} and what is in it from others")
+    if ("services", "warning") in states:
+        (place / ADDRESSES).unlink(missing_ok=True)
+        done.append(f"took {ADDRESSES} away, which services that have ended had left")
+    if (stores.STORE, "broken") in states and not where.settings.vector_store_uri and _may_be_rebuilt(found):
+        if engine_answers(place):
+            raise CommandError("The vector engine of this folder runs.", "Stop it first.")
+        aside = place / f"{STORE}.aside-{int(time.time())}"
+        (place / STORE).rename(aside)
+        done.append(f"put the store aside as {aside.name}: documents are indexed again at the next start")
+    return done
+
+
+def _may_be_rebuilt(found: list[Finding]) -> bool:
+    """Tell whether the databases that a store is rebuilt from are whole, and the store's fault is one of its own."""
+    store = next(one for one in found if one.check == stores.STORE and one.state == "broken")
+    whole = all(one.state != "broken" for one in found if one.check.endswith(" database"))
+    return whole and ("is damaged" in store.found or "another installation" in store.found)

@@ -1,0 +1,53 @@
+"""What an examination finds."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from footnote_kit.errors import FootnoteError
+
+State = Literal["ok", "warning", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: how it is, and what to do about it where something is to be done."""
+
+    check: str
+    state: State
+    found: str
+    advice: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it as JSON-ready values."""
+        return {"check": self.check, "state": self.state, "found": self.found, "advice": self.advice}
+
+
+def ok(check: str, found: str) -> Finding:
+    """Return the finding of what is in order."""
+    return Finding(check, "ok", found)
+
+
+def warning(check: str, found: str, advice: str) -> Finding:
+    """Return the finding of what works and should not stay so."""
+    return Finding(check, "warning", found, advice)
+
+
+def broken(check: str, found: str, advice: str) -> Finding:
+    """Return the finding of what keeps the deployment, or a part of it, from working."""
+    return Finding(check, "broken", found, advice)
+
+
+def refused(check: str, error: FootnoteError) -> Finding:
+    """Return the finding of a sentence "what: what to do" in its two parts."""
+    found, _, advice = error.message.partition(": ")
+    return broken(check, found, f"{advice[:1].upper()}{advice[1:].rstrip('.')}.")
+
+
+def older(check: str, where: str, version: str, newest: str) -> Finding:
+    """Return the finding of a schema that an earlier release has left."""
+    return warning(
+        check,
+        f"{where} has schema {version}, older than this release's {newest}",
+        "Back it up (footnote admin backup), for an earlier release cannot open it afterwards; it is brought up to "
+        "date at the next start, or now with: footnote admin migrate",
+    )

@@ -1,0 +1,102 @@
+"""What a backup holds, with a checksum for every file; written last, so that a folder without it is no backup."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from footnote_cli.errors import CommandError
+
+FILE = "manifest.json"
+FORMAT = 1
+_PIECE = 1 << 20
+
+
+class File(BaseModel):
+    """A file of a backup: bytes, and SHA-256 in hexadecimal digits."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    size: int
+    sha256: str
+
+
+class Database(BaseModel):
+    """A database of a backup: the file with its copy, whether that is a dump of PostgreSQL, and its schema."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    file: str
+    postgresql: bool = False
+    schema_version: str = ""
+
+
+class Manifest(BaseModel):
+    """All of a backup."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: int = FORMAT
+    version: str
+    """Of Footnote."""
+    create_time: str
+    databases: dict[str, Database] = Field(default_factory=dict)
+    spaces: dict[str, int] = Field(default_factory=dict)
+    """Rows of each collection of the vector store."""
+    left_out: list[str] = Field(default_factory=list)
+    """What the backup does not hold, in words."""
+    files: dict[str, File] = Field(default_factory=dict)
+    """By their paths in the backup."""
+
+
+def checksum(path: Path) -> File:
+    """Return size and checksum of a file."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as handle:
+        while piece := handle.read(_PIECE):
+            digest.update(piece)
+            size += len(piece)
+    return File(size=size, sha256=digest.hexdigest())
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Add the checksums of all files in a folder, and write the manifest there, whole or not at all."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            manifest.files[path.relative_to(folder).as_posix()] = checksum(path)
+    temporary = folder / f".{FILE}"
+    with temporary.open("w", encoding="utf-8") as handle:
+        handle.write(manifest.model_dump_json(indent=2) + "\n")
+        handle.flush()
+        os.fsync(handle.fileno())
+    temporary.replace(folder / FILE)
+
+
+def read(folder: Path) -> Manifest:
+    """Return the manifest of a backup, every file of which is there and as it was. Raises CommandError."""
+    try:
+        told: Any = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        hint = "Name the folder that `footnote admin backup` made; one that was broken off has no manifest."
+        raise CommandError(f"{folder} is no whole backup: its {FILE} cannot be read.", hint) from None
+    made = told.get("format") if isinstance(told, dict) else None
+    if isinstance(made, int) and made > FORMAT:
+        raise CommandError(
+            f"{folder} was made by a later release (format {made}).", "Restore it with that release or a newer one."
+        )
+    try:
+        manifest = Manifest.model_validate(told)
+    except ValidationError:
+        raise CommandError(f"{folder / FILE} is damaged.", "Take another backup.") from None
+    for name, expected in manifest.files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise CommandError(f"{folder / FILE} names {name}, outside of the backup.", "Take another backup.")
+        if not path.is_file():
+            raise CommandError(f"{name} is missing in the backup {folder}.", "Take another backup.")
+        if checksum(path) != expected:
+            raise CommandError(f"{name} in the backup {folder} is damaged.", "Take another backup.")
+    return manifest

@@ -1,0 +1,79 @@
+"""Brings the databases of a deployment to this release's schema, before it is served or in place of its first start."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from footnote_database import soundness
+from footnote_database.keeping import KeptDatabase
+from footnote_database.migrations import Migrations, Newer
+from footnote_database.transactions import Database
+from footnote_kit import private
+
+from footnote_cli.admin.places import Places, places
+from footnote_cli.errors import CommandError
+from footnote_cli.folder import FolderInUse, locked
+from footnote_cli.targets import STATEFUL
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A database's way: its schema before ("" for none yet) and after."""
+
+    name: str
+    where: str
+    before: str
+    after: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it as JSON-ready values."""
+        return {"name": self.name, "where": self.where, "before": self.before, "after": self.after}
+
+
+async def migrate(folder: Path, *, look_only: bool = False) -> list[Step]:
+    """Migrate every database that has migrations, and return each one's way; with `look_only` tell it alone.
+
+    All are looked at before the first is changed. CommandError while services serve from the folder, FailedPrecondition
+    for a database that is damaged or of a later release, Unavailable for one that does not answer.
+    """
+    private.keep()
+    where = places(folder)
+    steps = [await _step(one, one.migrations) for one in where.databases if one.migrations is not None]
+    if look_only:
+        return steps
+    try:
+        await asyncio.to_thread(where.folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        with locked(where.folder, STATEFUL):
+            await _upgrade(where, [step.name for step in steps if step.before != step.after])
+    except FolderInUse as error:
+        raise CommandError(str(error), "Migrating needs the services to be stopped.") from error
+    return steps
+
+
+async def _upgrade(where: Places, names: list[str]) -> None:
+    for name in names:
+        one = where.database(name)
+        assert one.traits is not None
+        database = Database(one.url, one.traits)
+        try:
+            await database.migrate()
+        finally:
+            await database.close()
+
+
+async def _step(one: KeptDatabase, migrations: Migrations) -> Step:
+    assert one.traits is not None
+    shown, newest = one.url.render_as_string(hide_password=True), migrations.known()[-1]
+    if one.file is not None:
+        if not await asyncio.to_thread(one.file.exists):
+            return Step(one.name, shown, "", newest)
+        await asyncio.to_thread(soundness.check_file, one.file, one.name)
+    database = Database(one.url, one.traits)
+    try:
+        async with database.read() as connection:
+            before = await connection.run_sync(migrations.current)
+    except Newer as error:
+        raise soundness.newer(shown, one.name, str(error)) from error
+    finally:
+        await database.close()
+    return Step(one.name, shown, before, newest)

@@ -1,0 +1,117 @@
+"""Where a deployment keeps what it keeps: asked of the services themselves, which nobody here knows."""
+
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from footnote_database.keeping import Kept, KeptDatabase
+from footnote_kit.settings import STAGES, KitSettings
+from footnote_store.endpoint import socket_path, socket_uri
+from footnote_store.engine import EmbeddedEngine
+from footnote_store.registry import EMBEDDED, SERVER, chosen
+from footnote_store.transfer import Transfer
+from pydantic import ValidationError
+
+from footnote_cli.errors import CommandError, usage_error
+from footnote_cli.installed import SERVICES, found
+
+STORE = "store"
+VECTORS = "vectors.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """A deployment: its folder, its settings, and what each service keeps, by its name."""
+
+    folder: Path
+    settings: KitSettings
+    services: dict[str, Kept]
+
+    def database(self, name: str) -> KeptDatabase:
+        """Return the database of a name; KeyError for none."""
+        for kept in self.services.values():
+            for one in kept.databases:
+                if one.name == name:
+                    return one
+        raise KeyError(name)
+
+    @property
+    def databases(self) -> list[KeptDatabase]:
+        """All databases."""
+        return [one for kept in self.services.values() for one in kept.databases]
+
+    @property
+    def vectors(self) -> Path:
+        """The embedded engine's file."""
+        return self.folder / STORE / VECTORS
+
+
+def kept_by(name: str) -> Callable[[Path], Kept]:
+    """Return how a service says what it keeps; it does so in the module that puts it together, by `kept`."""
+    build = found(SERVICES, name)
+    says: Callable[[Path], Kept] = getattr(sys.modules[build.__module__], "kept", lambda _folder: Kept())
+    return says
+
+
+def places(folder: Path) -> Places:
+    """Return the deployment of a folder and this environment; CommandError when a setting is wrong."""
+    where = folder.expanduser().resolve()
+    try:
+        services = {name: kept_by(name)(where) for name in STAGES}
+        return Places(where, KitSettings(data_dir=where), services)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, one['loc'])) or error.title}: {one['msg']}" for one in error.errors())
+        raise usage_error(f"A setting of this deployment is wrong: {wrong}.", "Set it right and try again.") from None
+
+
+def engine_answers(folder: Path) -> bool:
+    """Tell whether the embedded engine of a data folder runs."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(2)
+        return probe.connect_ex(str(socket_path(folder / STORE))) == 0
+
+
+@asynccontextmanager
+async def open_store(where: Places) -> AsyncIterator[Transfer | None]:
+    """Open a deployment's vector store; its engine is started for as long where nobody else runs it.
+
+    None where an embedded one was never written to. Raises CommandError for a store of another package.
+    """
+    kind = chosen(where.settings).id
+    if kind not in (EMBEDDED, SERVER):
+        raise usage_error(f"The rows of the vector store '{kind}' cannot be read whole.", "Use its own tools.")
+    uri, token = where.settings.vector_store_uri, where.settings.vector_store_token
+    engine: EmbeddedEngine | None = None
+    if not uri:
+        uri, token = socket_uri(where.folder / STORE), ""
+        if not engine_answers(where.folder):
+            if not where.vectors.exists():
+                yield None
+                return
+            engine = EmbeddedEngine(where.folder / STORE, compact_after=float("inf"))
+            uri = await engine.start()
+    store = Transfer(uri, token)
+    try:
+        yield store
+    finally:
+        await store.close()
+        if engine is not None:
+            await engine.stop()
+
+
+def empty_folder(path: Path) -> Path:
+    """Return a folder to fill; CommandError when something is in it, or it cannot be made."""
+    folder = path.expanduser().resolve()
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise usage_error(f"{folder} is not empty.", "Name a folder that is empty or not there yet.")
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise CommandError(f"{folder} cannot be made: {error.strerror}.", "Name a folder that you may write to.") from (
+            error
+        )
+    return folder

@@ -1,0 +1,115 @@
+"""Restores a backup into an empty folder, or into empty databases and an empty store where the settings name some."""
+
+import asyncio
+import itertools
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from footnote_database import snapshots, soundness
+from footnote_database.keeping import KeptDatabase
+from footnote_kit import private
+from footnote_store.engine import EmbeddedEngine
+from footnote_store.transfer import PAGE, Transfer, of_line
+
+from footnote_cli.admin import manifest
+from footnote_cli.admin.backup import FILES, ROWS
+from footnote_cli.admin.manifest import Database, Manifest
+from footnote_cli.admin.places import STORE, Places, empty_folder, places
+from footnote_cli.errors import CommandError, usage_error
+
+
+async def restore(source: Path, target: Path) -> Manifest:
+    """Restore a backup and return what it held; a restoring that failed leaves no folder that could be served.
+
+    Raises CommandError, FootnoteError.
+    """
+    private.keep()
+    told = await asyncio.to_thread(manifest.read, source)
+    wanted = empty_folder(target)
+    # Filled beside the place where it is wanted: a path is in no database, and half of a folder is never served.
+    folder = wanted.with_name(f".{wanted.name}.restoring")
+    if folder.exists():
+        raise usage_error(f"{folder} was left by a restoring that was broken off.", "Delete it and try again.")
+    folder.mkdir(mode=0o700)
+    try:
+        where = places(folder)
+        for name, one in told.databases.items():
+            check(where, name, one)
+        copies = {(where.database(name).place, one.file): name for name, one in told.databases.items()}
+        for (_, file), name in copies.items():  # what several share is filled once
+            await asyncio.to_thread(_database, where.database(name), source / file)
+        await asyncio.to_thread(_files, where, source)
+        if told.spaces:
+            await _rows(where, source, told)
+        wanted.rmdir()
+        folder.rename(wanted)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return told
+
+
+def check(where: Places, name: str, one: Database) -> None:
+    """Raise CommandError where a database of a backup cannot be restored here."""
+    try:
+        place = where.database(name)
+    except KeyError:
+        problem = f"No service here keeps a database '{name}'."
+        raise CommandError(problem, "Restore with the release that made it.") from None
+    if one.postgresql != (place.file is None):
+        kind = "PostgreSQL" if one.postgresql else "SQLite"
+        raise usage_error(f"The {name} database of this backup is of {kind}.", "Set its address to one of that kind.")
+    if one.schema_version and one.schema_version not in known(place):
+        raise soundness.newer(one.file, name, one.schema_version)
+
+
+def known(place: KeptDatabase) -> set[str]:
+    """Return the versions of a database's schema that this release knows."""
+    if place.migrations is None:
+        return set()
+    return set(place.migrations.known())
+
+
+def _database(place: KeptDatabase, copy: Path) -> None:
+    if place.file is None:
+        snapshots.load(place.url, copy)
+        return
+    place.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    shutil.copyfile(copy, place.file)
+
+
+def _files(where: Places, source: Path) -> None:
+    for service, kept in where.services.items():
+        if kept.files is not None and (source / FILES / service).is_dir():
+            shutil.copytree(source / FILES / service, kept.files, copy_function=shutil.copyfile, dirs_exist_ok=True)
+
+
+async def _rows(where: Places, source: Path, told: Manifest) -> None:
+    uri = where.settings.vector_store_uri
+    engine = None if uri else EmbeddedEngine(where.folder / STORE, compact_after=float("inf"))
+    if engine is not None:
+        (where.folder / STORE).mkdir(exist_ok=True, mode=0o700)
+        uri = await engine.start()
+    store = Transfer(uri, "" if engine is not None else where.settings.vector_store_token)
+    try:
+        for space in told.spaces:
+            if engine is None and await store.total(space):
+                raise usage_error(f"The vector store already holds rows in {space}.", "Give an empty one.")
+        for space, count in told.spaces.items():
+            with (source / ROWS / f"{space}.jsonl").open(encoding="utf-8") as lines:
+                for batch in _batched(lines):
+                    await store.fill(space, [of_line(line) for line in batch])
+            there = await store.total(space) if count else 0
+            if there != count:
+                raise CommandError(f"Of {count} rows of {space} {there} are in the store.", "Restore again.")
+    finally:
+        await store.close()
+        if engine is not None:
+            await engine.stop()
+
+
+def _batched(lines: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(lines)
+    while batch := list(itertools.islice(rest, PAGE)):
+        yield batch

@@ -1,0 +1,127 @@
+"""Examines what a deployment keeps: each database, and whether the vector store is whole and its own."""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from footnote_database import soundness
+from footnote_database.keeping import KeptDatabase
+from footnote_kit.errors import FootnoteError
+from footnote_store.engine import engine_folder
+from footnote_store.transfer import Transfer
+
+from footnote_cli.admin import servers
+from footnote_cli.admin.backup import schema_of
+from footnote_cli.admin.findings import Finding, broken, ok, older, refused, warning
+from footnote_cli.admin.places import Places, engine_answers, open_store
+from footnote_cli.admin.restore import known
+from footnote_cli.errors import CommandError
+
+STORE = "vector store"
+
+
+async def databases(where: Places) -> AsyncIterator[Finding]:
+    """Look at every database."""
+    for one in where.databases:
+        if one.file is None:
+            yield await servers.examine(one)
+        else:
+            yield await asyncio.to_thread(_file, one, one.file)
+
+
+def _file(one: KeptDatabase, file: Path) -> Finding:
+    check = f"{one.name} database"
+    if not file.exists():
+        if one.witness is not None and one.witness.is_dir() and any(one.witness.iterdir()):
+            return refused(check, soundness.missing(file, one.name, one.witness))
+        return warning(check, f"{file} is not there yet", "It is made at the first start.")
+    try:
+        soundness.check_file(file, one.name)
+        version = schema_of(file, one)
+    except FootnoteError as error:
+        return refused(check, error)
+    except sqlite3.Error as error:
+        return broken(check, f"{file} cannot be read: {error}", "Give this user the right to it, or put back a copy.")
+    if version and version not in known(one):
+        return refused(check, soundness.newer(str(file), one.name, version))
+    if one.migrations is not None and version and version != (newest := one.migrations.known()[-1]):
+        return older(check, str(file), version, newest)
+    return ok(check, f"{file} is whole{f', schema {version}' if version else ''}")
+
+
+def engine(where: Places) -> Iterator[Finding]:
+    """Look whether the embedded engine is installed where it is needed, and its file whole where nobody uses it."""
+    if where.settings.vector_store_uri or where.settings.vector_store:
+        return
+    if engine_folder() is None:
+        yield broken(
+            STORE,
+            "the embedded engine is not installed here",
+            "Install it (pip install milvus-lite), or set FOOTNOTE_VECTOR_STORE_URI to a Milvus server.",
+        )
+    elif where.vectors.exists() and not engine_answers(where.folder):
+        # While the engine runs nobody else may as much as read its file.
+        try:
+            with contextlib.closing(sqlite3.connect(f"file:{where.vectors}?mode=ro", uri=True)) as connection:
+                whole = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+        except sqlite3.Error:
+            whole = False
+        if not whole:
+            yield broken(
+                STORE,
+                f"{where.vectors} is damaged",
+                "Stop the services and run `footnote admin doctor --repair`: the file is put aside, and documents are "
+                "indexed again at the next start. Own vectors and remembered messages come back from a backup only.",
+            )
+
+
+async def rows(where: Places) -> AsyncIterator[Finding]:
+    """Look whether the store answers, and whether what it holds is this deployment's."""
+    try:
+        async with open_store(where) as store:
+            if store is None:
+                yield warning(STORE, "there is none yet", "It is made at the first document.")
+                return
+            total, keys = 0, set()
+            for space in await store.spaces():
+                total += await store.total(space)
+                keys |= await _collections(store, space)
+    except (FootnoteError, CommandError, OSError) as error:
+        yield broken(STORE, f"it does not answer: {error}", "Start it, or set FOOTNOTE_VECTOR_STORE_URI right.")
+        return
+    ours = await asyncio.to_thread(_known_collections, where)
+    if keys and ours is not None and not keys & ours:
+        yield broken(
+            STORE,
+            f"it holds rows of {len(keys)} collections, none of which this deployment knows: it is of another "
+            "installation",
+            "Stop the services, put back this deployment's own store folder, or run `footnote admin doctor --repair`: "
+            "the folder is put aside, and documents are indexed again at the next start.",
+        )
+    else:
+        yield ok(STORE, f"{total} rows of {len(keys)} collections")
+
+
+async def _collections(store: Transfer, space: str) -> set[str]:
+    """Return the ids of collections that have rows in a space of chunks."""
+    if not space.startswith("chunks_"):
+        return set()
+    return {str(row["collection_key"]).rpartition(":")[0] async for page in store.pages(space) for row in page}
+
+
+def _known_collections(where: Places) -> set[str] | None:
+    """Return the ids of the collections that rows may be of; None where that cannot be read here."""
+    for kept in where.services.values():
+        for one in kept.databases if kept.collections else ():
+            if one.file is None:
+                return None
+            if not one.file.exists():
+                return set()
+            try:
+                with contextlib.closing(sqlite3.connect(f"file:{one.file}?mode=ro", uri=True)) as connection:
+                    return {str(row[0]) for row in connection.execute(kept.collections)}
+            except sqlite3.Error:
+                return None
+    return None

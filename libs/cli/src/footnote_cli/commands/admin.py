@@ -1,0 +1,183 @@
+"""`footnote admin`: look after a deployment on its own machine; needs no key, since whoever may read its folder may."""
+
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from footnote_kit.errors import FootnoteError
+
+from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR
+from footnote_cli.admin.backup import backup as make_backup
+from footnote_cli.admin.doctor import examine
+from footnote_cli.admin.doctor import repair as repair_found
+from footnote_cli.admin.findings import Finding
+from footnote_cli.admin.manifest import Manifest
+from footnote_cli.admin.migrate import migrate as migrate_databases
+from footnote_cli.admin.places import open_store, places
+from footnote_cli.admin.restore import restore as restore_backup
+from footnote_cli.command import JsonOption, run
+from footnote_cli.console import make_console, print_json
+from footnote_cli.errors import EXIT_FAILED, CommandError, explain_failure
+from footnote_cli.render.fitted import FittedTable
+
+app = typer.Typer(no_args_is_help=True, help="Look after a deployment on its own machine: back up, restore, examine.")
+
+DataDirOption = Annotated[
+    Path, typer.Option("--data-dir", metavar="DIR", envvar=DATA_DIR_VARIABLE, help="Folder of the deployment's state.")
+]
+
+
+@app.command()
+def doctor(
+    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Repair what can be repaired without losing anything; services must be stopped."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Examine a deployment, served or not, and say what to do. Exit code 1 if something is broken."""
+    folder = data_dir.expanduser().resolve()
+
+    async def body() -> None:
+        found, done = await examine(folder), []
+        if repair and any(one.state != "ok" for one in found):
+            done = repair_found(folder, found)
+            found = await examine(folder) if done else found
+        if as_json:
+            print_json({"findings": [one.as_dict() for one in found], "repaired": done})
+        else:
+            _show(found, done)
+        if any(one.state == "broken" for one in found):
+            raise typer.Exit(EXIT_FAILED)
+
+    _run(body(), as_json)
+
+
+def _show(found: list[Finding], done: list[str]) -> None:
+    out = make_console()
+    for words in done:
+        out.print(f"Repaired: {words}.", style="green")
+    table = FittedTable("Check", "State", "Found")
+    for one in found:
+        table.add_row(one.check, one.state, one.found)
+    out.print(table)
+    for one in found:
+        if one.advice:
+            out.print(f"{one.check}: {one.found}. {one.advice}", style="red" if one.state == "broken" else "yellow")
+
+
+@app.command()
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to back up into, empty or not there yet.")],
+    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Back up databases, files, vectors and settings, while they are served or not. It holds all documents: keep it."""
+
+    async def work() -> Manifest:
+        return await make_backup(places(data_dir), target)
+
+    _run(_told("Backed up into", target, work(), as_json), as_json)
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a backup.")],
+    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Restore a backup into an empty data folder, checked against its checksums."""
+    _run(_told("Restored into", data_dir, restore_backup(source, data_dir), as_json), as_json)
+
+
+@app.command()
+def migrate(
+    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    look_only: Annotated[bool, typer.Option("--look-only", help="Say what would be done, and do nothing.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring all databases to this release's schema; services must be stopped. They do it themselves when they start.
+
+    There is no way back but a backup: an earlier release refuses to open what a later one has migrated.
+    """
+
+    async def body() -> None:
+        steps = await migrate_databases(data_dir, look_only=look_only)
+        if as_json:
+            print_json({"databases": [one.as_dict() for one in steps], "done": not look_only})
+            return
+        out = make_console()
+        for one in steps:
+            if one.before == one.after:
+                out.print(f"{one.name}: schema {one.after}, up to date.")
+            else:
+                out.print(
+                    f"{one.name}: schema {one.before or 'none'} → {one.after}{', not done' if look_only else ''}."
+                )
+
+    _run(body(), as_json)
+
+
+@app.command("copy-store")
+def copy_store(
+    to: Annotated[str, typer.Option("--to", metavar="URI", help="Address of the Milvus to copy to.")],
+    token: Annotated[
+        str,
+        typer.Option(
+            "--to-token", metavar="TOKEN", envvar="FOOTNOTE_COPY_TOKEN", show_default=False, help="Its credentials."
+        ),
+    ] = "",
+    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Copy all rows of the vector store to an empty Milvus. Stop uploads first: what comes meanwhile stays behind."""
+
+    async def body() -> None:
+        from footnote_store.transfer import Transfer, copy
+
+        target = Transfer(to, token)
+        try:
+            async with open_store(places(data_dir)) as source:
+                copied = await copy(source, target) if source is not None else {}
+        finally:
+            await target.close()
+        if as_json:
+            print_json({"spaces": copied})
+            return
+        out = make_console()
+        for space, count in copied.items():
+            out.print(f"{space}: {count} rows.")
+        out.print(f"Copied {sum(copied.values())} rows. Serve from there with FOOTNOTE_VECTOR_STORE_URI={to}")
+
+    _run(body(), as_json)
+
+
+async def _told(what: str, where: Path, work: Coroutine[Any, Any, Manifest], as_json: bool) -> None:
+    made = await work
+    if as_json:
+        print_json(made.model_dump(mode="json"))
+        return
+    out = make_console()
+    size = sum(file.size for file in made.files.values())
+    out.print(
+        f"{what} {where}: {len(made.databases)} databases, {len(made.files)} files, "
+        f"{sum(made.spaces.values())} vectors, {size} bytes."
+    )
+    for one in made.left_out:
+        out.print(f"Not in it: {one}.", style="yellow")
+
+
+def _run(work: Coroutine[Any, Any, None], as_json: bool) -> None:
+    async def body() -> None:
+        try:
+            await work
+        except FootnoteError as error:
+            raise explain_failure(error) from error
+        except OSError as error:
+            raise CommandError(
+                f"{error.filename or 'A file'}: {error.strerror}.", "Make room, or let me read it."
+            ) from (error)
+
+    run(body, as_json=as_json)

@@ -1,0 +1,229 @@
+"""A launch: the services of this process, and those of the processes that it starts beside it, if any."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from footnote_kit.logs import get_logger
+from footnote_kit.settings import STAGES, KitSettings
+
+from footnote_cli import part
+from footnote_cli.supervise import StartError, Supervisor, Whole, credential_of
+from footnote_cli.targets import Target, split
+
+_PAUSES = (0.2, 1.0, 5.0, 15.0)
+"""Seconds before a process that has ended by itself is started again; the last one from then on."""
+_STEADY_SECONDS = 60.0
+"""It has run well for so long: the first pause counts again."""
+_LINE_BYTES = 1 << 20
+_log = get_logger("footnote.launcher")
+
+
+class Part:
+    """A process that this launch started."""
+
+    def __init__(self, orders: part.Orders) -> None:
+        self._orders = orders
+        self._process: asyncio.subprocess.Process | None = None
+        self.addresses: dict[str, str] = {}
+        """Where its services listen."""
+        self.announced: dict[str, str] = {}
+        """Further addresses, by name."""
+        self.late: dict[str, str] = {}
+        """Who was not ready in time, and why."""
+
+    @property
+    def name(self) -> str:
+        """Its services."""
+        return ",".join(self._orders.target.services)
+
+    @property
+    def pid(self) -> int:
+        """Its process, 0 before it has one."""
+        return self._process.pid if self._process is not None else 0
+
+    async def begin(self) -> None:
+        """Start the process, which does not wait for anybody until it has taken its ports."""
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", part.MODULE,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            start_new_session=True, limit=_LINE_BYTES,
+        )  # fmt: skip
+        self._say(self._orders.text())
+
+    async def bound(self) -> None:
+        """Wait until it has taken its ports."""
+        self.addresses = (await self._hear("addresses"))["addresses"]
+        # Whoever was told an address finds it there again after a restart.
+        ports = {name: int(address.rpartition(":")[2]) for name, address in self.addresses.items()}
+        self._orders = replace(self._orders, whole=replace(self._orders.whole, ports=ports))
+
+    async def serve(self, addresses: Mapping[str, str], vector_store_uri: str) -> None:
+        """Tell it where all are, and wait until it answers."""
+        self._say(json.dumps({"addresses": dict(addresses), "vector_store_uri": vector_store_uri}))
+        await self._hear("serving")
+
+    async def go(self) -> None:
+        """Have it begin, all others answering."""
+        self._say(json.dumps({"go": True}))
+        self.announced = (await self._hear("announced"))["announced"]
+
+    async def wait_ready(self) -> None:
+        """Wait until it is ready, or its time for that is over."""
+        self.late = (await self._hear("late"))["late"]
+
+    async def ended(self) -> int:
+        """Wait for its end."""
+        assert self._process is not None
+        return await self._process.wait()
+
+    async def stop(self, seconds: float) -> None:
+        """End it in order; at once when that takes too long."""
+        if self._process is None or self._process.returncode is not None:
+            return
+        self._say(json.dumps({"stop": True}))
+        try:
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
+        except TimeoutError:
+            _log.error("part_does_not_end", services=self.name, pid=self.pid)
+            self._process.kill()
+            await self._process.wait()
+
+    def _say(self, text: str) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        if not self._process.stdin.is_closing():
+            self._process.stdin.write(text.encode() + b"\n")
+
+    async def _hear(self, expected: str) -> dict[str, Any]:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        line = await self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise StartError(f"{self.name} did not start: its process ended with {await self._process.wait()}")
+        said: dict[str, Any] = json.loads(line)
+        if expected not in said:
+            raise StartError(str(said.get("failed", f"{self.name} did not start: it said nothing of {expected}")))
+        return said
+
+
+class Fleet:
+    """Everything that one launch runs; with one process, nothing but what this one does."""
+
+    def __init__(
+        self,
+        target: Target,
+        settings: KitSettings,
+        folder: Path,
+        port_base: int | None,
+        port: int | None = None,
+        processes: int = 1,
+    ) -> None:
+        """Take what is to run in how many processes; StartError as a Supervisor says it."""
+        own, *others = split(target, processes)
+        whole = Whole(target.services, credential_of(target, settings, folder))
+        self._settings = settings
+        self.supervisor = Supervisor(own, settings, folder, port_base, port, whole)
+        self.parts = [
+            Part(part.Orders(one, _own_metrics(settings, number), folder, port_base, whole))
+            for number, one in enumerate(others, 1)
+        ]
+        self._watches: list[asyncio.Task[None]] = []
+        self._ending = False
+
+    async def start(self) -> None:
+        """Start it all; StartError when something does not. `stop` cleans up in either case."""
+        for one in self.parts:
+            await one.begin()
+        await self.supervisor.start_engine()
+        self.supervisor.before_engine_ends(self._stop_parts)
+        self.supervisor.bind()
+        await asyncio.gather(*(one.bound() for one in self.parts))
+        runtime = self.supervisor.runtime
+        for one in self.parts:
+            runtime.addresses.update(one.addresses)
+        await _together(
+            self.supervisor.serve(),
+            *(one.serve(runtime.addresses, runtime.vector_store_uri) for one in self.parts),
+        )
+        await _together(*(one.go() for one in self.parts))
+        await self.supervisor.go()
+
+    async def wait_ready(self) -> dict[str, str]:
+        """Wait until all services are ready, or the time for it is over; return who is not, and why."""
+        own = asyncio.create_task(self.supervisor.wait_ready())
+        await asyncio.gather(own, *(one.wait_ready() for one in self.parts))
+        late = own.result()
+        self._watches = [asyncio.create_task(self._keep(one), name=f"part-{one.name}") for one in self.parts]
+        for one in self.parts:
+            late |= one.late
+        return late
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where everything listens, by stage or name."""
+        found = {**self.supervisor.addresses}
+        for one in self.parts:
+            found |= one.addresses | one.announced
+        return {name: found[name] for name in (*(stage for stage in STAGES if stage in found), *found)}
+
+    def publish(self) -> None:
+        """Write that into the data folder, until it stops."""
+        self.supervisor.publish(self.addresses)
+
+    async def stop(self) -> None:
+        """End callers' service first, then the stages, then the engine."""
+        self._ending = True
+        for watch in self._watches:
+            watch.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
+        await self.supervisor.stop()
+        await self._stop_parts()
+
+    async def _stop_parts(self) -> None:
+        seconds = 2 * self._settings.grace_seconds + self._settings.drain_seconds + 10
+        await asyncio.gather(*(one.stop(seconds) for one in self.parts))
+
+    async def _keep(self, one: Part) -> None:
+        """Start a process again that has ended by itself: its services come back, the others go on meanwhile."""
+        pauses = list(_PAUSES)
+        loop = asyncio.get_running_loop()
+        while not self._ending:
+            began = loop.time()
+            code = await one.ended()
+            if loop.time() - began > _STEADY_SECONDS:
+                pauses = list(_PAUSES)
+            _log.error("part_ended", services=one.name, code=code)
+            await asyncio.sleep(pauses[0] if len(pauses) == 1 else pauses.pop(0))
+            try:
+                await one.begin()
+                await one.bound()
+                runtime = self.supervisor.runtime
+                await one.serve(runtime.addresses, runtime.vector_store_uri)
+                await one.go()
+                await one.wait_ready()
+                _log.info("part_started_again", services=one.name)
+            except (StartError, OSError) as error:
+                _log.error("part_does_not_start", services=one.name, reason=str(error))
+
+
+async def _together(*steps: Any) -> None:
+    """Wait for all; the first error counts."""
+    results: Sequence[BaseException | None] = await asyncio.gather(*steps, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+
+
+def _own_metrics(settings: KitSettings, number: int) -> KitSettings:
+    """Return the settings of the part with this number: its metrics are on a port of their own, the next ones."""
+    if not settings.metrics_port:
+        return settings
+    return settings.model_copy(update={"metrics_port": settings.metrics_port + number})

@@ -1,0 +1,1 @@
+"""Models that run on this machine: which are known, and how they are fetched."""

@@ -1,0 +1,170 @@
+"""One process of several that a launch divides its services among: `python -m footnote_cli.part`, never by hand.
+
+It hears its orders on stdin and says how far it is on stdout, a JSON object a line each, so that nothing of it, the
+secret of the launch least of all, stands in arguments or environment. It ends when it is told to, or nobody is there
+any more to tell it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from footnote_kit import private, process
+from footnote_kit.credential import ServiceCredential
+from footnote_kit.settings import STAGES, KitSettings
+
+from footnote_cli.supervise import StartError, Supervisor, Whole
+from footnote_cli.targets import Target
+
+MODULE = __name__ if __name__ != "__main__" else "footnote_cli.part"
+_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a part is to run, and as part of what."""
+
+    target: Target
+    settings: KitSettings
+    folder: Path
+    port_base: int | None
+    whole: Whole
+
+    def text(self) -> str:
+        """Return the line that tells them; it holds secrets."""
+        settings = self.settings.model_dump(mode="json")
+        credential = self.whole.credential
+        return json.dumps({
+            "parent": os.getpid(), "settings": settings, "folder": str(self.folder), "port_base": self.port_base,
+            "services": self.target.services, "uses_store": self.target.uses_store, "ports": dict(self.whole.ports),
+            "credential": None if credential is None else credential.exported(),
+        })  # fmt: skip
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Orders:
+        """Return what a line has told."""
+        known = told["credential"]
+        whole = Whole(STAGES, None if known is None else ServiceCredential.imported(known), told["ports"])
+        target = Target(tuple(told["services"]), uses_store=told["uses_store"])
+        return cls(target, KitSettings(**told["settings"]), Path(told["folder"]), told["port_base"], whole)
+
+
+class _Line:
+    """What is said to and heard from the process that started this one."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.over = asyncio.Event()
+        """Set when this process is to end."""
+
+    async def listen(self) -> None:
+        """Take orders until there are no more."""
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while (line := await reader.readline()).endswith(b"\n"):
+            told: dict[str, Any] = json.loads(line)
+            if "stop" in told:
+                break
+            self._heard.put_nowait(told)
+        self.over.set()
+
+    async def hear(self) -> dict[str, Any]:
+        """Return the next order."""
+        return await self._heard.get()
+
+    def say(self, **what: Any) -> None:
+        """Tell how far it is."""
+        with suppress(BrokenPipeError):  # whoever heard it has gone, and so will we
+            self._out.write(json.dumps(what) + "\n")
+            self._out.flush()
+
+
+def main() -> None:
+    """Run one part until it is told to end."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever a library prints is no word of ours
+    private.keep()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    told = json.loads(_first_line())
+    _die_with(told["parent"])
+    orders = Orders.of(told)
+    exported = process.configure(orders.settings, orders.target.services)
+    asyncio.run(_run(orders, exported, out))
+
+
+def _first_line() -> bytes:
+    """Read a line and not a byte more: what follows is for the event loop."""
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        byte = os.read(0, 1)
+        if not byte:
+            sys.exit(0)
+        line += byte
+    return bytes(line)
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel end this process with its parent, as a power cut would end both."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+async def _run(orders: Orders, exported: process.ProcessTelemetry, out: TextIO) -> None:
+    """Start, serve until told to stop, stop."""
+    line = _Line(out)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, line.over.set)
+    listening = asyncio.create_task(line.listen())
+    supervisor = Supervisor(orders.target, orders.settings, orders.folder, orders.port_base, whole=orders.whole)
+    if exported.metrics_address:
+        supervisor.runtime.announce(f"metrics-{orders.target.services[0]}", exported.metrics_address)
+    starting = asyncio.create_task(_start(supervisor, line))
+    over = asyncio.create_task(line.over.wait())
+    try:
+        await asyncio.wait((starting, over), return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            starting.result()
+            await over
+    except (StartError, OSError) as error:
+        line.say(failed=str(error))
+    finally:
+        for task in (starting, over, listening):
+            task.cancel()
+        await asyncio.gather(starting, over, listening, return_exceptions=True)
+        await supervisor.stop()
+        await exported.close()
+
+
+async def _start(supervisor: Supervisor, line: _Line) -> None:
+    """Start step by step, at the pace of all parts."""
+    supervisor.bind()
+    line.say(addresses=supervisor.addresses)
+    told = await line.hear()
+    supervisor.runtime.addresses.update(told["addresses"])
+    supervisor.runtime.vector_store_uri = told["vector_store_uri"]
+    await supervisor.serve()
+    line.say(serving=True)
+    await line.hear()
+    await supervisor.go()
+    line.say(announced=dict(supervisor.runtime.announced))
+    late = await supervisor.wait_ready()
+    gc.collect()
+    gc.freeze()
+    line.say(late=late)
+
+
+if __name__ == "__main__":
+    main()

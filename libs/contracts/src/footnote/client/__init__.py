@@ -1,0 +1,47 @@
+"""Python client of a Footnote deployment, sync and async: every RPC of the public API, typed.
+
+`Client` and `AsyncClient` have a typed stub for each noun (`client.collections.GetCollection(request)`), and `ask`,
+`answer`, `upload` and `watch` for what takes several steps. Every call has a deadline; what is safe to repeat is
+repeated; failures are the classes below, with the contract's `reason` and a `hint`.
+"""
+
+from footnote_kit.errors import (
+    Aborted,
+    AlreadyExists,
+    DeadlineExceeded,
+    FailedPrecondition,
+    FootnoteError,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+)
+
+from footnote.client.asynchronous import AsyncClient
+from footnote.client.failures import Unimplemented
+from footnote.client.keys import KeyProblem
+from footnote.client.repeating import Retry
+from footnote.client.synchronous import Client
+
+__all__ = [
+    "Aborted",
+    "AlreadyExists",
+    "AsyncClient",
+    "Client",
+    "DeadlineExceeded",
+    "FailedPrecondition",
+    "FootnoteError",
+    "Internal",
+    "InvalidArgument",
+    "KeyProblem",
+    "NotFound",
+    "PermissionDenied",
+    "ResourceExhausted",
+    "Retry",
+    "Unauthenticated",
+    "Unavailable",
+    "Unimplemented",
+]

@@ -1,0 +1,28 @@
+"""What both clients ask and watch."""
+
+from collections.abc import Sequence
+
+from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse
+from footnote.edge.v1.documents_pb2 import WatchDocumentResponse
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+
+_SETTLED = (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
+
+
+def question(asked: str | AskRequest, collections: Sequence[str], conversation_id: str) -> AskRequest:
+    """Return a question as a request; ValueError where a whole request is given and told more."""
+    if isinstance(asked, str):
+        return AskRequest(question=asked, collections=collections, conversation_id=conversation_id)
+    if collections or conversation_id:
+        raise ValueError("an AskRequest says itself where to ask")
+    return asked
+
+
+def is_settled(event: WatchDocumentResponse) -> bool:
+    """Return whether nothing more will come of a document."""
+    return event.deleted or event.document.state in _SETTLED
+
+
+def is_last(event: AskResponse) -> bool:
+    """Return whether an event ends an answer."""
+    return event.WhichOneof("event") == "completed"

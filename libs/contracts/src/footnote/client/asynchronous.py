@@ -1,0 +1,272 @@
+"""The client for an event loop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import grpc
+import grpc.aio
+from footnote_kit.ending import Ending
+from footnote_kit.errors import FootnoteError, Internal
+
+from footnote.client.asking import is_last, is_settled, question
+from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Connection, Headers, connection
+from footnote.client.failures import failure_of
+from footnote.client.repeating import Attempts, Retry, prepared
+from footnote.client.uploads import described, messages
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse
+from footnote.edge.v1.answers_pb2_grpc import AnswersServiceStub
+from footnote.edge.v1.collections_pb2_grpc import CollectionsServiceStub
+from footnote.edge.v1.conversations_pb2_grpc import ConversationsServiceStub
+from footnote.edge.v1.documents_pb2 import (
+    UploadDocumentResponse,
+    UploadMetadata,
+    WatchDocumentRequest,
+    WatchDocumentResponse,
+)
+from footnote.edge.v1.documents_pb2_grpc import DocumentsServiceStub
+from footnote.edge.v1.keys_pb2_grpc import KeysServiceStub
+from footnote.edge.v1.operations_pb2_grpc import OperationsServiceStub
+from footnote.edge.v1.providers_pb2_grpc import ProvidersServiceStub
+from footnote.edge.v1.system_pb2_grpc import SystemServiceStub
+from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceStub
+
+Item = TypeVar("Item")
+
+
+class AsyncClient:
+    """A deployment's public API, for one event loop: many tasks may share one client.
+
+    Options are those of `Client`. Make it where the loop runs; nothing is connected before the first call. Failures are
+    FootnoteErrors. ValueError for options that contradict.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        api_key: str | None = None,
+        api_key_file: str | Path | None = None,
+        tenant: str = "",
+        user: str = "",
+        timeout: float = CALL_TIMEOUT,
+        stream_timeout: float = STREAM_TIMEOUT,
+        retry: Retry | None = None,
+        headers: Headers | None = None,
+        ca_file: str | Path | None = None,
+        cert_file: str | Path | None = None,
+        key_file: str | Path | None = None,
+    ) -> None:
+        self.connection = connection(
+            address, api_key=api_key, api_key_file=api_key_file, tenant=tenant, user=user, timeout=timeout,
+            stream_timeout=stream_timeout, retry=retry, headers=headers, ca_file=ca_file, cert_file=cert_file,
+            key_file=key_file,
+        )  # fmt: skip
+        self._plain = self.connection.open_aio()
+        self.channel = AsyncChannel(self._plain, self.connection)
+        """For stubs of one's own: deadlines, key, repeats and errors are seen to."""
+        once = AsyncChannel(self._plain, replace(self.connection, retry=Retry(attempts=1)))
+        self._documents = DocumentsServiceStub(once)
+        self.answers = AnswersServiceStub(self.channel)
+        self.collections = CollectionsServiceStub(self.channel)
+        self.conversations = ConversationsServiceStub(self.channel)
+        self.documents = DocumentsServiceStub(self.channel)
+        self.keys = KeysServiceStub(self.channel)
+        self.operations = OperationsServiceStub(self.channel)
+        self.providers = ProvidersServiceStub(self.channel)
+        self.system = SystemServiceStub(self.channel)
+        self.vectors = VectorsServiceStub(self.channel)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.connection.address!r})"
+
+    async def close(self) -> None:
+        """End the connection and the calls in flight."""
+        await self._plain.close()
+
+    async def ask(
+        self,
+        asked: str | AskRequest,
+        *,
+        collections: Sequence[str] = (),
+        conversation_id: str = "",
+        timeout: float | None = None,
+    ) -> AsyncIterator[AskResponse]:
+        """Yield an answer's events as they come, `completed` last; leaving the loop cancels."""
+        events = self.answers.Ask(question(asked, collections, conversation_id), timeout=timeout)
+        async with aclosing(events) as open_events:  # type: ignore[type-var]  # a generator of ours
+            async for event in open_events:
+                yield event
+
+    async def answer(
+        self,
+        asked: str | AskRequest,
+        *,
+        collections: Sequence[str] = (),
+        conversation_id: str = "",
+        timeout: float | None = None,
+    ) -> AskCompleted:
+        """Return a whole answer: text, footnotes, what did not work."""
+        async for event in self.ask(asked, collections=collections, conversation_id=conversation_id, timeout=timeout):
+            if is_last(event):
+                return event.completed
+        raise Internal("The answer has no end")
+
+    async def upload(
+        self,
+        content: bytes | Path,
+        *,
+        collection: str = "",
+        filename: str = "",
+        metadata: UploadMetadata | None = None,
+        timeout: float | None = None,
+    ) -> UploadDocumentResponse:
+        """Upload a file's bytes; it is accepted once this returns, and searchable when `watch` says so.
+
+        A Path names the file itself; bytes need a `filename`. OSError where the file cannot be read.
+        """
+        first = await asyncio.to_thread(described, content, collection, filename, metadata)
+        attempts = self._attempts(timeout)
+        while True:
+            try:
+                result: UploadDocumentResponse = await self._documents.UploadDocument(
+                    _off_the_loop(messages(content, first)), timeout=attempts.remaining()
+                )
+            except FootnoteError as failure:
+                await _wait(attempts, failure)
+            else:
+                return result
+
+    async def watch(self, document_id: str, *, timeout: float | None = None) -> AsyncIterator[WatchDocumentResponse]:
+        """Yield a document's changes until it is INDEXED, ERROR or deleted, over as many connections as it takes."""
+        attempts = self._attempts(timeout)
+        request = WatchDocumentRequest(document_id=document_id)
+        while True:
+            try:
+                events = self._documents.WatchDocument(request, timeout=attempts.remaining())
+                async with aclosing(events) as open_events:  # type: ignore[type-var]  # a generator of ours
+                    async for event in open_events:
+                        attempts.begun_anew()
+                        yield event
+                        if is_settled(event):
+                            return
+            except FootnoteError as failure:
+                await _wait(attempts, failure)
+
+    def _attempts(self, timeout: float | None) -> Attempts:
+        return Attempts(self.connection.retry, True, timeout or self.connection.stream_timeout)
+
+
+async def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
+    """Wait before the next attempt; raise the failure when there is none."""
+    pause = attempts.pause(failure)
+    if pause is None:
+        raise failure from (cause or failure.__cause__)
+    await asyncio.sleep(pause)
+
+
+async def _off_the_loop(items: Iterator[Item]) -> AsyncIterator[Item]:
+    """Yield what reads a file to make its next item."""
+    nothing = object()
+    while (item := await asyncio.to_thread(next, items, nothing)) is not nothing:
+        yield item  # type: ignore[misc]
+
+
+class AsyncChannel(grpc.aio.Channel):
+    """A channel for generated stubs whose calls have a deadline, the caller's key, repeats and typed errors."""
+
+    def __init__(self, plain: grpc.aio.Channel, wiring: Connection) -> None:
+        self._plain = plain
+        self._wiring = wiring
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self, grace: float | None = None) -> None:
+        """End the connection; calls in flight get `grace` seconds."""
+        await self._plain.close(grace)
+
+    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
+        """Return the state of the connection."""
+        return self._plain.get_state(try_to_connect)
+
+    async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
+        """Wait until the connection is in another state."""
+        await self._plain.wait_for_state_change(last_observed_state)
+
+    async def channel_ready(self) -> None:
+        """Wait until it is connected."""
+        await self._plain.channel_ready()
+
+    def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the callable of a unary method."""
+        return self._answered(method, self._plain.unary_unary(method, *args, **kwargs))
+
+    def stream_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the callable of a method that streams its requests; it is never repeated, for they are spent."""
+        return self._answered(method, self._plain.stream_unary(method, *args, **kwargs), streams_requests=True)
+
+    def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the callable of a method that streams its responses; repeated only before the first of them."""
+        plain = self._plain.unary_stream(method, *args, **kwargs)
+
+        def call(request: Any, timeout: float | None = None) -> AsyncIterator[Any]:
+            return self._streamed(method, plain, request, timeout or self._wiring.stream_timeout)
+
+        return call
+
+    def stream_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: the public API has no method that streams both ways."""
+        raise NotImplementedError(method)
+
+    def _answered(self, method: str, plain: Callable[..., Any], *, streams_requests: bool = False) -> Any:
+        wiring = self._wiring
+        usual = wiring.stream_timeout if streams_requests else wiring.timeout
+
+        async def call(request: Any, timeout: float | None = None) -> Any:
+            sent, repeatable = (request, False) if streams_requests else prepared(method, request, wiring.retry)
+            attempts = Attempts(wiring.retry, repeatable, timeout or usual)
+            while True:
+                rpc = plain(sent, timeout=attempts.remaining(), metadata=wiring.metadata())
+                ending = Ending(rpc)
+                try:
+                    return await rpc
+                except grpc.aio.AioRpcError as error:
+                    cause = await ending.of(error)
+                await _wait(attempts, failure_of(cause, wiring.address), cause)
+
+        return call
+
+    async def _streamed(
+        self, method: str, plain: Callable[..., Any], request: Any, timeout: float
+    ) -> AsyncIterator[Any]:
+        wiring = self._wiring
+        sent, repeatable = prepared(method, request, wiring.retry)
+        attempts, begun = Attempts(wiring.retry, repeatable, timeout), False
+        while True:
+            call = plain(sent, timeout=attempts.remaining(), metadata=wiring.metadata())
+            try:
+                async for item in call:
+                    begun = True
+                    yield item
+                return
+            except grpc.aio.AioRpcError as error:
+                cause = error
+            finally:
+                call.cancel()
+            failure = failure_of(cause, wiring.address)
+            if begun:
+                raise failure from cause
+            await _wait(attempts, failure, cause)

@@ -1,0 +1,127 @@
+"""Where to call, as whom, and over what."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+import grpc.aio
+
+from footnote.client.keys import api_key as found_key
+from footnote.client.repeating import Retry
+
+ADDRESS_VARIABLE = "FOOTNOTE_EDGE_ADDRESS"
+DEFAULT_ADDRESS = "127.0.0.1:7100"
+CALL_TIMEOUT = 60.0
+STREAM_TIMEOUT = 600.0
+"""Seconds: models may write for minutes."""
+_MAX_MESSAGE = 64 * 1024 * 1024
+_OPTIONS: tuple[tuple[str, int], ...] = (
+    ("grpc.max_receive_message_length", _MAX_MESSAGE),
+    # A server that has just been started is found within a second rather than after gRPC's default back-off.
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    # A watch may be silent for long: routers must not forget the connection, and a server that vanished is noticed.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.enable_http_proxy", 0),
+)
+_TLS = "https://"
+
+Headers = Callable[[], Sequence[tuple[str, str]]]
+"""More metadata for each call, such as a trace's."""
+
+
+def _none() -> Sequence[tuple[str, str]]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What both clients are made of; see `Client` for what each means."""
+
+    address: str
+    api_key: str = field(default="", repr=False)
+    tenant: str = ""
+    user: str = ""
+    timeout: float = CALL_TIMEOUT
+    stream_timeout: float = STREAM_TIMEOUT
+    retry: Retry = field(default_factory=Retry)
+    headers: Headers = _none
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.timeout, self.stream_timeout) <= 0:
+            raise ValueError("a deadline must be more than 0 seconds")
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("cert_file and key_file belong together")
+        if not self.address.startswith(_TLS) and (self.ca_file or self.cert_file):
+            raise ValueError(f"certificates need an address that begins with {_TLS}")
+
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """Return the metadata of a call: identity, and what the caller adds."""
+        entries = list(self.headers())
+        if self.api_key:
+            entries.append(("authorization", f"Bearer {self.api_key}"))
+        if self.tenant:
+            entries.append(("x-footnote-tenant", self.tenant))
+        if self.user:
+            entries.append(("x-footnote-user", self.user))
+        return tuple(entries)
+
+    def credentials(self) -> grpc.ChannelCredentials | None:
+        """Return what TLS is spoken with; None for plain text. OSError when a file cannot be read."""
+        if not self.address.startswith(_TLS):
+            return None
+        read = [path.read_bytes() if path else None for path in (self.ca_file, self.key_file, self.cert_file)]
+        return grpc.ssl_channel_credentials(*read)
+
+    def open(self) -> grpc.Channel:
+        """Return a channel for threads."""
+        credentials = self.credentials()
+        if credentials is None:
+            return grpc.insecure_channel(self._target(), _OPTIONS)
+        return grpc.secure_channel(self._target(), credentials, _OPTIONS)
+
+    def open_aio(self) -> grpc.aio.Channel:
+        """Return a channel for the running event loop."""
+        credentials = self.credentials()
+        if credentials is None:
+            return grpc.aio.insecure_channel(self._target(), _OPTIONS)
+        return grpc.aio.secure_channel(self._target(), credentials, _OPTIONS)
+
+    def _target(self) -> str:
+        return self.address.removeprefix(_TLS).removeprefix("http://")
+
+
+def connection(
+    address: str | None = None,
+    *,
+    api_key: str | None = None,
+    api_key_file: str | Path | None = None,
+    tenant: str = "",
+    user: str = "",
+    timeout: float = CALL_TIMEOUT,
+    stream_timeout: float = STREAM_TIMEOUT,
+    retry: Retry | None = None,
+    headers: Headers | None = None,
+    ca_file: str | Path | None = None,
+    cert_file: str | Path | None = None,
+    key_file: str | Path | None = None,
+) -> Connection:
+    """Return a connection with what was left out looked up or set; see `Client`."""
+    return Connection(
+        address or os.environ.get(ADDRESS_VARIABLE) or DEFAULT_ADDRESS,
+        found_key(api_key, api_key_file),
+        tenant,
+        user,
+        timeout,
+        stream_timeout,
+        retry or Retry(),
+        headers or _none,
+        *(None if path is None else Path(path) for path in (ca_file, cert_file, key_file)),
+    )

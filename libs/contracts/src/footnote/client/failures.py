@@ -1,0 +1,62 @@
+"""What a failed call means: the server's own error, or words for a connection that was not made."""
+
+from typing import Any
+
+import grpc
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
+from footnote_kit.hints import ERROR_HINTS
+from footnote_kit.status import DETAILS_KEY, from_rpc_error
+
+# What gRPC's own words for a connection that was not made mean: the first that fits.
+_UNREACHABLE = (
+    (("resolving", "lookup failed", "dns", "no address"), "There is no host {address}.", "Check the address."),
+    (
+        ("tls", "ssl", "certificate"),
+        "No secure connection to {address}.",
+        "Check its certificate, or leave out https://.",
+    ),
+    (
+        ("http/2", "http1", "http status"),
+        "The server at {address} does not speak gRPC.",
+        "Give the address of edge with --address; its HTTP is on another port.",
+    ),
+    (("refused", "failed to connect", "unreachable"), "No server at {address}.", "Start one with: footnote serve all"),
+)
+
+
+class Unimplemented(FootnoteError):
+    """The server does not know the call: it is older, or not edge."""
+
+    code = "UNIMPLEMENTED"
+
+
+def failure_of(error: Any, address: str) -> FootnoteError:
+    """Return the error that a failed call to `address` stands for; its `reason` is "" where no server gave one.
+
+    `error` is what gRPC raises, to threads or in a loop: two classes with the same methods.
+    """
+    if all(key != DETAILS_KEY for key, _ in error.trailing_metadata() or ()):
+        plain = _of_transport(error, address)
+        if plain is not None:
+            plain.reason = ""
+            return plain
+    return from_rpc_error(error)
+
+
+def _of_transport(error: Any, address: str) -> FootnoteError | None:
+    """Return what a failure without our details means: nobody there, or somebody else."""
+    code = error.code()
+    if code is grpc.StatusCode.UNAVAILABLE:
+        text = (error.details() or "").lower()
+        for signs, message, hint in _UNREACHABLE:
+            if any(sign in text for sign in signs):
+                return Unavailable(message.format(address=address), metadata={"hint": hint})
+        hint = "See whether it runs with: footnote health"
+        return Unavailable(f"The connection to {address} was lost.", metadata={"hint": hint})
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        hint = "Give the address of the edge service with --address."
+        return Unimplemented(f"The server at {address} does not offer this.", metadata={"hint": hint})
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        hint = ERROR_HINTS["DEADLINE"]
+        return DeadlineExceeded(f"The server at {address} did not answer in time.", metadata={"hint": hint})
+    return None

@@ -1,0 +1,36 @@
+"""What drivers raise while a database is away, full, locked or has no connection free: it passes by itself."""
+
+import sqlite3
+
+from footnote_kit import passing
+from footnote_kit.errors import Unavailable
+from sqlalchemy.exc import DBAPIError, TimeoutError
+
+_FULL = {sqlite3.SQLITE_FULL}
+_AWAY = {
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_NOMEM,
+}  # fmt: skip
+_FULL_STATES = {"53100"}
+_AWAY_STATES = ("08", "53", "57P", "55P03", "40001", "40P01", "25006")
+"""Beginnings of PostgreSQL's codes: connection, resources, shutdown, locks, and a server that only reads just now."""
+
+
+def read(error: Exception) -> Unavailable | None:
+    """Return the typed error of what passes by itself, None for a fault of ours."""
+    if isinstance(error, TimeoutError):
+        return passing.unavailable("All connections to the database are in use", passing.DATABASE)
+    if not isinstance(error, DBAPIError):
+        return None
+    driver = error.orig
+    code = getattr(driver, "sqlite_errorcode", None)
+    state = str(getattr(driver, "sqlstate", "") or "")
+    if (code is not None and code & 0xFF in _FULL) or state in _FULL_STATES:
+        return passing.unavailable("There is no room left on the disk of the database", passing.DISK, 10.0)
+    away = code is not None and code & 0xFF in _AWAY
+    if away or state.startswith(_AWAY_STATES) or error.connection_invalidated:
+        return passing.unavailable("The database does not answer now", passing.DATABASE)
+    return None
+
+
+passing.register(read)

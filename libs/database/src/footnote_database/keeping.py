@@ -1,0 +1,59 @@
+"""What a service keeps: it says so itself, for those who look after a deployment from outside of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import URL, make_url
+
+from footnote_database.migrations import Migrations
+from footnote_database.traits import Traits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptDatabase:
+    """A database: `traits` are None where a library keeps its tables, `witness` is what is not there without it."""
+
+    name: str
+    url: URL
+    traits: Traits | None = None
+    witness: Path | None = None
+
+    @property
+    def migrations(self) -> Migrations | None:
+        """What brings its schema up to date, None where a library does."""
+        return self.traits.migrations if self.traits is not None else None
+
+    @property
+    def file(self) -> Path | None:
+        """Its file, None for one on a server."""
+        sqlite = self.url.get_backend_name() == "sqlite" and self.url.database
+        return Path(self.url.database) if sqlite and self.url.database else None
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """Where it is: host, port and name, or none and its file; the same for services that share a database."""
+        return (self.url.host or "", self.url.port or 0, self.url.database or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What one service keeps.
+
+    `files` is its folder of files, None where they are at `files_url` or it has none; `servers` are addresses of
+    further servers that it cannot do without, by what they are for; `collections` is a statement that its database
+    answers with the ids of the collections that rows of the vector store are of.
+    """
+
+    databases: tuple[KeptDatabase, ...] = ()
+    files: Path | None = None
+    files_url: str = ""
+    servers: tuple[tuple[str, str], ...] = ()
+    collections: str = ""
+
+
+def database(name: str, url: str, file: Path, traits: Traits | None = None, witness: Path | None = None) -> (
+    KeptDatabase
+):  # fmt: skip
+    """Return the database that a setting names; without one it is that SQLite file."""
+    found = make_url(url) if url else URL.create("sqlite", database=str(file))
+    return KeptDatabase(name=name, url=found, traits=traits, witness=witness)

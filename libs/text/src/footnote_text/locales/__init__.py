@@ -1,0 +1,193 @@
+"""What Footnote says itself, by locale: one TOML file carries everything that a locale needs.
+
+A file `<code>.toml` in this folder is a locale; so is a `Locale` that another package names by an entry point in the
+group `footnote.locales`. Which languages are *understood* (questions, stop words, stems) is no matter of locales.
+"""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+from footnote_kit import plugins
+from footnote_kit.errors import InvalidArgument
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+DEFAULT = "en"
+ENTRY_POINT_GROUP = "footnote.locales"
+
+
+def _filled(*names: str) -> AfterValidator:
+    """Return the rule that a sentence has these placeholders and no other: it is filled in with `str.format`."""
+
+    def check(sentence: str) -> str:
+        found = {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
+        if found != set(names):
+            raise ValueError(f"must hold {' and '.join(f'{{{name}}}' for name in names)} and nothing else in braces")
+        return sentence
+
+    return AfterValidator(check)
+
+
+Words = Annotated[str, Field(pattern=r"\S")]
+OneAndSeveral = tuple[Words, Words]
+Phrases = Annotated[tuple[Words, ...], Field(min_length=2)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PromptWords(_Table):
+    """The sentences that a prompt is made of. `version` is recorded with each answer: raise it with every change."""
+
+    version: int = Field(ge=1)
+    intro: Words
+    source: Annotated[Words, _filled("number", "label")]
+    content: Words
+    rules: tuple[Words, ...] = Field(min_length=3)
+    data_rule: Annotated[Words, _filled("open", "close")]
+    not_found_rule: Annotated[Words, _filled("not_found")]
+    no_sources: Words
+    no_sources_reply: Annotated[Words, _filled("not_found")]
+    unavailable: Words
+    conversation: Words
+    memory: Words
+
+
+class Replies(_Table):
+    """What the service answers without a model."""
+
+    greeting: Words
+    thanks: Words
+    unavailable: Words
+    unanswered: Words
+    empty: Words
+    title: Words
+
+
+class Finder(_Table):
+    """What the built-in answerer says before passages where more was asked for: one sentence each, no claim."""
+
+    total: Words
+    comparison: Words
+    list: Words
+    summary: Words
+    yes_no: Words
+    steps: Words
+    more: Annotated[Words, _filled("count")]
+    elsewhere: Annotated[Words, _filled("place")]
+
+
+class Signals(_Table):
+    """How a language asks: phrases by the grammar of `footnote_text.signals`, none chosen by a set of questions.
+
+    `asking` are its question words, `greetings` and `thanks` whole messages, `orders` what is said to a machine that
+    reads rather than to a person.
+    """
+
+    total: Phrases
+    comparison: Phrases
+    list: Phrases
+    summary: Phrases
+    yes_no: Phrases
+    steps: Phrases
+    asking: Phrases
+    greetings: Phrases
+    thanks: Phrases
+    orders: Phrases
+
+
+class Places(_Table):
+    """The words for places in documents, each for one and for several."""
+
+    page: OneAndSeveral
+    sheet: OneAndSeveral
+    cell: OneAndSeveral
+    slide: OneAndSeveral
+    line: OneAndSeveral
+
+
+class Reasons(_Table):
+    """Why a sentence is not borne out: what the place in the source says of it, quoted."""
+
+    no_source_cited: Words
+    not_in_source: Annotated[Words, _filled("stated", "place")]
+    other_value: Annotated[Words, _filled("stated", "found", "place")]
+    value_of_another: Annotated[Words, _filled("stated", "place", "quote")]
+    other_number: Annotated[Words, _filled("place", "quote")]
+    other_name: Annotated[Words, _filled("place", "quote")]
+    opposite: Annotated[Words, _filled("place", "quote")]
+    not_denied: Annotated[Words, _filled("place", "quote")]
+    denied: Annotated[Words, _filled("place", "quote")]
+    roles_swapped: Annotated[Words, _filled("place", "quote")]
+    second_opinion: Annotated[Words, _filled("place", "quote")]
+    too_long: Words
+    nothing_to_check: Words
+    source_empty: Annotated[Words, _filled("place")]
+    partly_in_source: Annotated[Words, _filled("place", "quote")]
+    other_language: Annotated[Words, _filled("place")]
+    not_said: Annotated[Words, _filled("place")]
+    other_place: Annotated[Words, _filled("subject", "found")]
+
+
+class Locale(_Table):
+    """All words of one locale. `code` is an ISO 639 code in lower case; `not_found` says that nothing was found."""
+
+    code: str = Field(pattern=r"^[a-z]{2,3}$")
+    not_found: Words
+    prompt: PromptWords
+    replies: Replies
+    finder: Finder
+    signals: Signals
+    places: Places
+    reasons: Reasons
+
+    @property
+    def template(self) -> str:
+        """Name and version of the prompt's wording as recorded with each answer: "grounded/en/2"."""
+        return f"grounded/{self.code}/{self.prompt.version}"
+
+    @classmethod
+    def parse(cls, code: str, text: str) -> Locale:
+        """Return the locale that a TOML text holds; raises InvalidArgument that names what is missing or wrong."""
+        try:
+            return cls.model_validate({**tomllib.loads(text), "code": code})
+        except tomllib.TOMLDecodeError as error:
+            raise InvalidArgument(f"locale '{code}' is no TOML: {error}") from error
+        except ValidationError as error:
+            wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            raise InvalidArgument(f"locale '{code}' cannot be used: {wrong}") from error
+
+    @classmethod
+    def read(cls, file: Path) -> Locale:
+        """Return the locale of a file, whose name without `.toml` is the code; raises InvalidArgument as `parse`."""
+        return cls.parse(file.name.removesuffix(".toml"), file.read_text("utf-8"))
+
+
+@cache
+def _all() -> dict[str, Locale]:
+    folder = resources.files(__package__)
+    names = sorted(one.name.removesuffix(".toml") for one in folder.iterdir() if one.name.endswith(".toml"))
+    ours = {name: Locale.parse(name, (folder / f"{name}.toml").read_text("utf-8")) for name in names}
+    return {**ours, **plugins.installed(ENTRY_POINT_GROUP, Locale, lambda locale: locale.code, ours)}
+
+
+@cache
+def codes() -> tuple[str, ...]:
+    """Return the codes of the locales there are, the default first."""
+    return (DEFAULT, *(code for code in _all() if code != DEFAULT))
+
+
+def known(name: str) -> Locale | None:
+    """Return the locale of a name ("fr", "fr-CA", "FR_fr"), None where there is none."""
+    return _all().get(name.lower().replace("_", "-").split("-")[0])
+
+
+def choose(*names: str) -> Locale:
+    """Return the locale of the first name that has one, else the default."""
+    return next((locale for name in names if (locale := known(name)) is not None), _all()[DEFAULT])

@@ -1,0 +1,121 @@
+// Calls of the HTTP API with the user's key: JSON, server-sent events, files.
+import { credential } from "./oidc";
+import { turnedAway } from "./session";
+
+/** What went wrong with a call, in the server's words. */
+export class Problem extends Error {
+  constructor(readonly status: number, readonly reason: string, detail: string) {
+    super(detail);
+  }
+}
+
+async function headers(more: Record<string, string> = {}): Promise<Record<string, string>> {
+  const shown = await credential();
+  return shown ? { authorization: `Bearer ${shown}`, ...more } : more;
+}
+
+async function checked(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const body = await response.json().catch(() => ({}));
+  if (response.status === 401) turnedAway();
+  throw new Problem(response.status, body.reason ?? "", body.detail ?? response.statusText);
+}
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, credentials: "omit", cache: "no-store" });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Problem(0, "UNREACHABLE", "");
+  }
+  return checked(response);
+}
+
+/** Call an RPC by its path; `body` makes it JSON. */
+export async function call<T>(method: string, path: string, body?: unknown, stop?: AbortSignal): Promise<T> {
+  const json: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  const response = await send(path, {
+    method,
+    headers: await headers(json),
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: stop ?? null,
+  });
+  return response.json();
+}
+
+export const get = <T>(path: string, stop?: AbortSignal) => call<T>("GET", path, undefined, stop);
+
+/** Return the bytes of a document as it was uploaded. */
+export async function download(documentId: string, stop?: AbortSignal): Promise<Blob> {
+  const path = `/v1/documents/${encodeURIComponent(documentId)}:download`;
+  return (await send(path, { headers: await headers(), signal: stop ?? null })).blob();
+}
+
+/** Upload a file; `progress` hears 0..1 as bytes leave. */
+export async function upload<T>(path: string, file: File, fields: Record<string, string>, progress: (part: number) => void): Promise<T> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append("file", file, file.name);
+  // fetch tells nothing of how far an upload is.
+  const request = new XMLHttpRequest();
+  const shown = await headers();
+  request.open("POST", path);
+  for (const [name, value] of Object.entries(shown)) request.setRequestHeader(name, value);
+  return new Promise((resolve, reject) => {
+    request.upload.onprogress = (event) => event.lengthComputable && progress(event.loaded / event.total);
+    request.onerror = () => reject(new Problem(0, "UNREACHABLE", ""));
+    request.onload = () => {
+      const body = parsed(request.responseText);
+      if (request.status < 300) return resolve(body as T);
+      if (request.status === 401) turnedAway();
+      reject(new Problem(request.status, String(body.reason ?? ""), String(body.detail ?? request.statusText)));
+    };
+    request.send(form);
+  });
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+/** Yield the data of each server-sent event; throws the Problem that an `error` event holds. */
+export async function* events<T>(method: string, path: string, body: unknown, stop: AbortSignal): AsyncGenerator<T> {
+  const json: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  const response = await send(path, {
+    method,
+    headers: await headers({ accept: "text/event-stream", ...json }),
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: stop,
+  });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let name = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (line.startsWith("event: ")) name = line.slice(7);
+        else if (line.startsWith("data: ")) {
+          const data = JSON.parse(line.slice(6));
+          if (name === "error") throw new Problem(data.status ?? 0, data.reason ?? "", data.detail ?? "");
+          yield data as T;
+        } else if (line === "") name = "";
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Return an id that makes a request safe to repeat; crypto.randomUUID is only there on secure origins. */
+export function freshId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,96 @@
+// The console: who calls, the views, the document beside them.
+import { useSignalEffect } from "@preact/signals";
+import { render } from "preact";
+import { useState } from "preact/hooks";
+import { get } from "./api/client";
+import { finish, signOut } from "./api/oidc";
+import { key, refused } from "./api/session";
+import type { WhoAmIResponse } from "./api/types";
+import { Failure, type Fault, Told, faultOf } from "./parts/failure";
+import { announced, arrive, collections, hide, link, loadCollections, me, route } from "./state";
+import { type Key, type Language, language, speak, t } from "./strings";
+import { Ask } from "./views/ask";
+import { Collections } from "./views/collections";
+import { Conversations } from "./views/conversations";
+import { Documents } from "./views/documents";
+import { Keys } from "./views/keys";
+import { Overview } from "./views/overview";
+import { SignIn } from "./views/signin";
+import { Viewer } from "./viewer/viewer";
+
+const VIEWS: { name: string; label: Key; draw: (rest: string) => preact.JSX.Element; admin?: boolean }[] = [
+  { name: "ask", label: "nav.ask", draw: (rest) => <Ask conversation={rest} /> },
+  { name: "documents", label: "nav.documents", draw: (rest) => <Documents collection={rest} /> },
+  { name: "collections", label: "nav.collections", draw: (rest) => <Collections opened={rest} /> },
+  { name: "conversations", label: "nav.conversations", draw: () => <Conversations /> },
+  { name: "overview", label: "nav.overview", draw: () => <Overview /> },
+  { name: "keys", label: "nav.keys", draw: () => <Keys />, admin: true },
+];
+
+function App() {
+  const [fault, setFault] = useState<Fault | null>(null);
+  useSignalEffect(() => {
+    const asked = key.value;
+    me.value = null;
+    collections.value = [];
+    hide();
+    if (refused.value) return;
+    get<WhoAmIResponse>("/v1/whoami").then(async (found) => {
+      if (asked !== key.value) return;
+      setFault(null);
+      me.value = found;
+      await loadCollections();
+    }).catch((error) => asked === key.value && !refused.value && setFault(faultOf(error)));
+  });
+  // The words of every view change with the language.
+  void language.value;
+  if (refused.value) return <SignIn />;
+  if (fault) return <main class="signin"><Failure fault={fault} again={() => location.reload()} /></main>;
+  if (!me.value) return <main class="signin quiet"><p role="status">{t("loading")}</p></main>;
+  const views = VIEWS.filter((one) => !one.admin || me.value?.role === "ROLE_ADMIN");
+  const view = views.find((one) => one.name === route.value[0]) ?? views[0]!;
+  return (
+    <>
+      <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>{t("nav.skip")}</a>
+      <nav class="side" aria-label={t("nav.label")}>
+        <a class="brand" href={link("ask")}>Footnote</a>
+        <ul>
+          {views.map((one) => (
+            <li><a href={link(one.name)} ref={one === view ? shown : undefined} aria-current={one === view ? "page" : undefined}>{t(one.label)}</a></li>
+          ))}
+        </ul>
+        <Foot />
+      </nav>
+      <main id="content" tabIndex={0} key={`${view.name} ${key.value}`}>{view.draw(route.value[1] ?? "")}</main>
+      <Viewer />
+      <Told />
+      <div class="hidden" aria-live="polite" role="status">{announced.value}</div>
+    </>
+  );
+}
+
+/** On a narrow page the views lie in a row that is wider than it: bring the one in use into sight. */
+function shown(entry: HTMLAnchorElement | null) {
+  const row = entry?.closest("ul");
+  if (entry && row) row.scrollLeft = entry.offsetLeft - row.offsetLeft - (row.clientWidth - entry.offsetWidth) / 2;
+}
+
+function Foot() {
+  const { user_id: user, tenant_id: tenant } = me.value!;
+  return (
+    <div class="foot">
+      <span class="quiet who">{t("who.tenant", { user, tenant })}</span>
+      <select aria-label={t("nav.language")} value={language.value} onChange={(event) => speak(event.currentTarget.value as Language)}>
+        <option value="en">English</option>
+        <option value="fr">Français</option>
+      </select>
+      {key.value && <button type="button" class="plain" onClick={() => signOut()}>{t("who.out")}</button>}
+    </div>
+  );
+}
+
+// Who comes back from an issuer is signed in before anything is asked of the server.
+finish().then(() => {
+  arrive();
+  render(<App />, document.getElementById("app")!);
+});

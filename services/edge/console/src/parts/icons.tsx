@@ -1,0 +1,23 @@
+// Line icons, drawn here so that nothing is fetched.
+const PATHS = {
+  up: "M7 11v9H4v-9zM7 11l4-8c1.500 0 2.500 1 2.500 2.500V9H19a1.500 1.500 0 0 1 1.500 1.800l-1.400 7.500A2 2 0 0 1 17 20H7",
+  down: "M17 13V4h3v9zM17 13l-4 8c-1.500 0-2.500-1-2.500-2.500V15H5a1.500 1.500 0 0 1-1.500-1.800l1.400-7.500A2 2 0 0 1 7 4h10",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  save: "M12 4v11M7 11l5 5 5-5M4 20h16",
+  again: "M20 12a8 8 0 1 1-2.500-5.800M20 3v5h-5",
+  close: "M6 6l12 12M18 6L6 18",
+  send: "M5 12h14M13 6l6 6-6 6",
+  stop: "M7 7h10v10H7z",
+  edit: "M4 20l1-4L16 5l3 3L8 19z",
+  bin: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
+  left: "M15 5l-7 7 7 7",
+  right: "M9 5l7 7-7 7",
+} as const;
+
+export function Icon({ name }: { name: keyof typeof PATHS }) {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}

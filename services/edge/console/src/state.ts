@@ -1,0 +1,76 @@
+// What several views share: who is signed in, where one is, the document beside the answer.
+import { signal } from "@preact/signals";
+import { get } from "./api/client";
+import type { Citation, Collection, ListCollectionsResponse, Source, WhoAmIResponse } from "./api/types";
+
+export const me = signal<WhoAmIResponse | null>(null);
+export const collections = signal<Collection[]>([]);
+
+/** The path after `#/`, in parts. */
+export const route = signal<string[]>(parts());
+
+function parts(): string[] {
+  return location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);
+}
+addEventListener("hashchange", () => {
+  route.value = parts();
+});
+
+/** Take the address as it is, after it was changed by other means than following a link. */
+export function arrive(): void {
+  route.value = parts();
+}
+
+export const link = (...names: string[]) => `#/${names.map(encodeURIComponent).join("/")}`;
+
+export function go(...names: string[]): void {
+  location.hash = link(...names);
+}
+
+/** Change the address of what is shown already. */
+export function settle(...names: string[]): void {
+  history.replaceState(null, "", link(...names));
+  arrive();
+}
+
+/** A place in a document, shown beside the answer. */
+export interface Place {
+  documentId: string;
+  filename: string;
+  mimeType: string;
+  source?: Source;
+  citation?: Citation;
+  answerId?: string;
+}
+
+export const shown = signal<Place | null>(null);
+
+/** What was in focus before the document was opened, to go back to. */
+let opener: Element | null = null;
+
+export function show(place: Place): void {
+  opener = document.activeElement;
+  shown.value = place;
+}
+
+export function hide(): void {
+  shown.value = null;
+  if (opener instanceof HTMLElement) opener.focus();
+}
+
+export async function loadCollections(): Promise<void> {
+  const found: Collection[] = [];
+  let token = "";
+  do {
+    const page = await get<ListCollectionsResponse>(`/v1/collections?page_size=1000&page_token=${encodeURIComponent(token)}`);
+    found.push(...page.collections);
+    token = page.next_page_token;
+  } while (token);
+  collections.value = found.sort((a, b) => a.name.localeCompare(b.name));
+}
+
+/** What went wrong with something that has no place of its own to say it; shown until it is closed. */
+export const told = signal("");
+
+/** What screen readers are told; the text changes, the region stays. */
+export const announced = signal("");

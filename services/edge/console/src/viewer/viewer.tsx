@@ -1,0 +1,114 @@
+// The document at the place of a footnote, beside the answer.
+import type { FunctionComponent } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call, download } from "../api/client";
+import type { Rating } from "../api/types";
+import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
+import { Icon } from "../parts/icons";
+import { type Place, announced, hide, shown } from "../state";
+import { t } from "../strings";
+import { place } from "../text";
+import { Grid } from "./grid";
+import { type Read, passages } from "./passages";
+import { Prose } from "./prose";
+
+export function Viewer() {
+  const at = shown.value;
+  const close = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!at) return;
+    close.current?.focus();
+    const escape = (event: KeyboardEvent) => event.key === "Escape" && hide();
+    addEventListener("keydown", escape);
+    return () => removeEventListener("keydown", escape);
+  }, [at]);
+  if (!at) return null;
+  return (
+    <aside class="viewer" aria-label={t("viewer.label")}>
+      <header>
+        <div>
+          <h2>{at.filename}</h2>
+          <p class="quiet">{[place(at.citation?.locator ?? at.source?.locator), at.citation?.locator?.heading_path.join(" › ")].filter(Boolean).join(" · ")}</p>
+        </div>
+        <button type="button" class="plain" onClick={() => save(at.documentId, at.filename)} aria-label={t("viewer.download")} title={t("viewer.download")}><Icon name="save" /></button>
+        <button type="button" class="plain" onClick={hide} aria-label={t("close")} title={t("close")} ref={close}><Icon name="close" /></button>
+      </header>
+      <div class="viewer-body"><Body at={at} /></div>
+      {at.citation && at.answerId && <Judge at={at} key={`${at.answerId} ${at.citation.number}`} />}
+    </aside>
+  );
+}
+
+function Body({ at }: { at: Place }) {
+  const pdf = at.mimeType === "application/pdf";
+  return pdf ? <Lazy at={at} /> : <Passages at={at} />;
+}
+
+/** pdf.js is large, and loaded when the first PDF is opened. */
+function Lazy({ at }: { at: Place }) {
+  const [Pdf, setPdf] = useState<FunctionComponent<{ at: Place }> | null>(null);
+  const [fault, setFault] = useState<Fault | null>(null);
+  useEffect(() => {
+    import("./pdf").then((module) => setPdf(() => module.default)).catch((error) => setFault(faultOf(error)));
+  }, []);
+  if (fault) return <Failure fault={fault} />;
+  return Pdf ? <Pdf at={at} /> : <p class="quiet" role="status">{t("viewer.loading", { filename: at.filename })}</p>;
+}
+
+function Passages({ at }: { at: Place }) {
+  const [read, setRead] = useState<Read | null>(null);
+  const [fault, setFault] = useState<Fault | null>(null);
+  useEffect(() => {
+    const stop = new AbortController();
+    setRead(null);
+    setFault(null);
+    passages(at.documentId, stop.signal).then(setRead).catch((error) => !stop.signal.aborted && setFault(faultOf(error)));
+    return () => stop.abort();
+  }, [at.documentId]);
+  if (fault) return <Failure fault={fault} />;
+  if (!read) return <p class="quiet" role="status">{t("viewer.loading", { filename: at.filename })}</p>;
+  const { chunks } = read;
+  const sheet = chunks.some((one) => one.locator?.sheet);
+  const outdated = at.source && chunks.length > 0 && chunks[0]!.revision !== at.source.revision;
+  return (
+    <>
+      {read.cut && <p class="notice">{t("viewer.cut", { n: chunks.length })}</p>}
+      {outdated && <p class="notice">{t("viewer.gone")}</p>}
+      {sheet ? <Grid at={at} chunks={chunks} /> : <Prose at={at} chunks={chunks} />}
+    </>
+  );
+}
+
+function Judge({ at }: { at: Place }) {
+  const [given, setGiven] = useState(false);
+  const rate = async (rating: Rating) => {
+    const feedback = { answer_id: at.answerId, citation: at.citation!.number, rating };
+    if (!(await attempt(() => call("POST", "/v1/feedback", feedback)))) return;
+    setGiven(true);
+    announced.value = t("answer.thanks");
+  };
+  return (
+    <footer class="judge">
+      {given ? t("answer.thanks") : (
+        <>
+          <span>{t("viewer.judge")}</span>
+          <button type="button" onClick={() => rate("RATING_UP")}>{t("viewer.yes")}</button>
+          <button type="button" onClick={() => rate("RATING_DOWN")}>{t("viewer.no")}</button>
+        </>
+      )}
+    </footer>
+  );
+}
+
+export async function save(documentId: string, filename: string): Promise<void> {
+  await attempt(async () => keep(await download(documentId), filename));
+}
+
+/** Let the browser keep bytes as a file. */
+export function keep(blob: Blob, filename: string): void {
+  const anchor = document.createElement("a");
+  anchor.href = URL.createObjectURL(blob);
+  anchor.download = filename;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 60_000);
+}

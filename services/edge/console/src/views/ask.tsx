@@ -1,0 +1,151 @@
+// Asking: a conversation of questions, each answered with checked footnotes.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { call, get } from "../api/client";
+import type { CreateConversationResponse, GetConversationResponse, ListMessagesResponse } from "../api/types";
+import { Failure, type Fault, faultOf } from "../parts/failure";
+import { Icon } from "../parts/icons";
+import { announced, collections, go, hide, link, settle } from "../state";
+import { number, t } from "../strings";
+import { PARTS, follow, fresh, turnsOf } from "./asking";
+import { type Turn, TurnView } from "./turn";
+
+/** Pixels from the end that count as being at the end. */
+const NEAR = 80;
+
+export function Ask({ conversation: opened }: { conversation: string }) {
+  const [turns, setTurns] = useState<Turn[]>([]);
+  const [chosen, setChosen] = useState("");
+  const [draft, setDraft] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const conversation = useRef("");
+  const stop = useRef<AbortController | null>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+
+  useEffect(() => () => stop.current?.abort(), []);
+  useEffect(() => {
+    if (opened === conversation.current) return;
+    stop.current?.abort();
+    conversation.current = opened;
+    setTurns([]);
+    setFault(null);
+    hide();
+    if (opened) load(opened).then(({ turns, chosen }) => { setTurns(turns); setChosen(chosen); }).catch((error) => setFault(faultOf(error)));
+    else box.current?.focus();
+  }, [opened]);
+
+  const thread = useRef<HTMLDivElement>(null);
+  // Whoever has scrolled up to read stays there; whoever is at the end is kept at the end.
+  const following = useRef(true);
+  useLayoutEffect(() => {
+    if (following.current) thread.current?.scrollTo({ top: thread.current.scrollHeight });
+  }, [turns]);
+  const put = (turn: Turn) => setTurns((all) => all.map((one) => (one.id === turn.id ? turn : one)));
+
+  async function run(path: string, body: object, turn: Turn): Promise<void> {
+    const control = new AbortController();
+    stop.current = control;
+    setBusy(true);
+    announced.value = t("ask.searching");
+    const done = await follow(path, body, turn, control.signal, put);
+    if (stop.current === control) setBusy(false);
+    const { reliability } = done.answer ?? {};
+    announced.value = done.answer
+      ? `${done.answer.text} ${t("ask.done", { supported: number(Math.round((reliability?.claims_supported ?? 0) * (reliability?.claims ?? 0))), claims: reliability?.claims ?? 0 })}`
+      : done.stopped ? t("ask.stopped") : done.fault?.detail ?? "";
+  }
+
+  async function ask(question: string): Promise<void> {
+    const turn = fresh(question);
+    setTurns((all) => [...all, turn]);
+    setDraft("");
+    following.current = true;
+    const named = chosen ? [chosen] : [];
+    try {
+      if (!conversation.current) {
+        const made = await call<CreateConversationResponse>("POST", "/v1/conversations", { collections: named });
+        conversation.current = made.conversation?.id ?? "";
+        settle("ask", conversation.current);
+      }
+    } catch (error) {
+      put({ ...turn, fault: faultOf(error) });
+      return;
+    }
+    await run("/v1/ask", { question, collections: named, conversation_id: conversation.current }, turn);
+  }
+
+  async function again(turn: Turn): Promise<void> {
+    const cleared = { ...fresh(turn.question), id: turn.id, questionId: turn.questionId };
+    put(cleared);
+    if (turn.questionId) await run(`/v1/messages/${encodeURIComponent(turn.questionId)}:regenerate`, {}, cleared);
+    else await run("/v1/ask", { question: turn.question, collections: chosen ? [chosen] : [], conversation_id: conversation.current }, cleared);
+  }
+
+  async function edit(turn: Turn, text: string): Promise<void> {
+    const changed = { ...fresh(text), id: turn.id };
+    // An edited question ends what came after it.
+    setTurns((all) => [...all.slice(0, all.findIndex((one) => one.id === turn.id)), changed]);
+    await run(`/v1/messages/${encodeURIComponent(turn.questionId)}:edit`, { text }, changed);
+  }
+
+  return (
+    <div class="ask">
+      <div class="thread" ref={thread} onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        following.current = scrollHeight - scrollTop - clientHeight < NEAR;
+      }}>
+        {turns.length === 0 && !fault && (
+          <div class="welcome">
+            <h1>{t("ask.title")}</h1>
+            <p class="quiet">{t("ask.lead")}</p>
+            {collections.value.length === 0 && <p>{t("ask.empty")} <a href={link("documents")}>{t("ask.upload")}</a></p>}
+          </div>
+        )}
+        {fault && <Failure fault={fault} />}
+        {turns.map((turn) => <TurnView key={turn.id} turn={turn} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} />)}
+      </div>
+      <form class="asker" onSubmit={(event) => {
+        event.preventDefault();
+        if (draft.trim() && !busy) ask(draft.trim());
+      }}>
+        <textarea
+          ref={box} rows={1} maxLength={8000} aria-label={t("ask.question")} placeholder={t("ask.placeholder")} value={draft}
+          onInput={(event) => setDraft(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            event.currentTarget.form?.requestSubmit();
+          }}
+        />
+        <div class="row">
+          <label class="inline-field">
+            <span class="wide-only">{t("ask.in")}</span>
+            <select aria-label={t("ask.in")} value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
+              <option value="">{t("ask.everywhere")}</option>
+              {collections.value.map((one) => <option value={one.name}>{one.name}</option>)}
+            </select>
+          </label>
+          {turns.length > 0 && <button type="button" class="plain" onClick={() => { conversation.current ? go("ask") : setTurns([]); }}>{t("ask.new")}</button>}
+          <span class="space" />
+          {busy
+            ? <button type="button" class="primary" onClick={() => stop.current?.abort()}><Icon name="stop" />{t("ask.stop")}</button>
+            : <button class="primary" disabled={!draft.trim()}><Icon name="send" />{t("ask.send")}</button>}
+        </div>
+      </form>
+    </div>
+  );
+}
+
+async function load(id: string): Promise<{ turns: Turn[]; chosen: string }> {
+  const path = `/v1/conversations/${encodeURIComponent(id)}`;
+  const include = PARTS.filter((part) => part === "ANSWER_PART_SOURCES" || part === "ANSWER_PART_CLAIMS").map((part) => `include=${part}`).join("&");
+  const head = await get<GetConversationResponse>(path);
+  const messages: ListMessagesResponse["messages"] = [];
+  let token = "";
+  do {
+    const page = await get<ListMessagesResponse>(`${path}/messages?page_size=200&${include}&page_token=${encodeURIComponent(token)}`);
+    messages.push(...page.messages);
+    token = page.next_page_token;
+  } while (token);
+  messages.sort((a, b) => (a.create_time ?? "").localeCompare(b.create_time ?? ""));
+  return { turns: turnsOf(messages), chosen: head.conversation?.collections[0] ?? "" };
+}

@@ -1,0 +1,170 @@
+// Collections: made, set, shared, deleted.
+import { useState } from "preact/hooks";
+import { call, freshId, get } from "../api/client";
+import type { Access, Collection, GetCollectionResponse, Grant } from "../api/types";
+import { Failure, type Fault, faultOf } from "../parts/failure";
+import { useLoaded } from "../parts/load";
+import { type Choice, ProviderFields, given } from "../parts/provider";
+import { announced, collections, go, link, loadCollections, me } from "../state";
+import { counted, t } from "../strings";
+import { Moving } from "./moving";
+import { Quotas } from "./quotas";
+
+type Doing = (act: () => Promise<unknown>) => Promise<boolean>;
+
+export function Collections({ opened }: { opened: string }) {
+  const [fault, setFault] = useState<Fault | null>(null);
+  const doing: Doing = async (act) => {
+    try {
+      await act();
+      await loadCollections();
+      setFault(null);
+      return true;
+    } catch (error) {
+      setFault(faultOf(error));
+      return false;
+    }
+  };
+  const one = collections.value.find((one) => one.name === opened);
+  if (one) return <div class="page"><Open key={one.etag} collection={one} doing={doing} fault={fault} /></div>;
+  return (
+    <div class="page">
+      <h1>{t("nav.collections")}</h1>
+      {fault && <Failure fault={fault} />}
+      {me.value?.role !== "ROLE_READER" && <Make doing={doing} />}
+      {collections.value.length === 0 && <p class="quiet">{t("collections.none")}</p>}
+      <ul class="list">
+        {collections.value.map((one) => (
+          <li key={one.id}>
+            <div class="item-main">
+              <a class="item-name" href={link("collections", one.name)}>{one.name}</a>
+              <span class="quiet facts">
+                <span>{counted("documents", one.document_count)}</span><span>{counted("chunks", one.chunk_count)}</span>
+                <span>{t(one.visibility === "VISIBILITY_PRIVATE" ? "collections.isprivate" : "collections.isshared")}</span>
+              </span>
+              {one.description && <span class="quiet">{one.description}</span>}
+            </div>
+            <div class="item-actions"><a class="button" href={link("documents", one.name)} aria-label={`${t("collections.open")}: ${one.name}`}>{t("collections.open")}</a></div>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Make({ doing }: { doing: Doing }) {
+  const admin = me.value?.role === "ROLE_ADMIN";
+  const [name, setName] = useState("");
+  const [hidden, setHidden] = useState(!admin);
+  return (
+    <form class="card fields" onSubmit={async (event) => {
+      event.preventDefault();
+      const body = { name, visibility: hidden ? "VISIBILITY_PRIVATE" : "VISIBILITY_SHARED" };
+      if (await doing(() => call("POST", `/v1/collections?request_id=${freshId()}`, body))) setName("");
+    }}>
+      <h2>{t("collections.new")}</h2>
+      <label>{t("collections.name")}<input required maxLength={256} value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
+      <label class="check"><input type="checkbox" checked={hidden} disabled={!admin} onChange={(event) => setHidden(event.currentTarget.checked)} />{t("collections.private")}</label>
+      <button class="primary">{t("collections.create")}</button>
+    </form>
+  );
+}
+
+const chosen = (given?: Partial<Choice>): Choice => ({ provider: given?.provider ?? "", model: given?.model ?? "", settings: given?.settings ?? {} });
+
+function Open({ collection, doing, fault }: { collection: Collection; doing: Doing; fault: Fault | null }) {
+  const { settings, grants } = collection;
+  const path = `/v1/collections/${encodeURIComponent(collection.id)}`;
+  const [description, setDescription] = useState(collection.description);
+  const [hidden, setHidden] = useState(collection.visibility === "VISIBILITY_PRIVATE");
+  const [local, setLocal] = useState(settings?.local_only ?? false);
+  const [limit, setLimit] = useState(String(settings?.retrieval?.limit ?? ""));
+  const [most, setMost] = useState(String(settings?.max_documents ?? ""));
+  const [writer, setWriter] = useState(chosen(settings?.generation));
+  const [ranker, setRanker] = useState(chosen(settings?.rerank));
+  const [typed, setTyped] = useState("");
+  // What counts where the collection says nothing is told only of one that is read by itself.
+  const { value: read } = useLoaded((stop) => get<GetCollectionResponse>(path, stop), [path]);
+  const usual = read?.collection?.effective_settings;
+  const save = async () => {
+    const parts = ["generation", "rerank"].flatMap((one) => ["provider", "model", "settings"].map((field) => `settings.${one}.${field}`));
+    const mask = ["description", "visibility", "settings.local_only", "settings.retrieval.limit", "settings.max_documents", ...parts].join(",");
+    const body = {
+      description, visibility: hidden ? "VISIBILITY_PRIVATE" : "VISIBILITY_SHARED", etag: collection.etag,
+      settings: {
+        ...(local && { local_only: true }),
+        ...(limit && { retrieval: { limit: Number(limit) } }),
+        ...(most && { max_documents: Number(most) }),
+        generation: given(writer),
+        rerank: given(ranker),
+      },
+    };
+    if (await doing(() => call("PATCH", `${path}?update_mask=${mask}`, body))) announced.value = t("collections.saved");
+  };
+  const share = (list: Grant[]) => doing(() => call("PATCH", `${path}?update_mask=grants`, { grants: list, etag: collection.etag }));
+  return (
+    <>
+      <p><a href={link("collections")}>{t("nav.collections")}</a></p>
+      <h1>{collection.name}</h1>
+      <p class="quiet facts">
+        <span>{t(collection.visibility === "VISIBILITY_PRIVATE" ? "collections.isprivate" : "collections.isshared")}</span>
+        <span>{t("collections.owner", { user: collection.owner_id })}</span>
+      </p>
+      <Quotas collection={collection} />
+      {fault && <Failure fault={fault} />}
+      <form class="card fields" onSubmit={(event) => { event.preventDefault(); void save(); }}>
+        <h2>{t("collections.settings")}</h2>
+        <label>{t("collections.description")}<input maxLength={1000} value={description} onInput={(event) => setDescription(event.currentTarget.value)} /></label>
+        <label class="check"><input type="checkbox" checked={hidden} onChange={(event) => setHidden(event.currentTarget.checked)} />{t("collections.private")}</label>
+        <label class="check"><input type="checkbox" checked={local} onChange={(event) => setLocal(event.currentTarget.checked)} />{t("collections.local")}</label>
+        <label>{t("collections.limit")}<input type="number" min={1} max={100} placeholder={String(usual?.retrieval?.limit ?? "")} value={limit} onInput={(event) => setLimit(event.currentTarget.value)} /></label>
+        <label>{t("collections.most")}<input type="number" min={1} max={10000000} placeholder={t("quota.none")} value={most} onInput={(event) => setMost(event.currentTarget.value)} /></label>
+        <ProviderFields kind="PROVIDER_KIND_MODEL" label={t("collections.provider")} modelLabel={t("collections.model")} inherited={usual?.generation?.provider ?? ""} value={writer} change={setWriter} />
+        <ProviderFields kind="PROVIDER_KIND_RERANKER" label={t("collections.ranker")} modelLabel={t("collections.ranker.model")} inherited={usual?.rerank?.provider ?? ""} value={ranker} change={setRanker} />
+        <button class="primary">{t("save")}</button>
+      </form>
+      {settings?.embedding?.provider !== "none" && <Moving collection={collection} />}
+      {collection.visibility === "VISIBILITY_PRIVATE" && <Sharing grants={grants} share={share} />}
+      <form class="card fields" onSubmit={async (event) => {
+        event.preventDefault();
+        if (typed === collection.name && await doing(() => call("DELETE", path))) go("collections");
+      }}>
+        <h2>{t("collections.delete")}</h2>
+        <label>{t("collections.type", { name: collection.name, documents: counted("documents", collection.document_count) })}
+          <input autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} /></label>
+        <button class="danger" disabled={typed !== collection.name}>{t("collections.delete")}</button>
+      </form>
+    </>
+  );
+}
+
+function Sharing({ grants, share }: { grants: Grant[]; share: (grants: Grant[]) => Promise<boolean> }) {
+  const [who, setWho] = useState("");
+  const [kind, setKind] = useState<"user_id" | "group">("user_id");
+  const [access, setAccess] = useState<Access>("ACCESS_READ");
+  return (
+    <form class="card fields" onSubmit={(event) => {
+      event.preventDefault();
+      void share([...grants, { [kind]: who, access } as unknown as Grant]);
+    }}>
+      <h2>{t("collections.share")}</h2>
+      {grants.length > 0 && (
+        <ul class="list">
+          {grants.map((grant, index) => {
+            const name = grant.user_id ?? grant.group ?? "";
+            return (
+              <li>
+                <div class="item-main"><span>{t(grant.group ? "collections.group" : "collections.user")} {name} {t(grant.access === "ACCESS_WRITE" ? "collections.write" : "collections.read")}</span></div>
+                <button type="button" class="plain" aria-label={`${t("collections.remove")}: ${name}`} onClick={() => share(grants.filter((_, one) => one !== index))}>{t("collections.remove")}</button>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      <label>{t("collections.kind")}<select value={kind} onChange={(event) => setKind(event.currentTarget.value as typeof kind)}><option value="user_id">{t("collections.user")}</option><option value="group">{t("collections.group")}</option></select></label>
+      <label>{t("collections.who")}<input required maxLength={256} value={who} onInput={(event) => setWho(event.currentTarget.value)} /></label>
+      <label>{t("collections.access")}<select value={access} onChange={(event) => setAccess(event.currentTarget.value as Access)}><option value="ACCESS_READ">{t("collections.read")}</option><option value="ACCESS_WRITE">{t("collections.write")}</option></select></label>
+      <button>{t("collections.add")}</button>
+    </form>
+  );
+}

@@ -1,0 +1,85 @@
+// A collection moved to another embedder: its setting changed, its documents indexed again, with how far that is.
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { call, events, freshId, get } from "../api/client";
+import type { Collection, ListOperationsResponse, Operation, ReindexDocumentsResponse, WatchOperationResponse } from "../api/types";
+import { Failure, type Fault, faultOf } from "../parts/failure";
+import { type Choice, ProviderFields, given } from "../parts/provider";
+import { announced, loadCollections } from "../state";
+import { number, t } from "../strings";
+
+/** The last move of each collection, by its id: it goes on while other views are looked at. */
+const moves = signal<Record<string, Operation>>({});
+const watched = new Set<string>();
+
+const ended = (one: Operation) => one.state !== "OPERATION_STATE_QUEUED" && one.state !== "OPERATION_STATE_RUNNING";
+
+async function follow(operation: Operation): Promise<void> {
+  moves.value = { ...moves.value, [operation.collection_id]: operation };
+  if (ended(operation) || watched.has(operation.id)) return;
+  watched.add(operation.id);
+  try {
+    for await (const event of events<WatchOperationResponse>("GET", `/v1/operations/${operation.id}:watch`, undefined, new AbortController().signal)) {
+      if (event.operation) moves.value = { ...moves.value, [operation.collection_id]: event.operation };
+    }
+    if (ended(moves.value[operation.collection_id]!)) announced.value = t("moving.done");
+  } finally {
+    watched.delete(operation.id);
+  }
+}
+
+export function Moving({ collection }: { collection: Collection }) {
+  const now = collection.settings?.embedding;
+  const [choice, setChoice] = useState<Choice>({ provider: now?.provider ?? "", model: now?.model ?? "", settings: now?.settings ?? {} });
+  const [size, setSize] = useState(String(now?.dimensions || ""));
+  const [fault, setFault] = useState<Fault | null>(null);
+  const operation = moves.value[collection.id];
+  const busy = operation !== undefined && !ended(operation);
+  useEffect(() => {
+    get<ListOperationsResponse>("/v1/operations?kinds=OPERATION_KIND_REINDEX_DOCUMENTS&page_size=1000").then(({ operations }) => {
+      const running = operations.find((one) => one.collection_id === collection.id && !ended(one));
+      return running && follow(running);
+    }).catch((error) => setFault(faultOf(error)));
+  }, [collection.id]);
+  const move = async () => {
+    setFault(null);
+    try {
+      const path = `/v1/collections/${encodeURIComponent(collection.id)}`;
+      const embedding = { ...given(choice), ...(size && { dimensions: Number(size) }) };
+      await call("PATCH", `${path}?update_mask=settings.embedding`, { settings: { embedding }, etag: collection.etag });
+      const { operation: begun } = await call<ReindexDocumentsResponse>("POST", "/v1/documents:reindex", { collection: collection.id, request_id: freshId() });
+      const following = begun && follow(begun);
+      await loadCollections();
+      await following;
+    } catch (error) {
+      setFault(faultOf(error));
+    }
+  };
+  return (
+    <form class="card fields" onSubmit={(event) => { event.preventDefault(); void move(); }}>
+      <h2>{t("moving.title")}</h2>
+      <p class="quiet wide">{t("moving.now", { provider: now?.provider ?? "", model: now?.model ?? "", n: now?.dimensions ?? 0 })}</p>
+      <ProviderFields kind="PROVIDER_KIND_EMBEDDING" label={t("moving.provider")} modelLabel={t("moving.model")} inherited="" value={choice} change={(next) => {
+        if (next.provider !== choice.provider) setSize("");
+        setChoice(next);
+      }} />
+      <label>{t("moving.size")}<input type="number" min={1} max={32768} placeholder={t("moving.size.own")} value={size} onInput={(event) => setSize(event.currentTarget.value)} /></label>
+      <button class="primary" disabled={busy}>{t("moving.go")}</button>
+      {operation && <Progress operation={operation} />}
+      {fault && <Failure fault={fault} />}
+    </form>
+  );
+}
+
+function Progress({ operation }: { operation: Operation }) {
+  const done = operation.done + operation.failed + operation.skipped;
+  const words = { done: number(operation.done), all: number(operation.total), failed: number(operation.failed) };
+  return (
+    <div class="wide" role="status">
+      {!ended(operation) && <progress aria-label={t("moving.title")} max={Math.max(operation.total, 1)} value={done} />}
+      <p>{t(ended(operation) ? "moving.ended" : "moving.running", words)}
+        {operation.failed > 0 && <span class="problem"> {t("moving.failed", words)}</span>}
+        {operation.error && <span class="problem"> {operation.error.message}</span>}</p>
+    </div>
+  );
+}

@@ -1,0 +1,200 @@
+// One question and what came of it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call } from "../api/client";
+import type {
+  Answer as AnswerMessage, Citation, Degradation, FinishReason, PipelineStage, Rating, Source, TokenPlan,
+} from "../api/types";
+import { Made } from "../made/made";
+import { Answer, withFootnotes } from "../parts/answer";
+import { Failure, type Fault, attempt, copy } from "../parts/failure";
+import { Icon } from "../parts/icons";
+import { announced, show } from "../state";
+import { type Key, named, number, t } from "../strings";
+import { keep } from "../viewer/viewer";
+
+/** A question with as much of its answer as has come. */
+export interface Turn {
+  id: string;
+  question: string;
+  questionId: string;
+  text: string;
+  citations: Citation[];
+  sources: Source[];
+  degradations: Degradation[];
+  stage: PipelineStage | "";
+  answer?: AnswerMessage;
+  plan?: TokenPlan;
+  seconds?: number;
+  stopped?: boolean;
+  fault?: Fault;
+}
+
+const STAGES: Partial<Record<PipelineStage, Key>> = {
+  PIPELINE_STAGE_RETRIEVAL: "ask.searching",
+  PIPELINE_STAGE_AUGMENTATION: "ask.reading",
+  PIPELINE_STAGE_GENERATION: "ask.writing",
+};
+const ENDS: Partial<Record<FinishReason, Key>> = {
+  FINISH_REASON_NO_RELEVANT_CONTENT: "answer.notfound",
+  FINISH_REASON_ANSWERED_WITHOUT_SOURCES: "answer.unsourced",
+  FINISH_REASON_MAX_TOKENS: "answer.cut",
+  FINISH_REASON_REFUSED: "answer.refused",
+};
+
+interface Props {
+  turn: Turn;
+  busy: boolean;
+  again: () => void;
+  edit: (text: string) => void;
+}
+
+export function TurnView({ turn, busy, again, edit }: Props) {
+  const { answer } = turn;
+  const running = !answer && !turn.fault && !turn.stopped;
+  const ended = answer && ENDS[answer.finish_reason];
+  const stage = turn.stage && STAGES[turn.stage];
+  return (
+    <article class="turn" aria-busy={running}>
+      <Question text={turn.question} busy={busy} edit={turn.questionId ? edit : undefined} />
+      {turn.text && (
+        <section class="answer" aria-label={t("ask.answer")}>
+          <Answer
+            text={answer?.text ?? turn.text} citations={answer?.citations ?? turn.citations} claims={answer?.claims ?? []}
+            sources={turn.sources} answerId={answer?.id}
+          />
+        </section>
+      )}
+      {running && <p class="stage"><span class="dots" aria-hidden="true" />{t(stage || "ask.searching")}</p>}
+      {turn.stopped && <p class="notice">{t("ask.stopped")}</p>}
+      {turn.fault && <Failure fault={turn.fault} again={again} />}
+      {ended && <p class="notice">{t(ended)}</p>}
+      {turn.degradations.length > 0 && (
+        <div class="notice degraded">
+          <strong>{t("answer.degraded")}</strong>
+          <ul>{turn.degradations.map((one) => <li>{said(one)}<span class="quiet">{one.effect} {one.detail}</span></li>)}</ul>
+        </div>
+      )}
+      {answer && answer.warnings.length > 0 && (
+        <div class="notice"><strong>{t("answer.warnings")}</strong><ul>{answer.warnings.map((one) => <li>{one}</li>)}</ul></div>
+      )}
+      {answer && <Actions turn={turn} answer={answer} again={again} busy={busy} />}
+      {turn.sources.length > 0 && !running && <Sources turn={turn} />}
+      {answer && <Made answerId={answer.id} sources={turn.sources} plan={turn.plan} />}
+    </article>
+  );
+}
+
+/** What did not work, in the language of the page; the server's own words, which say what it did, stay beside it. */
+const said = (one: Degradation) => (one.reason ? `${named("degradation", one.reason)} ` : "");
+
+function Question({ text, busy, edit }: { text: string; busy: boolean; edit: ((text: string) => void) | undefined }) {
+  const [editing, setEditing] = useState(false);
+  const [draft, setDraft] = useState(text);
+  if (editing && edit) {
+    return (
+      <form class="edit" onSubmit={(event) => {
+        event.preventDefault();
+        setEditing(false);
+        if (draft.trim() && draft !== text) edit(draft.trim());
+      }}>
+        <textarea aria-label={t("answer.edit")} value={draft} rows={2} maxLength={8000} onInput={(event) => setDraft(event.currentTarget.value)} />
+        <div class="row"><button class="primary">{t("ask.send")}</button><button type="button" onClick={() => setEditing(false)}>{t("cancel")}</button></div>
+      </form>
+    );
+  }
+  return (
+    <div class="question">
+      <h2><span class="hidden">{t("ask.you")}: </span>{text}</h2>
+      {edit && (
+        <button type="button" class="plain" disabled={busy} aria-label={t("answer.edit")} title={t("answer.edit")} onClick={() => {
+          setDraft(text);
+          setEditing(true);
+        }}><Icon name="edit" /></button>
+      )}
+    </div>
+  );
+}
+
+function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMessage; again: () => void; busy: boolean }) {
+  const [rated, setRated] = useState<Rating | "">("");
+  const [commented, setCommented] = useState(false);
+  const [copied, setCopied] = useState(false);
+  const comment = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (rated) comment.current?.focus();
+  }, [rated]);
+  const rate = async (rating: Rating, words = "") => {
+    const kept = await attempt(() => call("POST", "/v1/feedback", { answer_id: answer.id, rating, comment: words }));
+    if (!kept) return false;
+    announced.value = t("answer.thanks");
+    setRated(rating);
+    return true;
+  };
+  const text = withFootnotes(answer.text, answer.citations);
+  return (
+    <>
+      <div class="actions">
+        <button type="button" class="plain" aria-pressed={rated === "RATING_UP"} aria-label={t("answer.up")} title={t("answer.up")} onClick={() => rate("RATING_UP")}><Icon name="up" /></button>
+        <button type="button" class="plain" aria-pressed={rated === "RATING_DOWN"} aria-label={t("answer.down")} title={t("answer.down")} onClick={() => rate("RATING_DOWN")}><Icon name="down" /></button>
+        <button type="button" class="plain" aria-label={t("answer.copy")} title={t("answer.copy")} onClick={async () => {
+          if (!(await attempt(() => copy(text)))) return;
+          setCopied(true);
+          announced.value = t("answer.copied");
+        }}><Icon name="copy" />{copied && <span>{t("answer.copied")}</span>}</button>
+        <button type="button" class="plain" aria-label={t("answer.export")} title={t("answer.export")} onClick={() => keep(new Blob([`# ${turn.question}\n\n${text}`], { type: "text/markdown" }), "answer.md")}><Icon name="save" /></button>
+        <button type="button" class="plain" aria-label={t("answer.again")} title={t("answer.again")} disabled={busy} onClick={again}><Icon name="again" /></button>
+        <span class="quiet made-by">
+          {t("answer.by", { provider: answer.provider, model: answer.model, seconds: number(turn.seconds ?? 0, 1) }).replace(/ · 0[.,]0 s$/, "")}
+        </span>
+      </div>
+      {rated && !commented && (
+        <form class="comment" onSubmit={async (event) => {
+          event.preventDefault();
+          const words = comment.current?.value.trim();
+          if (!words || (await rate(rated, words))) setCommented(true);
+        }}>
+          <input type="text" ref={comment} maxLength={2000} aria-label={t("answer.comment")} placeholder={t("answer.comment")} />
+          <button>{t("answer.comment.send")}</button>
+        </form>
+      )}
+      {commented && <p class="quiet">{t("answer.thanks")}</p>}
+    </>
+  );
+}
+
+function Sources({ turn }: { turn: Turn }) {
+  const cited = new Set((turn.answer?.citations ?? []).map((one) => one.number));
+  const left = turn.plan?.entries.filter((one) => one.decision === "TOKEN_DECISION_DROPPED") ?? [];
+  const reasons = [...new Set(left.map((one) => named("token", one.reason)))].join(", ");
+  const decided = (number: number) => turn.plan?.entries.find((one) => one.number === number);
+  return (
+    <details class="sources">
+      <summary>{t("answer.sources", { n: turn.sources.length })}</summary>
+      <ol>
+        {turn.sources.map((source) => {
+          const entry = decided(source.number);
+          return (
+            <li value={source.number} class={cited.has(source.number) ? "cited" : ""}>
+              <button type="button" class="source" onClick={() => show({
+                documentId: source.document_id, filename: source.filename, mimeType: source.mime_type, source, answerId: turn.answer?.id,
+              })}>
+                <span class="source-label">{source.label}</span>
+                <span class="quiet">
+                  {[
+                    cited.has(source.number) && t("answer.cited"),
+                    t("answer.score", { score: number(source.score, 2) }),
+                    source.collection,
+                    entry && entry.reason !== "TOKEN_REASON_UNSPECIFIED" && named("token", entry.reason),
+                  ].filter(Boolean).join(" · ")}
+                </span>
+                <span class="source-text">{source.text}</span>
+              </button>
+              {source.suspicion >= 0.5 && <p class="notice">{t("answer.suspicious")}</p>}
+            </li>
+          );
+        })}
+      </ol>
+      {left.length > 0 && <p class="quiet">{t("answer.dropped", { n: left.length, reasons })}</p>}
+    </details>
+  );
+}

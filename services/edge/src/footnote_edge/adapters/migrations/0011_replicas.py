@@ -1,0 +1,21 @@
+"""Which replicas are alive, so that others take over the jobs of one that is not."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0011"
+down_revision = "0010"
+
+
+def upgrade() -> None:
+    """Create the table."""
+    op.create_table(
+        "replicas",
+        sa.Column("name", sa.String(256), primary_key=True),
+        sa.Column("beat", sa.BigInteger, nullable=False),
+    )
+
+
+def downgrade() -> None:
+    """Drop it."""
+    op.drop_table("replicas")

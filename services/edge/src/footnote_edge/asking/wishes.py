@@ -1,0 +1,22 @@
+"""What a question may wish for of prompt, reranker and model: the operator's limits for its caller and collections."""
+
+from collections.abc import Sequence
+
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import InvalidArgument
+from footnote_providers.egress import limits
+from footnote_providers.egress.egress import Egress
+
+
+def check(egress: Egress, scope: Scope, request: AskRequest, collections: Sequence[str]) -> None:
+    """Raise InvalidArgument with the range for a wish outside of it; `collections` are names and ids that it is about.
+
+    Only what the request itself names is refused: what a collection or the deployment is set to is held to the limits.
+    """
+    allowed = egress.limits(scope, collections)
+    limits.check_prompt(request.prompt, allowed)
+    if len(request.instructions) > allowed.system_prompt:
+        raise InvalidArgument.field("instructions", f"must have at most {allowed.system_prompt} characters")
+    limits.check_rerank(request.rerank)
+    limits.check_generation(request.generation, allowed)

@@ -1,0 +1,157 @@
+"""Compares what ingestion keeps with what searches see, both ways, and mends what differs.
+
+A database of one of them that is older than the other's (a power cut, a backup) leaves documents without chunks, and
+chunks without a document.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import counter, untraced
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.documents.leftovers import SYSTEM
+from footnote_edge.jobs.chores import Chores
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.settings import Settings
+
+PAGE = 500
+MOST_TRIES = 3
+"""How often this process mends one document: what differs again each time is not mended by repeating."""
+_MOST_REMEMBERED = 100_000
+
+_log = get_logger(__name__)
+
+
+class Comparison:
+    """Looks at everything when a stage was started anew, which may be with another database, and now and then."""
+
+    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
+        self._ingestion = stages.ingestion
+        self._indexing = stages.indexing
+        self._jobs = jobs
+        self._chores = chores
+        self._timeout = settings.call_timeout_seconds
+        self._every = settings.compare_seconds
+        self._due = 0.0
+        self._known: set[str] = set()
+        self._tries: Counter[str] = Counter()
+
+    async def look(self) -> None:
+        """Compare where that is due, mend and say what was mended; raises what a stage cannot be asked for."""
+        instances = {(await self._indexed(size=1)).instance, (await self._there([])).instance}
+        if instances <= self._known and time.monotonic() < self._due:
+            return
+        missing, orphans = await self._missing(), await self._orphans()
+        # Only now: a comparison that was broken off is begun again.
+        self._due = time.monotonic() + self._every
+        self._known = instances if len(self._known) > PAGE else self._known | instances
+        if missing or orphans:
+            counter("footnote.edge.repairs").add(missing, {"footnote.repair": "document_without_chunks"})
+            counter("footnote.edge.repairs").add(orphans, {"footnote.repair": "chunks_without_document"})
+            _log.warning("documents_repaired", without_chunks=missing, without_document=orphans)
+
+    async def _missing(self) -> int:
+        """Begin a new revision of every document that is INDEXED and not searched as such; return of how many."""
+        mended, token = 0, ""
+        while True:
+            request = ingestion.ListDocumentsRequest(
+                scope=SYSTEM, states=[DOCUMENT_STATE_INDEXED], page_size=PAGE, page_token=token, all_tenants=True
+            )
+            page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
+            # The catalogue first: what it calls INDEXED the ledger has published before.
+            found = await self._indexed([one.id for one in page.documents]) if page.documents else None
+            searched = {} if found is None else {one.document_id: one.revision for one in found.documents}
+            for document in page.documents:
+                revision = searched.get(document.id, 0)
+                if revision != document.indexed_revision:
+                    mended += await self._mend(document)
+            token = page.next_page_token
+            if not token:
+                return mended
+
+    async def _mend(self, seen: Document) -> bool:
+        scope = Scope(tenant_id=seen.tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
+        wanted = ingestion.GetDocumentRequest(scope=scope, document_id=seen.id)
+        try:
+            document = (await self._ingestion.GetDocument(wanted, timeout=self._timeout, metadata=untraced())).document
+        except NotFound:
+            return False  # deleted meanwhile
+        if (document.state, document.revision) != (seen.state, seen.revision) or not self._may_try(seen.id):
+            return False  # a newer revision is on its way
+        # What is searched of it, if anything, is of other bytes: it would pass for the new revision.
+        if not await self._remove(scope, document.collection_id, document.id):
+            return False
+        again = await self._chores.renew(scope, document)
+        if again is not None:
+            await self._jobs.process(again)
+        return again is not None
+
+    async def _orphans(self) -> int:
+        """Remove the chunks of documents that ingestion does not know; return of how many."""
+        removed, token = 0, ""
+        if not await self._any_document():
+            # More likely the wrong database, or an empty one, than that all were deleted behind the ledger's back.
+            if (await self._indexed(size=1)).documents:
+                _log.error("comparison_refused", reason="ingestion knows no document at all, and indexing does")
+            return 0
+        while True:
+            page = await self._indexed(token=token)
+            # The ledger first: whatever is in it came of a document that the catalogue had before.
+            there = set((await self._there([one.document_id for one in page.documents])).document_ids)
+            for one in page.documents:
+                if one.document_id not in there and self._may_try(one.document_id):
+                    scope = Scope(tenant_id=one.tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
+                    removed += await self._remove(scope, one.collection_id, one.document_id)
+            token = page.next_page_token
+            if not token:
+                return removed
+
+    async def _any_document(self) -> bool:
+        request = ingestion.ListDocumentsRequest(scope=SYSTEM, page_size=1, all_tenants=True)
+        page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
+        return bool(page.documents)
+
+    async def _remove(self, scope: Scope, collection_id: str, document_id: str) -> bool:
+        request = indexing.DeleteDocumentChunksRequest(
+            scope=scope, collection_id=collection_id, document_id=document_id
+        )
+        try:
+            await self._indexing.DeleteDocumentChunks(request, timeout=self._timeout, metadata=untraced())
+        except NotFound:
+            return False  # its collection is gone: nobody sees what is left
+        except FootnoteError as error:
+            _log.warning("repair_postponed", document_id=document_id, reason=error.reason)
+            return False
+        return True
+
+    def _may_try(self, document_id: str) -> bool:
+        if len(self._tries) > _MOST_REMEMBERED:
+            self._tries.clear()
+        self._tries[document_id] += 1
+        if self._tries[document_id] == MOST_TRIES + 1:
+            _log.error("document_not_repairable", document_id=document_id, tries=MOST_TRIES)
+        return self._tries[document_id] <= MOST_TRIES
+
+    async def _indexed(
+        self, ids: Sequence[str] = (), *, size: int = PAGE, token: str = ""
+    ) -> indexing.ListIndexedDocumentsResponse:
+        request = indexing.ListIndexedDocumentsRequest(scope=SYSTEM, page_size=size, page_token=token, document_ids=ids)
+        found: indexing.ListIndexedDocumentsResponse = await self._indexing.ListIndexedDocuments(
+            request, timeout=self._timeout, metadata=untraced()
+        )
+        return found
+
+    async def _there(self, ids: Sequence[str]) -> ingestion.FindDocumentsResponse:
+        request = ingestion.FindDocumentsRequest(scope=SYSTEM, document_ids=ids)
+        found: ingestion.FindDocumentsResponse = await self._ingestion.FindDocuments(
+            request, timeout=self._timeout, metadata=untraced()
+        )
+        return found

@@ -1,0 +1,123 @@
+"""The console's page and its assets: built files, no data, so that anybody may load them."""
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from footnote_edge.http.console import signing
+from footnote_edge.settings import Settings
+
+BUILT = Path(__file__).parent / "built"
+
+SIGN_IN = "/signin.json"
+"""Where the page learns how people sign in."""
+
+_SECURITY = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+}
+# An asset's name changes with its content; the page's does not.
+_FOREVER, _ASK_AGAIN = "public, max-age=31536000, immutable", "no-cache"
+
+
+@dataclass(frozen=True)
+class _File:
+    """A built file, as it is sent to whoever takes gzip and to others."""
+
+    content: bytes
+    packed: bytes
+    etag: str
+
+
+@cache
+def files() -> Mapping[str, Path]:
+    """Return the paths that the console is served at, each with its file."""
+    assets = {f"/assets/{path.name}": path for path in sorted((BUILT / "assets").iterdir())}
+    return {"/": BUILT / "index.html", **assets}
+
+
+def paths() -> frozenset[str]:
+    """Return all paths of the console, which anybody may load."""
+    return frozenset({*files(), SIGN_IN})
+
+
+def policy(places: Sequence[str]) -> str:
+    """Return the content security policy of a page that may also ask these origins for tokens.
+
+    Nothing but this origin's own files: whatever an answer, a name or a cell holds, no script of it runs.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "worker-src 'self'",
+            "style-src 'self'",
+            "img-src 'self' data: blob:",
+            "font-src 'self'",
+            " ".join(("connect-src 'self'", *places)),
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+def routes(settings: Settings) -> list[Route]:
+    """Return a route for each built file, and the one that says how people sign in."""
+    security = {**_SECURITY, "content-security-policy": policy(signing.places(settings))}
+    known = signing.ways(settings)
+
+    async def ways(_: Request) -> Response:
+        return JSONResponse(known, headers={**security, "cache-control": _ASK_AGAIN})
+
+    asked = Route(SIGN_IN, ways, methods=["GET"], name="console-signin")
+    return [*(_route(path, file, security) for path, file in files().items()), asked]
+
+
+def _route(path: str, file: Path, security: Mapping[str, str]) -> Route:
+    lasting = _ASK_AGAIN if path == "/" else _FOREVER
+
+    async def serve(request: Request) -> Response:
+        known = await asyncio.to_thread(_read, file)
+        headers = {**security, "cache-control": lasting, "etag": known.etag, "vary": "accept-encoding"}
+        if known.etag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        content = known.content
+        if _takes_gzip(request.headers.get("accept-encoding", "")):
+            headers["content-encoding"] = "gzip"
+            content = known.packed
+        return Response(content, headers={**headers, "content-type": _TYPES[file.suffix]})
+
+    return Route(path, serve, methods=["GET"], name=f"console{path}")
+
+
+@cache
+def _read(file: Path) -> _File:
+    content = file.read_bytes()
+    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return _File(content, gzip.compress(content, compresslevel=9, mtime=0), etag)
+
+
+def _takes_gzip(accepted: str) -> bool:
+    for one in accepted.split(","):
+        coding, _, weight = one.partition(";")
+        if coding.strip().lower() in ("gzip", "*"):
+            return weight.replace(" ", "").lower() not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False

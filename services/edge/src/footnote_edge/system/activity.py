@@ -1,0 +1,170 @@
+"""What is done in each tenant by the hour: counts for operators, without names and texts, in the edge's database.
+
+They are gathered for a moment and written together, so that counting delays nobody. Hours are in UTC.
+"""
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from footnote.types.v1.answer_pb2 import (
+    FINISH_REASON_NO_RELEVANT_CONTENT,
+    VERDICT_SUPPORTED,
+    VERDICT_UNCITED,
+    VERDICT_UNSUPPORTED,
+    VERDICT_WEAK,
+    Answer,
+)
+from footnote_kit.logs import get_logger
+from footnote_kit.rounds import Rounds
+from sqlalchemy import delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.tables import ActivityRow
+
+KEPT_HOURS = 31 * 24
+"""How long counts are kept."""
+
+FLUSH_SECONDS = 2.0
+"""What a killed process may forget, at most."""
+
+MOST_PENDING = 20_000
+"""Counts of tenants and hours that may wait to be written while the database does not answer; more are left out."""
+
+BOUNDS_MS = (25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000)
+"""Times that searches are counted by, each up to a bound; in about equal steps for the eye."""
+
+VERDICTS = {
+    VERDICT_SUPPORTED: "claims_supported",
+    VERDICT_WEAK: "claims_weak",
+    VERDICT_UNSUPPORTED: "claims_unsupported",
+    VERDICT_UNCITED: "claims_uncited",
+}
+
+_ROWS = 500  # of one statement
+
+_log = get_logger(__name__)
+
+Key = tuple[str, str, str]
+"""A tenant, an hour and what is counted."""
+
+
+class ActivityBook:
+    """The table of counts."""
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database.sessions
+        self._insert: Any = sqlite.insert if database.is_sqlite else postgresql.insert
+
+    async def add(self, items: Mapping[Key, int]) -> None:
+        """Add counts, all of them or none."""
+        # In one order, so that two replicas never wait for each other.
+        rows = [
+            {"tenant_id": tenant, "hour": hour, "measure": measure, "amount": amount}
+            for (tenant, hour, measure), amount in sorted(items.items())
+        ]
+        async with self._sessions.begin() as session:
+            for start in range(0, len(rows), _ROWS):
+                insert = self._insert(ActivityRow).values(rows[start : start + _ROWS])
+                added = {"amount": ActivityRow.amount + insert.excluded.amount}
+                await session.execute(
+                    insert.on_conflict_do_update(index_elements=["tenant_id", "hour", "measure"], set_=added)
+                )
+
+    async def since(self, tenant: str, first: datetime) -> dict[str, dict[str, int]]:
+        """Return a tenant's counts by hour and measure, from the hour of a moment on."""
+        mine = (ActivityRow.tenant_id == tenant, ActivityRow.hour >= hour(first))
+        found: dict[str, dict[str, int]] = {}
+        async with self._sessions() as session:
+            for row in await session.scalars(select(ActivityRow).where(*mine)):
+                found.setdefault(row.hour, {})[row.measure] = row.amount
+        return found
+
+    async def sweep(self) -> None:
+        """Forget what was long ago."""
+        last = hour(datetime.now(UTC) - timedelta(hours=KEPT_HOURS))
+        async with self._sessions.begin() as session:
+            await session.execute(delete(ActivityRow).where(ActivityRow.hour < last))
+
+
+class Counted:
+    """Counts that wait to be written, and those that are."""
+
+    def __init__(self, book: ActivityBook) -> None:
+        self._book = book
+        self._pending: dict[Key, int] = {}
+        self._lock = asyncio.Lock()
+        self._full = False
+        self.rounds = Rounds("activity", self._write, FLUSH_SECONDS, service="edge", at_once=False)
+        """Write down what was counted, in the background; the rest is `flush`ed at the end."""
+
+    def add(self, tenant: str, amounts: Mapping[str, int], moment: datetime | None = None) -> None:
+        """Count, now or at a moment."""
+        at = hour(moment or datetime.now(UTC))
+        for measure, amount in amounts.items():
+            key = (tenant, at, measure)
+            if key not in self._pending and len(self._pending) >= MOST_PENDING:
+                if not self._full:
+                    _log.warning("activity_left_out", most=MOST_PENDING)
+                self._full = True
+                continue
+            self._pending[key] = self._pending.get(key, 0) + amount
+
+    def searched(self, tenant: str, seconds: float, found: bool) -> None:
+        """Count a search, how long it took, and whether it found a passage."""
+        step = bisect_left(BOUNDS_MS, seconds * 1000)
+        self.add(tenant, {"searches": 1, time_measure(step): 1} | ({} if found else {"searches_without_passage": 1}))
+
+    def answered(self, tenant: str, answer: Answer, searched: bool) -> None:
+        """Count a finished answer and its claims; where passages were found, whether they were of use."""
+        amounts = {"answers": 1}
+        for claim in answer.claims:
+            if measure := VERDICTS.get(claim.support):
+                amounts[measure] = amounts.get(measure, 0) + 1
+        if searched and answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT:
+            amounts["searches_without_passage"] = 1
+        self.add(tenant, amounts)
+
+    async def hours(self, tenant: str, wanted: Iterable[datetime]) -> list[dict[str, int]]:
+        """Return a tenant's counts of these hours, what is not written yet included; the oldest first."""
+        await self.flush()
+        moments = list(wanted)
+        found = await self._book.since(tenant, moments[0])
+        return [found.get(hour(moment), {}) for moment in moments]
+
+    async def flush(self) -> None:
+        """Write down what was counted; what cannot be is kept for the next time."""
+        async with self._lock:
+            if not self._pending:
+                return
+            writing, self._pending = self._pending, {}
+            try:
+                await self._book.add(writing)
+                self._full = False
+            except BaseException:
+                for key, amount in self._pending.items():
+                    writing[key] = writing.get(key, 0) + amount
+                self._pending = writing
+                raise
+
+    async def _write(self) -> None:
+        await asyncio.shield(self.flush())
+
+
+def time_measure(step: int) -> str:
+    """Return what searches are counted as whose time is up to a bound, by its index."""
+    return f"searches_by_time_{step}"
+
+
+def hour(moment: datetime) -> str:
+    """Return the hour of a moment as it is kept, as 2026-11-22T15."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H")
+
+
+def last_hours(count: int, now: datetime | None = None) -> list[datetime]:
+    """Return when each of the last hours began, that under way among them, the oldest first."""
+    current = (now or datetime.now(UTC)).replace(minute=0, second=0, microsecond=0)
+    return [current - timedelta(hours=count - 1 - back) for back in range(count)]

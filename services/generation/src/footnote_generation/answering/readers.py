@@ -1,0 +1,69 @@
+"""Which second reader an answer gets: none, the deployment's own, or a language model, where the policy lets it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from footnote.types.v1.collection_pb2 import GenerationSettings
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
+
+from footnote_generation.answering.model_reader import Budget, ModelReader
+from footnote_generation.answering.permitted import Permitted
+from footnote_generation.ports import ModelProvider, SecondOpinion
+from footnote_generation.registry import MODEL_READER, Providers
+from footnote_generation.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A second reader for one answer, None for none; `why_not` says why one that is wanted may not be heard."""
+
+    reader: SecondOpinion | None = None
+    why_not: str = ""
+
+
+NOBODY = Chosen()
+
+
+class Readers:
+    """Chooses by the settings of the deployment and of the question."""
+
+    def __init__(
+        self, settings: Settings, providers: Providers, permitted: Permitted, opinion: SecondOpinion | None
+    ) -> None:
+        self._settings = settings
+        self._providers = providers
+        self._permitted = permitted
+        self._opinion = opinion
+        self._budget = Budget(
+            settings.verifier_calls, settings.verifier_tokens, settings.verifier_timeout or Budget().seconds
+        )
+        self._named = self._by_name(settings.verifier)
+
+    def _by_name(self, verifier: str) -> tuple[ModelProvider, str] | None:
+        """Return provider and model of `model:<provider>:<model>`; InvalidArgument where there is no such provider."""
+        kind, _, named = verifier.partition(":")
+        if kind != MODEL_READER or not named:
+            return None
+        id, _, model = named.partition(":")
+        provider = self._providers.get(id)
+        return provider, model or self._providers.model("", provider)
+
+    def choose(
+        self, settings: GenerationSettings, provider: ModelProvider, model: str, scope: Scope, bounds: TextBounds
+    ) -> Chosen:
+        """Return the second reader of an answer by this provider and model."""
+        if not settings.second_opinion:
+            return NOBODY
+        if self._opinion is not None:
+            why_not = self._permitted.why_no_opinion(scope, bounds)
+            return Chosen(None if why_not else self._opinion, why_not)
+        if self._named is not None:
+            provider, model = self._named
+        if provider.id == "builtin":
+            return NOBODY
+        why_not = self._permitted.why_no_reader(scope, provider, model, bounds)
+        if why_not:
+            return Chosen(None, why_not)
+        return Chosen(ModelReader(provider, model, self._budget, self._settings.prices))

@@ -1,0 +1,102 @@
+"""Second readings beside the stream: the rules' verdicts are out, a reader is asked meanwhile, changes come after."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from time import perf_counter
+
+from footnote.types.v1.answer_pb2 import ClaimsRevised, Usage
+
+from footnote_generation.answering.model_reader import ModelReader
+from footnote_generation.ports import Opinion
+from footnote_generation.verification.checker import Checked, Checker, Question
+from footnote_generation.verification.claims import Sentence
+
+_BATCH = 8  # statements that are worth a call before the answer's end
+_MARGIN = 0.5  # seconds of the call that are kept for what comes after
+
+
+class Reading:
+    """Asks about what has settled in batches, one call at a time; opinions are let in only when `revise` is called."""
+
+    def __init__(self, checker: Checker, remaining: float | None = None) -> None:
+        self._checker = checker
+        self._end = None if remaining is None else perf_counter() + remaining - _MARGIN
+        self._sentences: list[Sentence] = []
+        self._shown: dict[Sentence, Checked] = {}
+        self._waiting: list[Question] = []
+        self._asked: list[Question] = []
+        self._spent = 0
+        self._task: asyncio.Task[Sequence[Sequence[Opinion]]] | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is anybody to ask."""
+        return self._checker.opinion is not None
+
+    @property
+    def usage(self) -> Usage | None:
+        """What it has used until now, None where it is not a model that counts."""
+        reader = self._checker.opinion
+        return reader.usage if isinstance(reader, ModelReader) else None
+
+    def limit(self) -> float | None:
+        """Return the seconds that a call may take, None for no limit but the reader's own."""
+        return None if self._end is None else max(0.0, self._end - perf_counter())
+
+    async def offer(self, sentences: Sequence[Sentence], shown: Sequence[Checked]) -> None:
+        """Take sentences whose verdicts have gone out; where enough are waiting, a call begins."""
+        self._sentences += sentences
+        self._shown.update(zip(sentences, shown, strict=True))
+        self._waiting += await asyncio.to_thread(self._checker.questions, sentences)
+        if len(self._waiting) >= _BATCH:
+            self._begin()
+
+    def _begin(self) -> None:
+        if self._task is not None or not self._waiting:
+            return
+        self._asked, self._waiting = self._waiting, []
+        self._task = asyncio.ensure_future(self._checker.ask(self._asked, self.limit()))
+
+    async def revised(self) -> ClaimsRevised | None:
+        """Return what a call that has ended changed, None for nothing."""
+        if self._task is None or not self._task.done():
+            return None
+        opinions, self._task = await self._task, None
+        return await asyncio.to_thread(self._let_in, opinions)
+
+    def last(self) -> bool:
+        """Begin a call about what is left; return whether one is under way."""
+        self._begin()
+        return self._task is not None
+
+    async def wait(self, seconds: float) -> None:
+        """Wait so long for the call that is under way."""
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=seconds)
+
+    def has_spent(self) -> bool:
+        """Tell whether more was used than when this was asked last."""
+        usage = self.usage
+        spent = usage.prompt_tokens + usage.completion_tokens if usage is not None else 0
+        before, self._spent = self._spent, spent
+        return spent != before
+
+    async def close(self) -> None:
+        """End a call that is under way."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    def _let_in(self, opinions: Sequence[Sequence[Opinion]]) -> ClaimsRevised | None:
+        if not self._checker.hear(self._asked, opinions):
+            return None
+        event = ClaimsRevised()
+        for sentence, now in zip(self._sentences, self._checker.check_by_rules(self._sentences), strict=True):
+            if now != self._shown[sentence]:
+                self._shown[sentence] = now
+                event.claims.append(now.claim)
+                event.citations.extend(now.citations)
+        return event if event.claims else None

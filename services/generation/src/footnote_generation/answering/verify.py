@@ -1,0 +1,62 @@
+"""Judging statements that no answer of ours holds, against the sources that they cite: as sentences of one are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from footnote.generation.v1.generation_service_pb2 import Statement
+from footnote.types.v1.answer_pb2 import Citation, Claim, Source, Usage
+from footnote_kit.errors import InvalidArgument
+
+from footnote_generation.answering.model_reader import ModelReader, unheard
+from footnote_generation.answering.readers import Chosen
+from footnote_generation.language import phrases
+from footnote_generation.verification.checker import Checker
+from footnote_generation.verification.claims import PlacedMarker, Sentence
+
+_MOST, _LONGEST = 200, 8000
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Verdicts in the order of the statements; `failure` says why a second reader was not heard on all of it."""
+
+    claims: list[Claim]
+    citations: list[Citation]
+    usage: Usage
+    failure: str
+
+
+def check(statements: Sequence[Statement], sources: Sequence[Source]) -> None:
+    """Raise InvalidArgument for what cannot be judged."""
+    if not 1 <= len(statements) <= _MOST:
+        raise InvalidArgument.field("statements", f"must be 1 to {_MOST}")
+    known = {source.number for source in sources}
+    for at, one in enumerate(statements):
+        if not one.text.strip() or len(one.text) > _LONGEST:
+            raise InvalidArgument.field(f"statements[{at}].text", f"must have 1 to {_LONGEST} characters")
+        if not known.issuperset(one.sources):
+            raise InvalidArgument.field(f"statements[{at}].sources", "must be numbers of the sources given")
+
+
+async def verify(
+    statements: Sequence[Statement], sources: Sequence[Source], locale: str, chosen: Chosen, remaining: float | None
+) -> Verified:
+    """Return the verdicts by the rules and the chosen reader, who is asked within the seconds that remain."""
+    not_found = phrases.not_found_sentences()
+    checker = Checker({one.number: one for one in sources}, locale, not_found, chosen.reader, chosen.why_not)
+    sentences = [_sentence(one) for one in statements]
+    await asyncio.to_thread(checker.check_by_rules, sentences)
+    checked = await checker.check(sentences, remaining)
+    usage = chosen.reader.usage if isinstance(chosen.reader, ModelReader) else Usage()
+    citations = [citation for item in checked for citation in item.citations]
+    return Verified([item.claim for item in checked], citations, usage, checker.failure or unheard(chosen.reader))
+
+
+def _sentence(statement: Statement) -> Sentence:
+    text = statement.text.strip()
+    end = len(statement.text)
+    markers = tuple(PlacedMarker(0, end, number) for number in dict.fromkeys(statement.sources))
+    return Sentence(0, end, " ".join(text.split()), markers)

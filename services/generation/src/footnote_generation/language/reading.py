@@ -1,0 +1,341 @@
+"""A text read for its facts: words of meaning, quantities, clauses, and the closed classes that turn their sense."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+from footnote_text.lexical import fold
+
+from footnote_generation.language import amounts
+from footnote_generation.language.grammar import MODAL, NEGATED, Grammar, Phrase, load, stem
+from footnote_generation.language.quantities import Quantity
+
+_TOKEN = re.compile(r"n['’]t\b|[^\W_]+?(?=n['’]t\b)|[^\W_]++(?:\.(?=[^\W\d_])[^\W\d_]++)*+")
+_BREAK = re.compile(r"[,;:()|/\[\]–—!?。，、；：（）！？…\"“”«»]|(?<=\s)-(?=\s)|\n")
+_NEAR = 6  # words between a denial and the modal word that it turns
+_REACH = 4  # words that "*" in a phrase may stand for
+_HAN = re.compile(r"[\u3400-\u9fff]+")
+_WIDE = ("max", "min", "hoch", "cap", "plaf", "limit", "lang", "tope", "tett")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A word: `content` says that it carries meaning, `name` that it is capitalised inside a sentence or has digits."""
+
+    start: int
+    end: int
+    text: str
+    plain: str
+    stem: str
+    content: bool
+    name: bool
+    segment: int
+    quantity: int
+    """Index of the quantity that it is part of, -1 for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A word or phrase of a closed class ("negation", "condition", "permission"…) and the clause it stands in."""
+
+    sort: str
+    start: int
+    end: int
+    text: str
+    segment: int
+    item: int
+    """Index of its last item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text taken apart; `bounds` holds by the index of a quantity what limits it ("at_least", "about"…)."""
+
+    text: str
+    language: str
+    items: tuple[Item, ...]
+    quantities: tuple[Quantity, ...]
+    bounds: dict[int, str]
+    signs: tuple[Sign, ...]
+    segments: int
+
+    def content(self) -> list[Item]:
+        """Return the words of meaning outside quantities."""
+        return [item for item in self.items if item.content]
+
+    def segment_at(self, position: int) -> int:
+        """Return the clause of a position of the text."""
+        found = 0
+        for item in self.items:
+            if item.start > position:
+                break
+            found = item.segment
+        return found
+
+
+@lru_cache(maxsize=8192)
+def read(text: str, language: str) -> Reading:
+    """Read a text of a language that has a grammar; linear in the text."""
+    grammar = load(language)
+    if grammar is None:
+        raise LookupError(f"no grammar of {language!r}")
+    found = amounts.find(text, language)
+    spans = _unspaced(text, grammar, found) if grammar.unspaced else [match.span() for match in _TOKEN.finditer(text)]
+    plains = [_plain(text[start:end]) for start, end in spans]
+    phrases = list(_phrases(plains, grammar))
+    taken = {index for phrase, places in phrases if not phrase.compare for index in places}
+    # A bound without a number is a word like any other, and so is one that is nowhere near.
+    heads = {places[0] for phrase, places in phrases if phrase.sort in {"condition", "exception"}}
+    segments = _segments(text, spans, plains, heads, grammar, found)
+    numbered = _owners(spans, found)
+    bounds, bounding = _bounds(phrases, numbered, segments, grammar)
+    phrases = [item for item in phrases if item[0].sort != "until" or _past(item[1], numbered, found, bounding)]
+    items = tuple(
+        _item(text, spans[at], plains[at], segments[at], numbered[at], at in taken or at in bounding, grammar)
+        for at in range(len(spans))
+    )
+    signs = tuple(
+        Sign(
+            "former" if phrase.sort == "until" else phrase.sort,
+            spans[places[0]][0],
+            spans[places[-1]][1],
+            _words(text, spans, places),
+            segments[places[0]],
+            places[-1],
+        )
+        for phrase, places in phrases
+        if not phrase.compare and phrase.sort != "harmless"
+    )
+    return Reading(text, language, items, found, bounds, _composed(signs), segments[-1] + 1 if segments else 0)
+
+
+@lru_cache(maxsize=50_000)
+def _plain(token: str) -> str:
+    return fold(token).replace("’", "'")
+
+
+def _words(text: str, spans: Sequence[tuple[int, int]], places: Sequence[int]) -> str:
+    return text[spans[places[0]][0] : spans[places[-1]][1]]
+
+
+@lru_cache(maxsize=50_000)
+def _sense(token: str, plain: str, language: str) -> tuple[str, bool]:
+    """Return the stem of a word and whether it carries meaning."""
+    grammar = load(language)
+    if grammar is None:
+        return plain, True
+    if plain in grammar.function and not (token.isupper() and (len(token) > 1 or token not in "AI")):
+        return plain, False
+    return stem(plain, language), len(plain) > 1 or plain.isdigit() or token.isupper() or not plain.isascii()
+
+
+def _item(
+    text: str, span: tuple[int, int], plain: str, segment: int, quantity: int, sign: bool, grammar: Grammar
+) -> Item:
+    token = text[span[0] : span[1]]
+    base, content = _sense(token, plain, grammar.code)
+    if len(token) == 1 and token.isalpha() and token.isupper() and token != "I":
+        # "sample A": a name; at the beginning of a sentence the letter is a word.
+        content = text[max(0, span[0] - 2) : span[0]].rstrip()[-1:].isalnum()
+    before = text[max(0, span[0] - 3) : span[0]]
+    first = not any(char.isalnum() for char in before) and before.strip()[-1:] in {"", ".", ":", "•", "-", "|"}
+    name = (token[0].isupper() and not first) or any(char.isdigit() for char in token)
+    return Item(span[0], span[1], token, plain, base, content and not sign and quantity < 0, name, segment, quantity)
+
+
+def _phrases(plains: Sequence[str], grammar: Grammar) -> Iterator[tuple[Phrase, tuple[int, ...]]]:
+    """Return the phrases of closed classes, longest first; those of operators and of bounds may overlap."""
+    for compare in (False, True):
+        until: set[int] = set()
+        for at, plain in enumerate(plains):
+            if at in until:
+                continue
+            for phrase in grammar.phrases.get(plain, ()):
+                if phrase.compare is compare:
+                    places = _match(phrase.words, plains, at)
+                    if places and not until.intersection(places):
+                        until.update(places)
+                        yield phrase, places
+                        break
+
+
+def _match(words: Sequence[str], plains: Sequence[str], at: int) -> tuple[int, ...]:
+    places = [at]
+    loose = False
+    for word in words[1:]:
+        if word == "*":
+            loose = True
+            continue
+        here = places[-1] + 1
+        reach = range(here, min(here + (_REACH + 1 if loose else 1), len(plains)))
+        found = next((index for index in reach if plains[index] == word), -1)
+        if found < 0:
+            return ()
+        places.append(found)
+        loose = False
+    return tuple(places)
+
+
+def _segments(
+    text: str,
+    spans: Sequence[tuple[int, int]],
+    plains: Sequence[str],
+    heads: set[int],
+    grammar: Grammar,
+    found: Sequence[Quantity],
+) -> list[int]:
+    """Return the clause of each word: cut at punctuation, at what joins clauses, and before a condition."""
+    segments: list[int] = []
+    current = 0
+    quantity = 0
+    for at, (start, _) in enumerate(spans):
+        while quantity < len(found) and found[quantity].end <= start:
+            quantity += 1
+        inside = quantity < len(found) and found[quantity].start < start
+        cut = (
+            at > 0
+            and not inside
+            and (
+                _BREAK.search(text, spans[at - 1][1], start) is not None
+                or plains[at] in grammar.coordinators
+                or (plains[at] in grammar.relatives and (at == 0 or plains[at - 1] not in grammar.prepositions))
+                or at in heads
+            )
+        )
+        current += bool(cut)
+        segments.append(current)
+    return segments
+
+
+def _owners(spans: Sequence[tuple[int, int]], found: Sequence[Quantity]) -> list[int]:
+    owners: list[int] = []
+    at = 0
+    for start, end in spans:
+        while at < len(found) and found[at].end <= start:
+            at += 1
+        owners.append(at if at < len(found) and found[at].start < end else -1)
+    return owners
+
+
+def _bounds(
+    phrases: Sequence[tuple[Phrase, tuple[int, ...]]],
+    numbered: Sequence[int],
+    segments: Sequence[int],
+    grammar: Grammar,
+) -> tuple[dict[int, str], set[int]]:
+    """Return what bounds each quantity, and the words that say so."""
+    bounds: dict[int, str] = {}
+    used: set[int] = set()
+    for phrase, places in phrases:
+        if not phrase.compare or (numbered[places[0]] >= 0 and numbered[places[-1]] >= 0 and not grammar.unspaced):
+            continue
+        first, last = places[0], places[-1]
+        wide = phrase.words[0].startswith(_WIDE) or phrase.words[-1].startswith(_WIDE)
+        # "9 to 17" in languages whose "to" is also "up to" is a range.
+        ranged = (
+            first > 0 and numbered[first - 1] >= 0 and len(phrase.words) == 1 and segments[first - 1] == segments[first]
+        )
+        after = next(
+            (
+                numbered[at]
+                for at in range(last + 1, min(last + (7 if wide else 3), len(numbered)))
+                if numbered[at] >= 0
+            ),
+            -1,
+        )
+        trailing = phrase.words[0] in {"or", "ou", "oder", "o", "of", "and", "et", "und", "y", "e", "en", "at", "not"}
+        before = next(
+            (numbered[at] for at in range(first - 1, max(-1, first - (7 if wide else 3)), -1) if numbered[at] >= 0), -1
+        )
+        target = -1
+        if grammar.unspaced:
+            target = after if after >= 0 and phrase.words[0] not in _AFTER else before
+        elif trailing and before >= 0 and not (phrase.words[0] == "at" and numbered[last + 1 : last + 2] == [after]):
+            target = before  # "18 or older"; "(5) At least 14" bounds what follows
+        elif after >= 0 and not (ranged and not wide):
+            target = after
+        elif wide:
+            target = before
+        if target >= 0 and target not in bounds:
+            bounds[target] = phrase.sort
+            used.update(places)
+    return bounds, used
+
+
+def _past(places: Sequence[int], numbered: Sequence[int], found: Sequence[Quantity], bounding: set[int]) -> bool:
+    """Whether "until" and its like speak of what was: not where they end a range or bound a number ("9 until 17")."""
+    if bounding.issuperset(places) or (places[0] > 0 and numbered[places[0] - 1] >= 0):
+        return False
+    after = next(
+        (numbered[at] for at in range(places[-1] + 1, min(places[-1] + 4, len(numbered))) if numbered[at] >= 0), -1
+    )
+    return after >= 0 and found[after].dimension in {"date", "year"}
+
+
+_AFTER = frozenset(["以上", "以内", "之内", "内", "以下", "左右", "上下", "以后", "之后", "起", "前"])
+
+
+def _composed(signs: tuple[Sign, ...]) -> tuple[Sign, ...]:
+    """Join a denial and a modal word of its clause into what they say together: "not allowed" forbids."""
+    result: list[Sign] = []
+    used: set[int] = set()
+    denials = [(sign.item, index) for index, sign in enumerate(signs) if sign.sort == "negation"]
+    for index, sign in enumerate(signs):
+        if sign.sort not in NEGATED:
+            continue
+        first = bisect_left(denials, (sign.item - _NEAR, -1))
+        last = bisect_left(denials, (sign.item + _NEAR + 1, -1))
+        near = [at for _, at in denials[first:last] if at not in used and signs[at].segment == sign.segment]
+        if near:
+            used.update({near[0], index})
+            result.append(replace(sign, sort=NEGATED[sign.sort]))
+    kept = [sign for index, sign in enumerate(signs) if index not in used]
+    return tuple(sorted([*kept, *result], key=lambda item: item.start))
+
+
+def modes(signs: Sequence[Sign]) -> frozenset[str]:
+    """Return the classes of modal words among signs; an obligation by either sort of word is one."""
+    return frozenset("obligation" if sign.sort == "requirement" else sign.sort for sign in signs if sign.sort in MODAL)
+
+
+@cache
+def _lexicon(language: str) -> tuple[re.Pattern[str], frozenset[str]]:
+    """Return the pattern of the words known of a language without spaces, and which of them carry no meaning."""
+    grammar = load(language)
+    if grammar is None:
+        raise LookupError(language)
+    function = {word for word in grammar.function if _HAN.match(word)}
+    signs = {first for first, phrases in grammar.phrases.items() for phrase in phrases if len(phrase.words) == 1}
+    known = function | signs | set(grammar.synonyms) | set(grammar.polar) | set(grammar.exclusive) | set(grammar.light)
+    ordered = sorted((word for word in known if _HAN.match(word)), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, ordered))), frozenset(function)
+
+
+def _unspaced(text: str, grammar: Grammar, found: Sequence[Quantity]) -> list[tuple[int, int]]:
+    """Cut text without spaces at the words known, at quantities and at anything else that is no such letter."""
+    known, _ = _lexicon(grammar.code)
+    spans: list[tuple[int, int]] = []
+    at = 0
+    edges = [(item.start, item.end) for item in found] + [(len(text), len(text))]
+    for start, end in edges:
+        for match in re.finditer(r"[^\W_]+", text[at:start]):
+            first, last = at + match.start(), at + match.end()
+            if not _HAN.match(match[0]):
+                spans.append((first, last))
+                continue
+            rest = first
+            for word in known.finditer(text, first, last):
+                if word.start() > rest:
+                    spans.append((rest, word.start()))
+                spans.append(word.span())
+                rest = word.end()
+            if rest < last:
+                spans.append((rest, last))
+        if end > start:
+            spans.append((start, end))
+        at = end
+    return spans

@@ -1,0 +1,51 @@
+"""The language of a text, quickly: by its function words, and by a model where those do not settle it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from footnote_text import language as languages
+from footnote_text.stopwords import STOP_WORDS
+
+_WORD = re.compile(r"[^\W\d_]+")
+_ASCII = re.compile(r"[\x00-\x7f\u00c0-\u024f\u2010-\u203a\s]*")
+_LOOKED_AT = 600
+_CLEAR = 2  # function words more than any other language has
+_LANGUAGES: dict[str, frozenset[str]] = {}
+for _code, _words in STOP_WORDS.items():
+    for _one in _words:
+        _LANGUAGES[_one] = _LANGUAGES.get(_one, frozenset()) | {_code}
+
+
+@lru_cache(maxsize=4096)
+def sure(text: str) -> str:
+    """Return the language that a text's function words or its script show clearly, "" where they do not."""
+    sample = text[:_LOOKED_AT]
+    if not _ASCII.fullmatch(sample):
+        found = languages.detect(sample)
+        return found if found not in STOP_WORDS else _voted(sample)[0]
+    return _voted(sample)[0]
+
+
+def _voted(sample: str) -> tuple[str, dict[str, int]]:
+    votes: dict[str, int] = {}
+    for word in _WORD.findall(sample.lower()):
+        for code in _LANGUAGES.get(word, ()):
+            votes[code] = votes.get(code, 0) + 1
+    ranked = sorted(votes.values(), reverse=True)
+    lead = ranked[0] - ranked[1] if len(ranked) > 1 else sum(ranked)
+    return (max(votes, key=lambda code: votes[code]) if lead >= _CLEAR else ""), votes
+
+
+@lru_cache(maxsize=4096)
+def of(text: str, expected: str = "") -> str:
+    """Return the language of a text as ISO 639-1 code, "" when unsure; `expected` is what little evidence leaves."""
+    sample = text[:_LOOKED_AT]
+    if expected in {"", *STOP_WORDS} and _ASCII.fullmatch(sample):
+        clear, votes = _voted(sample)
+        if clear:
+            return clear
+        if expected and votes.get(expected, 0) >= max(votes.values(), default=0) - 1:
+            return expected
+    return languages.detect(sample, (expected,) if expected else ("en", "fr"))

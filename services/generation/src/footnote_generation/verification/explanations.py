@@ -1,0 +1,58 @@
+"""Why a sentence is not borne out, as one sentence for people: what stands where, in the answer's language."""
+
+from __future__ import annotations
+
+import re
+
+from footnote.types.v1 import reasons_pb2 as pb
+from footnote_text import locales
+from footnote_text.lexical import is_unspaced
+
+from footnote_generation.verification.doubts import Doubt
+
+_LONGEST = 160
+"""Characters of a quote that are shown."""
+_NEEDS_STATED = frozenset(
+    {pb.CLAIM_REASON_NOT_IN_SOURCE, pb.CLAIM_REASON_OTHER_VALUE, pb.CLAIM_REASON_VALUE_OF_ANOTHER}
+)
+_NEEDS_FOUND = frozenset({pb.CLAIM_REASON_OTHER_VALUE, pb.CLAIM_REASON_OTHER_PLACE})
+
+
+def explain(doubt: Doubt, place: str, quote: str, locale: str) -> str:
+    """Return a doubt as a sentence; `place` is the label of a source's place, `quote` what stands there."""
+    if not doubt:
+        return ""
+    reason, shown = doubt.reason, shorten(quote, doubt.found)
+    if (reason in _NEEDS_STATED and not _is_word(doubt.stated)) or (reason in _NEEDS_FOUND and not doubt.found):
+        reason = pb.CLAIM_REASON_PARTLY_IN_SOURCE if reason in _NEEDS_FOUND else pb.CLAIM_REASON_NOT_SAID
+    words = locales.choose(locale).reasons
+    sentence: str = getattr(words, pb.ClaimReason.Name(reason).removeprefix("CLAIM_REASON_").lower())
+    if "{quote}" in sentence and not shown:
+        sentence = words.not_said
+    return sentence.format(
+        place=place, quote=shown, stated=_line(doubt.stated), found=_line(doubt.found), subject=_line(doubt.subject)
+    )
+
+
+def _is_word(text: str) -> bool:
+    """Whether words named to people are such: of a script without spaces a piece may be cut out of a word."""
+    return bool(text.strip()) and (any(map(str.isdigit, text)) or not any(map(is_unspaced, text)))
+
+
+def shorten(quote: str, found: str) -> str:
+    """Return a quote on one line, of a long one the words around what was found."""
+    line = _line(quote).strip("|").strip()
+    if len(line) <= _LONGEST:
+        return line.rstrip(".")
+    at = max(0, line.find(_line(found))) if found else 0
+    first = max(0, min(at - _LONGEST // 3, len(line) - _LONGEST))
+    piece = line[first : first + _LONGEST]
+    if first and " " in piece[:30]:
+        piece = piece[piece.index(" ") + 1 :]
+    if first + _LONGEST < len(line) and " " in piece[-30:]:
+        piece = piece[: piece.rindex(" ")]
+    return f"{'…' if first else ''}{piece}{'…' if first + _LONGEST < len(line) else ''}"
+
+
+def _line(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

@@ -1,0 +1,246 @@
+"""A source cut into the places that can each bear out a statement: sentences, rows with their header, list items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from footnote_text import sentences
+
+from footnote_generation.language import amounts
+from footnote_generation.language.grammar import Grammar, load
+from footnote_generation.language.reading import Item, Reading, read
+
+_ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*•–]|\d{1,2}[.)])[ \t]++")
+_HEADING = re.compile(r"(?<![ \t])[ \t]*+(?:#{1,6}[ \t]++|\*\*(?=[^*\n]+\*\*:?[ \t]*$))(?P<text>\S.*)")
+_FIELD = re.compile(r"(?<!\s)\s*+(?P<header>[^\s:：;；|][^:：;；|]{0,59}+)(?::\s++|：\s*+)(?P<value>[^\n]+)")
+_RESTS = frozenset({"negation", "absence", "exception", "prohibition", "former", "exemption", "uncertain", "future"})
+_TABLE_ROWS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A cell of a row: the name of its column and where its value stands in the row's reading."""
+
+    header: frozenset[str]
+    start: int
+    end: int
+    unit: tuple[str, float] = ("", 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row read as a record; `table` tells rows of one table."""
+
+    fields: tuple[Field, ...]
+    table: int
+
+
+@dataclass(slots=True)
+class Place:
+    """A stretch of a source that can bear out a statement by itself.
+
+    `reading` is of its text with what introduces it (the line before a list, the header of a table); `context` are
+    stems of the headings above, `before` the sentence before where the place takes its subject from there.
+    """
+
+    start: int
+    end: int
+    reading: Reading
+    context: frozenset[str]
+    warnings: frozenset[str]
+    before: Reading | None = None
+    row: Row | None = None
+    stems: dict[str, list[int]] = field(default_factory=dict)
+    groups: dict[int, list[int]] = field(default_factory=dict)
+    polar: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    heads: dict[str, list[int]] = field(default_factory=dict)
+
+    def items(self) -> tuple[Item, ...]:
+        """Return the words of the place."""
+        return self.reading.items
+
+
+def cut(text: str, context: str, language: str) -> tuple[Place, ...]:
+    """Return the places of a source in a language that has a grammar; `context` is its title and headings."""
+    grammar = load(language)
+    if grammar is None:
+        return ()
+    above, warnings = _context(context, language)
+    places: list[Place] = []
+    for start, end, lead, row, heading in _stretches(text, language, grammar):
+        here, more = (above, warnings) if not heading else _with(above, warnings, heading, language)
+        body = text[start:end]
+        reading = read(f"{lead}\n{body}" if lead else body, language)
+        if row is not None:
+            reading = _in_units(reading, row)
+        before = None
+        if row is None and not lead and places and _leans(reading, grammar):
+            before = places[-1].reading
+        place = Place(start, end, reading, here, more, before, row)
+        _index(place, grammar)
+        places.append(place)
+    return tuple(places)
+
+
+def _context(context: str, language: str) -> tuple[frozenset[str], frozenset[str]]:
+    if not context.strip():
+        return frozenset(), frozenset()
+    reading = read(context[:2000], language)
+    return (
+        frozenset(
+            stem for item in reading.items if item.content or item.quantity >= 0 for stem in (item.stem, item.plain)
+        )
+        | frozenset(quantity.text.lower() for quantity in reading.quantities),
+        frozenset(sign.sort for sign in reading.signs if sign.sort in _RESTS),
+    )
+
+
+def _with(
+    above: frozenset[str], warnings: frozenset[str], heading: str, language: str
+) -> tuple[frozenset[str], frozenset[str]]:
+    stems, more = _context(heading, language)
+    return above | stems, warnings | more
+
+
+def _leans(reading: Reading, grammar: Grammar) -> bool:
+    """Whether a sentence takes its subject from the one before: it begins with a pronoun, or with its verb."""
+    opening = reading.items[:2]
+    if any(item.plain in grammar.pronouns for item in opening):
+        return True
+    return grammar.code in {"es", "it", "pt"} and bool(opening) and opening[0].stem in grammar.light
+
+
+def _stretches(text: str, language: str, grammar: Grammar) -> Iterator[tuple[int, int, str, Row | None, str]]:
+    """Return start, end, introduction, row and heading of each place."""
+    heading = lead = ""
+    header: list[str] = []
+    table = offset = 0
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        start, body = offset, line.rstrip("\r\n")
+        offset += len(line)
+        found = _HEADING.fullmatch(body)
+        if not body.strip():
+            header = []
+            continue
+        if found:
+            heading, lead, header = found["text"], "", []
+            yield start, start + len(body), "", None, ""
+            continue
+        if "|" in body and body.count("|") >= (1 if header else 2):
+            if _rules(body):
+                continue
+            cells = _cells(body)
+            if not header and number + 1 < len(lines) and _rules(lines[number + 1]):
+                header, table = [cell for _, _, cell in cells], table + 1
+                continue
+            if header and table < _TABLE_ROWS:
+                yield start, start + len(body), " ; ".join(header), _row(body, cells, header, table, language), heading
+                continue
+        fields = _fields(body, language)
+        if len(fields) > 1:
+            yield start, start + len(body), "", Row(fields, -1), heading
+            continue
+        item = _ITEM.match(body)
+        if item is None:
+            lead = body.strip() if body.rstrip().endswith((":", "：")) else ""
+            introduction = ""
+        else:
+            introduction = lead
+        for first, last in sentences.split(body, language):
+            yield start + first, start + last, introduction, None, heading
+
+
+def _rules(line: str) -> bool:
+    """Whether a line only parts a table's header from its rows: "|---|:--|"."""
+    return "-" in line and not line.strip("|:+=- \t\r\n")
+
+
+def _cells(line: str) -> list[tuple[int, int, str]]:
+    """Return start, end and text of the cells of a Markdown row."""
+    found: list[tuple[int, int, str]] = []
+    at = 0
+    for part in line.split("|"):
+        end = at + len(part)
+        if part.strip() or (at > 0 and end < len(line)):
+            found.append((at, end, part.strip()))
+        at = end + 1
+    return found
+
+
+def _row(line: str, cells: Sequence[tuple[int, int, str]], header: Sequence[str], table: int, language: str) -> Row:
+    shift = len(" ; ".join(header)) + 1
+    return Row(
+        tuple(
+            _field(header[column] if column < len(header) else "", start + shift, end + shift, language)
+            for column, (start, end, _) in enumerate(cells)
+        ),
+        table,
+    )
+
+
+def _fields(line: str, language: str) -> tuple[Field, ...]:
+    """Return the fields of a line like "Product: Kettle; Price: 29 EUR"; none where one part is no such pair."""
+    found: list[Field] = []
+    at = 0
+    for part in re.split(r"(?<=[;；])", line):
+        pair = _FIELD.fullmatch(part.rstrip(";；。"))
+        if pair is None:
+            if part.strip(" ;；.。"):
+                return ()
+        else:
+            found.append(_field(pair["header"], at + pair.start("value"), at + pair.end("value"), language))
+        at += len(part)
+    return tuple(found)
+
+
+def _field(header: str, start: int, end: int, language: str) -> Field:
+    return Field(_stems(header, language), start, end, _unit(header, language))
+
+
+_UNIT = re.compile(r"[(\[（]\s*(?P<unit>[^()\[\]（）]{1,24})[)\]）]")
+
+
+def _unit(header: str, language: str) -> tuple[str, float]:
+    """Return the unit that a column's name gives its numbers: "Price (GBP)", "Warranty (months)", "Price (€/kg)"."""
+    found = _UNIT.search(header)
+    if found is None:
+        return "", 1.0
+    whole = amounts.unit(found["unit"].strip(), language)
+    return whole if whole[0] else amounts.unit(found["unit"].partition("/")[0].strip(), language)
+
+
+def _in_units(reading: Reading, row: Row) -> Reading:
+    """Give the bare numbers of a row the units that its columns are in."""
+    given = list(reading.quantities)
+    for cell in row.fields:
+        dimension, factor = cell.unit
+        for index, item in enumerate(given):
+            if dimension and item.dimension in {"", "year"} and cell.start <= item.start < cell.end:
+                values = frozenset(round(value * factor, 9) for value in item.values)
+                given[index] = replace(item, dimension=dimension, values=values)
+    return replace(reading, quantities=tuple(given))
+
+
+def _stems(text: str, language: str) -> frozenset[str]:
+    return frozenset(item.stem for item in read(text, language).items if item.content or item.quantity < 0)
+
+
+def _index(place: Place, grammar: Grammar) -> None:
+    """Note where each stem, group of synonyms and pair of opposites stands in a place."""
+    for at, item in enumerate(place.reading.items):
+        if item.quantity >= 0:
+            continue
+        place.stems.setdefault(item.stem, []).append(at)
+        if item.plain != item.stem:
+            place.stems.setdefault(item.plain, []).append(at)
+        for pair, sign in grammar.polar.get(item.stem, ()):
+            place.polar.setdefault(pair, []).append((at, sign))
+        if not item.content:
+            continue
+        for group in grammar.groups(item.stem):
+            place.groups.setdefault(group, []).append(at)
+        if len(item.stem) >= 4:
+            place.heads.setdefault(item.stem[:4], []).append(at)

@@ -1,0 +1,250 @@
+"""Whether a place says in the same sense what a statement says: denied or not, allowed or not, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from footnote.types.v1.reasons_pb2 import (
+    CLAIM_REASON_DENIED,
+    CLAIM_REASON_NOT_DENIED,
+    CLAIM_REASON_OPPOSITE,
+    CLAIM_REASON_OTHER_VALUE,
+    CLAIM_REASON_PARTLY_IN_SOURCE,
+)
+
+from footnote_generation.language.grammar import NEGATED, Grammar
+from footnote_generation.language.reading import Item, Reading, Sign, modes
+from footnote_generation.language.units import UNITS
+from footnote_generation.verification.doubts import NONE, Doubt
+from footnote_generation.verification.facts import Alignment
+from footnote_generation.verification.places import Place
+
+_CONTRARY = {
+    ("permission", "prohibition"),
+    ("obligation", "exemption"),
+    ("obligation", "prohibition"),
+}
+_DENYING = frozenset({"negation", "absence", "exception"})
+
+
+def turned(alignment: Alignment, chosen: Mapping[int, int], claim: Reading, place: Place, grammar: Grammar) -> Doubt:
+    """Return how a place turns the sense of a statement whose words it holds; NONE when it does not."""
+    items = place.items()
+    used = {items[index].segment for index in chosen.values()}
+    if place.row is not None:
+        used = set(range(place.reading.segments))
+    return (
+        polarity(alignment, used, claim, place)
+        or modal(used, claim, place)
+        or bounds(alignment, chosen, place)
+        or relations(used, claim, place, grammar)
+        or _restrictions(alignment, chosen, used, claim, place, grammar)
+        or _time(used, claim, place, grammar)
+    )
+
+
+def polarity(alignment: Alignment, used: set[int], claim: Reading, place: Place) -> Doubt:
+    """Say that one of the two denies what the other says, or says the opposite."""
+    stated = {sign.segment for sign in claim.signs if sign.sort in _DENYING}
+    given = {sign.segment for sign in place.reading.signs if sign.sort in _DENYING and used & _reach(sign, place)}
+    flips = [link for link in alignment.links if link.flipped]
+    if (len(stated) + len(given) + len(flips)) % 2 == 0:
+        return NONE
+    mine, theirs = modes(claim.signs), modes([sign for sign in place.reading.signs if sign.segment in used])
+    if mine ^ theirs and (mine | theirs) & set(NEGATED):
+        return _differ(mine, theirs, claim, place)  # the denial may be one half of "not allowed"
+    if flips:
+        other = place.items()[flips[0].at[0]]
+        return Doubt(CLAIM_REASON_OPPOSITE, stated=flips[0].item.text, found=other.text)
+    if given:
+        sign = next(sign for sign in place.reading.signs if sign.segment in given and sign.sort in _DENYING)
+        return Doubt(CLAIM_REASON_DENIED, found=sign.text)
+    return Doubt(
+        CLAIM_REASON_NOT_DENIED, stated=next(iter(sign.text for sign in claim.signs if sign.segment in stated))
+    )
+
+
+def _reach(sign: Sign, place: Place) -> set[int]:
+    """Return the clauses that a denial holds for: its own, and those after it where nothing else stands in that."""
+    if any(item.content for item in place.items() if item.segment == sign.segment):
+        return {sign.segment}
+    return {sign.segment, sign.segment + 1, sign.segment + 2}
+
+
+def modal(used: set[int], claim: Reading, place: Place) -> Doubt:
+    """Say that one of the two allows, forbids or demands and the other does not."""
+    mine = modes(claim.signs)
+    theirs = modes([sign for sign in place.reading.signs if sign.segment in used])
+    return _differ(mine, theirs, claim, place) if mine != theirs else NONE
+
+
+def _differ(mine: frozenset[str], theirs: frozenset[str], claim: Reading, place: Place) -> Doubt:
+    stated = next((sign.text for sign in claim.signs if sign.sort in mine), "")
+    found = next((sign.text for sign in place.reading.signs if sign.sort in theirs), "")
+    for left, right in _CONTRARY:
+        if {left, right} <= mine ^ theirs and (left in mine) != (right in mine):
+            return Doubt(CLAIM_REASON_OPPOSITE, stated=stated, found=found)
+    return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=stated, found=found)
+
+
+def of_modes(doubt: Doubt, claim: Reading, place: Place) -> bool:
+    """Whether a doubt is one of what is allowed, forbidden or demanded."""
+    told = {sign.text for sign in (*claim.signs, *place.reading.signs) if modes([sign])}
+    return doubt.reason == CLAIM_REASON_OPPOSITE and doubt.stated in told and doubt.found in told
+
+
+def bounds(alignment: Alignment, chosen: Mapping[int, int], place: Place) -> Doubt:
+    """Say that a number is bound otherwise: "at least 3" for "at most 3", before one bound here alone."""
+    items, limits = place.items(), place.reading.bounds
+    partly = NONE
+    for match in alignment.matches:
+        at = chosen.get(match.quantity.start)
+        if at is None:
+            continue
+        given = limits.get(items[at].quantity, "")
+        other = place.reading.quantities[items[at].quantity]
+        if match.bound == given or (match.bound == "about" and not given):
+            continue
+        if not given and match.bound and not match.quantity.values & other.values:
+            continue  # found to lie within the bound
+        found = _around(place, other.start, other.end)
+        if match.bound and given:
+            return Doubt(CLAIM_REASON_OTHER_VALUE, stated=match.quantity.text, found=found)
+        partly = partly or Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=match.quantity.text, found=found)
+    return partly
+
+
+def _around(place: Place, start: int, end: int) -> str:
+    """Return a quantity with the words before it that bound it."""
+    first = max(0, start - 24)
+    piece = place.reading.text[first:end]
+    return " ".join((piece.partition(" ")[2] if first else piece).split()[-4:])
+
+
+def relations(used: set[int], claim: Reading, place: Place, grammar: Grammar) -> Doubt:
+    """Say that "before", "above" and their like are missing there, or are the other one of their pair."""
+    given = {item.plain: item for item in place.items() if item.segment in used and item.plain in grammar.relations}
+    for item in claim.items:
+        relation = grammar.relations.get(item.plain)
+        if relation is None or item.plain in given or _bounds_number(item, claim):
+            continue
+        if not any(grammar.relations[word] == relation for word in given):
+            return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=item.text)
+        for word, other in given.items():
+            number, sign = grammar.relations[word]
+            if number == relation[0] and sign != relation[1] and not any(each.plain == word for each in claim.items):
+                return Doubt(CLAIM_REASON_OPPOSITE, stated=item.text, found=other.text)
+    return NONE
+
+
+def _bounds_number(item: Item, claim: Reading) -> bool:
+    """Whether a word stands right before a number: what bounds it has been compared."""
+    return any(item.end <= quantity.start <= item.end + 8 for quantity in claim.quantities)
+
+
+def _restrictions(
+    alignment: Alignment,
+    chosen: Mapping[int, int],
+    used: set[int],
+    claim: Reading,
+    place: Place,
+    grammar: Grammar,
+) -> Doubt:
+    """Say that a condition, an exception, "some" or "only" is left out, or put in."""
+    hit = set(chosen.values()) | {index for link in alignment.links for index in link.at}
+    mine, theirs = _by_sort(claim, None), _by_sort(place.reading, used)
+    everywhere = _by_sort(place.reading, None)
+    for sort in ("condition", "grant", "exception"):
+        answered = {"condition", "exception", sort} | (
+            {"negation"} if sort == "exception" and sort in theirs else set()
+        )
+        if sort in everywhere and not answered & mine.keys():
+            return _left_out(everywhere[sort][0], place)
+        if sort in mine and not {"condition", "exception", sort} & everywhere.keys():
+            return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=mine[sort][0].text)
+    for sign in [*everywhere.get("condition", ()), *everywhere.get("exception", ())]:
+        loose = [
+            item
+            for index, item in enumerate(place.items())
+            if item.segment == sign.segment and item.content and index not in hit and item.stem not in grammar.light
+        ]
+        if loose:
+            return _left_out(sign, place)
+    for sign in theirs.get("only", ()):
+        following = [
+            index
+            for index, item in enumerate(place.items())
+            if index > sign.item and item.segment == sign.segment and (item.content or item.quantity >= 0)
+        ]
+        if "only" not in mine and following and following[0] not in hit:
+            return _left_out(sign, place)
+    if "only" in mine and "only" not in theirs:
+        return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=mine["only"][0].text)
+    always = [sign for sign in mine.get("always", ()) if not _frequency(sign, claim, grammar)]
+    if always and "always" not in theirs:
+        return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=always[0].text)
+    if "some" in theirs and "some" not in mine:
+        return _left_out(theirs["some"][0], place)
+    if "some" in mine and "some" not in theirs:
+        return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=mine["some"][0].text)
+    above = place.warnings - mine.keys() - modes(claim.signs)
+    return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, subject=claim.text[:60]) if above else NONE
+
+
+def _by_sort(reading: Reading, used: set[int] | None) -> dict[str, list[Sign]]:
+    found: dict[str, list[Sign]] = {}
+    for sign in reading.signs:
+        if used is None or sign.segment in used:
+            found.setdefault(sign.sort, []).append(sign)
+    return found
+
+
+def _left_out(sign: Sign, place: Place) -> Doubt:
+    """Return the doubt that names what a statement leaves out: the words from its sign to the end of the clause."""
+    rest = [item for item in place.items() if item.segment == sign.segment and item.start >= sign.start]
+    end = rest[-1].end if rest else sign.end
+    return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, found=" ".join(place.reading.text[sign.start : end].split()[:12]))
+
+
+@cache
+def _periods(grammar_code: str, units: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    words = {word for word, (dimension, _) in UNITS.items() if dimension in {"time", "months"}}
+    for dimension, line in units:
+        if dimension in {"time", "months"}:
+            words.update(name for part in line.split() for name in part.partition("=")[0].split(","))
+    return frozenset(words)
+
+
+def _frequency(sign: Sign, claim: Reading, grammar: Grammar) -> bool:
+    """Whether "every" and its like only tell how often: "every year", "each Monday"."""
+    following: Sequence[Item] = claim.items[sign.item + 1 : sign.item + 3]
+    periods = _periods(grammar.code, tuple(sorted(grammar.units.items())))
+    return (
+        any(item.plain in periods or item.quantity >= 0 or item.stem in grammar.exclusive for item in following)
+        or len(sign.text) == 1
+    )
+
+
+def _time(used: set[int], claim: Reading, place: Place, grammar: Grammar) -> Doubt:
+    """Say that what was is told as what is, or the other way round."""
+    mine = [sign for sign in claim.signs if sign.sort == "former"]
+    theirs = [sign for sign in place.reading.signs if sign.sort == "former"]
+    if theirs and not mine:
+        return _left_out(theirs[0], place)
+    if mine and not theirs:
+        return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=mine[0].text)
+    coming = "future" in _by_sort(place.reading, used)
+    if coming != ("future" in _by_sort(claim, None)) and (coming or _tense(place.reading, used, grammar) != "present"):
+        return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, found=place.reading.text[:80])
+    now, then = _tense(claim, None, grammar), _tense(place.reading, used, grammar)
+    if now == "present" and then == "past":
+        return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, found=place.reading.text[:80])
+    return NONE
+
+
+def _tense(reading: Reading, used: set[int] | None, grammar: Grammar) -> str:
+    words = {item.plain for item in reading.items if used is None or item.segment in used}
+    if words & grammar.present:
+        return "present"
+    return "past" if words & grammar.past else ""

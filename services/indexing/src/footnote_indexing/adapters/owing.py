@@ -1,0 +1,74 @@
+"""Which revisions that are searched have rows without a vector, and who is at work on them."""
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+from footnote_database.times import now_ms
+
+from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.ledger import CURRENT, RevisionKey
+from footnote_indexing.adapters.tables import revisions
+
+
+class Owing:
+    """The vectors owed; a claim keeps other replicas away, and ends by itself when its holder has died."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def claim(self, besides: Collection[RevisionKey], seconds: float) -> tuple[RevisionKey, bool] | None:
+        """Take the revision that waits longest, whose texts have a header if so told; None where nothing is owed."""
+        free = sa.or_(revisions.c.claimed_until.is_(None), revisions.c.claimed_until < now_ms())
+        query = (
+            sa.select(revisions)
+            .where(revisions.c.vectors_owed > 0, revisions.c.state == CURRENT, free)
+            .order_by(revisions.c.updated_at, revisions.c.document_id)
+            .limit(len(besides) + 1)
+        )
+        async with self._database.read() as connection:
+            rows = list(await connection.execute(query))
+        for row in rows:
+            key = RevisionKey(row.collection_id, row.generation, row.document_id, row.revision)
+            if key not in besides and await self._set(key, free, claimed_until=now_ms() + int(seconds * 1000)):
+                return key, bool(row.contextual_header)
+        return None
+
+    async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
+        """Note that so many have been written and hold the claim longer; return whether the revision is searched."""
+        left = sa.case((revisions.c.vectors_owed > number, revisions.c.vectors_owed - number), else_=1)
+        return await self._set(key, sa.true(), vectors_owed=left, claimed_until=now_ms() + int(seconds * 1000))
+
+    async def settled(self, key: RevisionKey) -> None:
+        """Note that every row has its vector."""
+        await self._set(key, sa.true(), vectors_owed=0, claimed_until=None)
+
+    async def release(self, key: RevisionKey) -> None:
+        """Let somebody else try."""
+        await self._set(key, sa.true(), claimed_until=None)
+
+    async def forget_claims(self) -> None:
+        """At the start, where nobody else writes to this database: whoever held a claim has died."""
+        if self._database.version is None:
+            return
+        query = sa.select(revisions.c.revision).where(revisions.c.claimed_until.is_not(None)).limit(1)
+        async with self._database.read() as connection:
+            if (await connection.execute(query)).first() is None:
+                return
+        async with self._database.write() as connection:
+            await connection.execute(sa.update(revisions).values(claimed_until=None))
+
+    async def _set(self, key: RevisionKey, only: sa.ColumnElement[bool], **values: object) -> bool:
+        async with self._database.write() as connection:
+            done = await connection.execute(
+                sa.update(revisions)
+                .where(
+                    revisions.c.collection_id == key.collection_id,
+                    revisions.c.generation == key.generation,
+                    revisions.c.document_id == key.document_id,
+                    revisions.c.revision == key.revision,
+                    revisions.c.state == CURRENT,
+                    only,
+                )
+                .values(**values)
+            )
+            return bool(done.rowcount == 1)

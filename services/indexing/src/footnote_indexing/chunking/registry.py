@@ -1,0 +1,73 @@
+"""The chunkers there are: ours by the folder `strategies`, those of other packages by entry points."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from functools import cache
+from importlib import import_module
+
+from footnote.types.v1 import collection_pb2
+from footnote_kit import plugins
+from footnote_kit.errors import InvalidArgument
+
+from footnote_indexing.chunking import strategies
+from footnote_indexing.chunking.guard import Guarded
+from footnote_indexing.chunking.model import Chunker, Sizes
+from footnote_indexing.chunking.registration import Registration, Tools
+
+ENTRY_POINT_GROUP = "footnote.chunkers"
+NAMED = collection_pb2.CHUNKING_STRATEGY_NAMED
+_PREFIX = "CHUNKING_STRATEGY_"
+_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+@cache
+def ours() -> dict[str, Registration]:
+    """Return our chunkers by id; of a strategy of the contract, its name in lower case."""
+    modules = [import_module(f"{strategies.__name__}.{one.name}") for one in pkgutil.iter_modules(strategies.__path__)]
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, Registration)]
+    return {one.id: one for one in found}
+
+
+@cache
+def others() -> dict[str, Registration]:
+    """Return the chunkers of other packages by id."""
+    return plugins.installed(ENTRY_POINT_GROUP, Registration, lambda one: one.id, ours(), _wrong)
+
+
+def _wrong(one: Registration) -> str:
+    if not _ID.fullmatch(one.id):
+        return "its id is not 1 to 64 lower-case letters, digits, '_' or '-'"
+    return "" if one.children in ours() else f"no chunker of ours is {one.children!r}, which its children want"
+
+
+def check(settings: collection_pb2.ChunkingSettings) -> None:
+    """Raise InvalidArgument for a chunker that there is not, or none where one must be named."""
+    known = {**ours(), **others()}
+    if (settings.chunker or settings.strategy == NAMED) and settings.chunker not in known:
+        names = ", ".join(sorted(known))
+        raise InvalidArgument.field("collection.settings.chunking.chunker", f"must be one of {names}")
+
+
+def chosen(
+    strategy: collection_pb2.ChunkingStrategy.ValueType, settings: collection_pb2.ChunkingSettings
+) -> Registration:
+    """Return the chunker of a strategy (not AUTO); raises InvalidArgument for a named one that there is no more."""
+    if strategy != NAMED:
+        return ours()[collection_pb2.ChunkingStrategy.Name(strategy).removeprefix(_PREFIX).lower()]
+    check(settings)
+    return ours().get(settings.chunker) or others()[settings.chunker]
+
+
+def needs_vectors(settings: collection_pb2.ChunkingSettings) -> bool:
+    """Return whether documents are cut with the vectors of their sentences."""
+    auto = settings.strategy == collection_pb2.CHUNKING_STRATEGY_AUTO  # which never chooses such a one
+    return not auto and chosen(settings.strategy, settings).needs_vectors
+
+
+def made(registration: Registration, sizes: Sizes, tools: Tools) -> Chunker:
+    """Return a new chunker; one of another package is watched."""
+    if registration.id in ours():
+        return registration.make(sizes, tools)
+    return Guarded(registration, sizes, tools)

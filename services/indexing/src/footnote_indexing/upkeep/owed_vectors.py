@@ -1,0 +1,105 @@
+"""Makes the vectors of rows that are searched by their words already, at the model's speed.
+
+What is owed stands in the ledger and which rows it is in the store, so whoever dies midway loses nothing: the next one
+goes on with the rows that have no vector.
+"""
+
+from collections.abc import Sequence
+
+from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from footnote_store.compiler import quote
+from footnote_store.rows import Hit, Row
+
+from footnote_indexing.adapters.generations import Generation, Generations
+from footnote_indexing.adapters.ledger import RevisionKey
+from footnote_indexing.adapters.owing import Owing
+from footnote_indexing.chunking.drafts import embedded_text
+from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+from footnote_indexing.writing.turns import Turns
+from footnote_indexing.writing.vectorizers import Vectorizer, Vectorizers
+
+_log = get_logger("footnote.indexing.owed")
+_PAGE = 500
+_TOGETHER = 16
+"""Texts of one call: what is made of them is written before the next."""
+_CLAIM = 300.0
+
+
+class OwedVectors:
+    """Pays what is owed, a revision after the other; one that cannot be paid now is left for the next round."""
+
+    def __init__(
+        self, owing: Owing, generations: Generations, writer: StoreWriter, vectorizers: Vectorizers, turns: Turns
+    ) -> None:
+        self._owing = owing
+        self._generations = generations
+        self._writer = writer
+        self._vectorizers = vectorizers
+        self._turns = turns
+
+    async def round(self) -> None:
+        """Pay all that is owed; raises what kept it from that, after the others had their turn."""
+        failed: dict[RevisionKey, FootnoteError] = {}
+        while (claimed := await self._owing.claim(failed, _CLAIM)) is not None:
+            key, with_header = claimed
+            try:
+                await self._pay(key, with_header)
+            except FootnoteError as error:
+                failed[key] = error
+            except BaseException:
+                await self._owing.release(key)
+                raise
+        for key in failed:
+            await self._owing.release(key)
+        if failed:
+            raise next(iter(failed.values()))
+
+    async def _pay(self, key: RevisionKey, with_header: bool) -> None:
+        generation = await self._generations.find(key.collection_id, key.generation)
+        if generation is None:
+            return
+        await self._writer.ensure(generation)
+        vectorizer = await self._vectorizers.get(generation.embedding)
+        offset = 0
+        while True:
+            page = await self._writer.store.read(generation.space, revision_expr(key), _PAGE, offset, vectors=True)
+            lacking = [hit for hit in page if lacks_vector(hit)]
+            for start in range(0, len(lacking), _TOGETHER):
+                some = lacking[start : start + _TOGETHER]
+                await self._write(generation, key, vectorizer, some, with_header)
+                if not await self._owing.paid(key, len(some), _CLAIM):
+                    await self._gone(generation, key)
+                    return
+            if len(page) < _PAGE:
+                break
+            offset += _PAGE
+        await self._owing.settled(key)
+        _log.info("vectors_paid", document_id=key.document_id, revision=key.revision)
+
+    async def _write(
+        self, generation: Generation, key: RevisionKey, vectorizer: Vectorizer, hits: Sequence[Hit], with_header: bool
+    ) -> None:
+        """Embed, then write the rows as they are by then: they may have been relabelled, or be gone."""
+        texts = [embedded_text(hit.chunk, with_header) for hit in hits]
+        made = await vectorizer.embed([vectorizer.key(text) for text in texts], texts, {})
+        vectors = {hit.id: vector for hit, vector in zip(hits, made.vectors, strict=True)}
+        async with self._turns.of(key.document_id):
+            expr = f"{revision_expr(key)} and id in [{', '.join(map(quote, vectors))}]"
+            rows = [
+                Row(hit.chunk, key.collection_key, vectors[hit.id], hit.lexical_text)
+                for hit in await self._writer.store.read(generation.space, expr, len(vectors))
+            ]
+            if rows:
+                await self._writer.write(generation.space, rows)
+
+    async def _gone(self, generation: Generation, key: RevisionKey) -> None:
+        """Remove what was written of a revision that was deleted or replaced meanwhile."""
+        async with self._turns.of(key.document_id):
+            await self._writer.purge(generation.space, key)
+
+
+def lacks_vector(hit: Hit) -> bool:
+    """Tell whether a row, read with its vector, waits for it."""
+    return hit.chunk.level != CHUNK_LEVEL_PARENT and (hit.vector is None or not hit.vector.any())

@@ -1,0 +1,181 @@
+"""Tables whose cells may cover several rows and columns: laid out, their header found, written row by row.
+
+A cell's value stands for all the rows and columns that it covers; header cells above one another become one header,
+"Land › 2023". What covers a whole row is a line of its own, not a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, Place
+from footnote_ingestion.parsers.noticed import OTHER
+from footnote_ingestion.parsers.tables import (
+    are_pairs,
+    header_depth,
+    header_path,
+    looks_like_year,
+    looks_numeric,
+    pair_text,
+    row_text,
+)
+
+MOST_REPEATED = 300
+"""A longer value is written once, in the first row that it covers."""
+_MOST_COLUMNS = 1_000
+# Positions of one table that values are repeated to; a page can claim any number with a few bytes.
+_MOST_POSITIONS = 500_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """A cell as the file has it; `head` where the file marks it as a header. Two cells are never the same one."""
+
+    text: str
+    rows: int = 1
+    columns: int = 1
+    head: bool = False
+
+
+_NONE = Cell("")
+
+
+def write_table(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place | None = None, marked: int = 0) -> None:
+    """Write a table; `marked` says how many of the first rows the file itself calls its header."""
+    grid = _laid_out(rows, out, place)
+    width = max((len(row) for row in grid), default=0)
+    titles = 0
+    while width > 1 and titles < len(grid) - 1 and (title := _whole(grid[titles], width)) is not None:
+        out.add(PARAGRAPH, title.text, place)
+        titles += title.rows if title.rows < len(grid) - titles else 1
+    grid, marked = grid[titles:], max(marked - titles, 0)
+    texts = [[cell.text for cell in row] for row in grid]
+    table = out.new_table()
+    if not marked and _pairs(grid, texts):
+        for pair in texts:
+            out.add(TABLE_ROW, pair_text(pair), place, table=table)
+        return
+    depth = _header_rows(grid, texts, marked, width)
+    headers = [header_path([line[column] for line in texts[:depth] if column < len(line)]) for column in range(width)]
+    unused = {column for column, header in enumerate(headers) if header}
+    above: Sequence[Cell] = ()
+    for row in grid[depth:]:
+        if len(row) != len(above) or any(one is not other for one, other in zip(row, above, strict=True)):
+            _write_row(row, above, headers if depth else [], unused, out, place, table)
+        above = row
+    if unused:  # headers of columns without a value stand in no row, and are not lost; nor are those of empty forms
+        names = dict.fromkeys(headers[column] for column in sorted(unused))
+        out.add(PARAGRAPH, "; ".join(names), place)
+
+
+def _write_row(
+    row: Sequence[Cell], above: Sequence[Cell], headers: Sequence[str], unused: set[int], out: BlockWriter,
+    place: Place | None, table: int,
+) -> None:  # fmt: skip
+    whole = _whole(row, max(len(row), len(headers)))
+    if whole is not None and len(row) > 1:
+        out.add(TABLE_ROW, whole.text, place, table=table)
+        return
+    values: list[str] = []
+    for column, cell in enumerate(row):
+        again = column < len(above) and above[column] is cell
+        beside = column > 0 and row[column - 1] is cell
+        left_out = (again and len(cell.text) > MOST_REPEATED) or (beside and (not headers or len(cell.text) > 100))
+        values.append("" if left_out else cell.text)
+        if cell.text:
+            unused.discard(column)
+    out.add(TABLE_ROW, row_text(headers, values)[0], place, table=table)
+
+
+def _laid_out(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place | None) -> list[list[Cell]]:
+    """Return the cell at each position; the positions that a cell covers all hold that cell."""
+    grid: list[list[Cell]] = []
+    pending: dict[int, tuple[Cell, int]] = {}  # column -> the cell from above, and for how many more rows
+    room = _MOST_POSITIONS
+    for cells in rows:
+        row: list[Cell] = []
+        below: dict[int, tuple[Cell, int]] = {}
+        todo = list(cells)
+        at = 0
+        while at < len(todo) or len(row) in pending:
+            if len(row) in pending:
+                cell, more = pending.pop(len(row))
+                if more > 1:
+                    below[len(row)] = (cell, more - 1)
+                row.append(cell)
+                continue
+            cell = todo[at]
+            at += 1
+            columns = min(max(cell.columns, 1), _MOST_COLUMNS)
+            down = min(max(cell.rows, 1), len(rows) - len(grid))
+            if columns > 1 or down > 1:
+                if room < columns * down:
+                    out.warn(OTHER, "{count} cells cover more than is written out", 1, [place])
+                    columns = down = 1
+                room -= columns * down
+            for _ in range(columns):
+                if len(row) in pending:  # two cells claim the same place
+                    break
+                if down > 1:
+                    below[len(row)] = (cell, down - 1)
+                row.append(cell)
+        for column, (cell, more) in pending.items():  # right of a row that is shorter
+            if more and column >= len(row):
+                row += [_NONE] * (column - len(row)) + [cell]
+                if more > 1:
+                    below[column] = (cell, more - 1)
+        pending = below
+        grid.append(row)
+    return grid
+
+
+def _whole(row: Sequence[Cell], width: int) -> Cell | None:
+    """Return the cell that covers a whole row of several columns."""
+    return row[0] if len(row) == width > 1 and row[0].text and all(cell is row[0] for cell in row) else None
+
+
+def _pairs(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]]) -> bool:
+    """Tell whether each row is a name and its value, not a row below a header."""
+    if any(len(row) != 2 for row in grid) or len(grid) < 2:
+        return False
+    if all(row[0].head and not row[1].head for row in grid):
+        return True
+    return not any(cell.head for row in grid for cell in row) and are_pairs(texts)
+
+
+def _header_rows(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]], marked: int, width: int) -> int:
+    """Return how many of the first rows are the header; all of them for a form that is not filled in."""
+    if not grid:
+        return 0
+    depth = min(marked, len(grid))
+    while depth < len(grid) and grid[depth] and all(cell.head or not cell.text for cell in grid[depth]):
+        depth += 1
+        if depth > 8:  # a table of nothing but header cells
+            return 1
+    if not depth:
+        own = [[cell.text for at, cell in enumerate(row) if not at or row[at - 1] is not cell] for row in grid[:2]]
+        grouped = bool(texts[0]) and not texts[0][0] and _grouped(grid[0], width)
+        depth = 1 if grouped or header_depth([own[0], *texts[1:]]) else 0
+    while 0 < depth < len(grid) - 1 and _goes_on(grid[depth - 1], grid[depth], width):
+        depth += 1
+    return depth if depth < len(grid) or marked or len(grid) == 1 else 1
+
+
+def _goes_on(above: Sequence[Cell], row: Sequence[Cell], width: int) -> bool:
+    """Tell whether a row goes on with the header above: it names the columns of groups, and nothing else."""
+    new = [(at, cell) for at, cell in enumerate(row) if at >= len(above) or above[at] is not cell]
+    if not new:
+        return True
+    if not _grouped(above, width):
+        return False
+    under = [cell.text for at, cell in new if at < len(above) and above[at].columns > 1 and cell.text]
+    others = [cell.text for at, cell in new if (at >= len(above) or above[at].columns == 1) and cell.text]
+    return bool(under) and not others and all(not looks_numeric(text) or looks_like_year(text) for text in under)
+
+
+def _grouped(row: Sequence[Cell], width: int) -> bool:
+    """Tell whether a cell covers several columns of a row, but not all."""
+    return any(
+        cell.text and at + 1 < len(row) and row[at + 1] is cell and cell.columns < width for at, cell in enumerate(row)
+    )

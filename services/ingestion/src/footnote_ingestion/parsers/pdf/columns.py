@@ -1,0 +1,410 @@
+"""Tables without borders: columns are where figures stand below one another, headers what stands above them.
+
+A page's regions with rows of figures are found by their lines; only there are words asked for their boxes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from footnote_ingestion.parsers.pdf.grids import (
+    CURRENCIES,
+    YEAR,
+    Cell,
+    Grid,
+    Row,
+    bounds,
+    cell_of,
+    ids,
+    is_figure,
+    joined_by_slash,
+    visual_rows,
+)
+from footnote_ingestion.parsers.pdf.heads import header_names
+from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.rulings import Rulings
+
+Words = Callable[[Line], list[Word]]
+_FURTHEST = 5.0
+"""Two rows of figures with more than this many type sizes between them are of two tables."""
+_ABOVE = 2.6
+_MOST_HEAD_ROWS = 7
+_CAPTION = re.compile(r"(?:table|figure|fig\.|tab\.|tabelle|tableau|abbildung)\s+[\dIVXA-Z]", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.!?]\s*$")
+_BEGUN = re.compile(r"(?<!\S)[^\w\s]{0,3}[\d–—−nN-]")
+_DIGIT = re.compile(r"\d")
+_LEAST_ROWS = 2
+_SPACE = 0.45
+_CLOSING = (")", "%", ")%")
+
+
+def is_seed(line: Line) -> bool:
+    """Tell whether a line has two figures or more at its end, or figures for half of it."""
+    if (
+        _DIGIT.search(line.text) is None
+        or len(_BEGUN.findall(line.text)) < 2
+        or line.size <= 0
+        or line.rotated
+        or len(line.text) > 400
+    ):
+        return False
+    words = [word for word in line.text.split() if word not in CURRENCIES and word not in "%()"]
+    if not 2 <= len(words) <= 60:
+        return False
+    figures = [is_figure(word) for word in words]
+    trailing = 0
+    for figure in reversed(figures):
+        if not figure:
+            break
+        trailing += 1
+    return (trailing >= 2 or (sum(figures) >= 2 and sum(figures) * 2 >= len(words))) and any(
+        any(char.isdigit() for char in word) for word in words
+    )
+
+
+def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
+    """Return the tables of figures among the lines of a page, from those that begin first."""
+    found: list[Grid] = []
+    used: set[int] = set()
+    joined = [(_as_one(row), row) for row in beside(lines)]
+    parts = {id(line): row for line, row in joined}
+
+    def known(line: Line) -> list[Word]:
+        return joined_by_slash([word for part in parts.get(id(line), (line,)) for word in words(part)])
+
+    for region in _regions([line for line in (*lines, *(line for line, _ in joined)) if is_seed(line)]):
+        found += _tables(region, [line for line in lines if id(line) not in used], known, rules)
+        used.update(*(grid.lines for grid in found))
+    return found
+
+
+def beside(lines: Sequence[Line]) -> list[list[Line]]:
+    """Return lines that follow one another and stand beside one another: cells that are lines of their own."""
+    found: list[list[Line]] = []
+    for one, other in pairwise(lines):
+        if abs(one.top - other.top) < 0.3 * one.size and other.left > one.right + 0.5 * one.size:
+            if found and found[-1][-1] is one:
+                found[-1].append(other)
+            else:
+                found.append([one, other])
+    return found
+
+
+def _as_one(row: Sequence[Line]) -> Line:
+    left, bottom, right, top = bounds(row)
+    text = " ".join(line.text for line in row)
+    return Line(text, row[0].page, left, right, top, bottom, row[0].size, bold=False, hyphen=False)
+
+
+def _regions(seeds: list[Line]) -> list[list[Line]]:
+    """Return rows of figures that stand near enough below one another."""
+    regions: list[list[Line]] = []
+    for line in sorted(seeds, key=lambda line: -line.top):
+        for region in regions:
+            last = region[-1]
+            left, _, right, _ = bounds(region)
+            shared = min(right, line.right) - max(left, line.left)
+            near = last.bottom - line.top <= _FURTHEST * max(last.size, line.size)
+            if near and shared >= 0.5 * min(right - left, line.right - line.left):
+                region.append(line)
+                break
+        else:
+            regions.append([line])
+    return [region for region in regions if len(region) >= _LEAST_ROWS]
+
+
+def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
+    seeds = [line for line in seeds if _is_body(words(line)) or _names_years(words(line))]
+    if len(seeds) < _LEAST_ROWS:
+        return []
+    left, bottom, right, top = bounds(seeds)
+    size = sorted(line.size for line in seeds)[len(seeds) // 2]
+    above = _lines_above(lines, seeds, words, rules, size)
+    if above:
+        left, right = min(left, *(line.left for line in above)), max(right, *(line.right for line in above))
+        top = max(line.top for line in above)
+    inside = [
+        line
+        for line in lines
+        if line.size > 0
+        and not line.rotated
+        and line.left >= left - 2 * size
+        and line.right <= right + 2 * size
+        and bottom - 0.2 * size <= (line.top + line.bottom) / 2 <= top + 0.2 * size
+    ]
+    rows = [joined_by_slash(row) for row in visual_rows(word for line in inside for word in words(line))]
+    return _split(rows, seeds[0].page, rules, size)
+
+
+def _lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rules: Rulings, size: float) -> list[Line]:
+    """Return the lines above the first row of figures that may be its headers, from the lowest."""
+    left, _, right, top = bounds(seeds)
+    over = [
+        line
+        for line in lines
+        if line.size > 0
+        and not line.rotated
+        and line.bottom >= top - 0.5 * size
+        and line.left < right + size
+        and line.right > left - size
+    ]
+    found: list[Line] = []
+    edge, count, last = top, 0, top
+    for line in sorted(over, key=lambda line: line.bottom):
+        if line.bottom - edge > _ABOVE * size or count > _MOST_HEAD_ROWS:
+            break
+        if _CAPTION.match(line.text) or line.size > 1.35 * size:
+            break
+        short = line.right - line.left < 0.6 * (right - left) and abs(line.left - left) < size
+        if not short and _is_prose(line, words):
+            break
+        if line.left < left - 3 * size or line.right > right + 3 * size:
+            break
+        headed = any(one.right > (left + right) / 2 for one in found)
+        if headed and _rules_between(rules, (top, line.bottom), (left, right), size) >= 2:
+            break
+        count += line.bottom > last
+        last = line.top - 0.3 * size
+        found.append(line)
+        edge = max(edge, line.top)
+    return found
+
+
+def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[float, float], size: float) -> int:
+    """Return how many lines are drawn over the whole width of a table between two heights."""
+    width = sides[1] - sides[0]
+    found: list[float] = []
+    for rule in rules.across:
+        inside = heights[0] - 0.5 * size < rule.at < heights[1] + 0.3 * size
+        whole = min(rule.end, sides[1]) - max(rule.start, sides[0]) > 0.9 * width
+        if inside and whole and not any(abs(rule.at - one) < 0.4 * size for one in found):
+            found.append(rule.at)
+    return len(found)
+
+
+def _is_prose(line: Line, words: Words) -> bool:
+    """Tell whether a line is a sentence's: words set as close as words are, or ended by a full stop."""
+    found = words(line)
+    letters = sum(word.text[0].isalpha() for word in found)
+    if any(right.left - left.right > 2 * line.size for left, right in pairwise(found)):
+        return False
+    if len(found) >= 5 and letters >= 4 and len(_pieces(found)) * 4 <= len(found):
+        return True
+    return len(found) > 3 and _SENTENCE.search(line.text) is not None and len(_pieces(found)) * 3 <= len(found)
+
+
+def _values(row: Sequence[Word]) -> list[Word]:
+    """Return the figures that a row ends in, without signs of currencies: those set apart from its words."""
+    found: list[Word] = []
+    for piece in reversed(_pieces(row)):
+        figures = [word for word in piece if word.text not in CURRENCIES and word.text not in _CLOSING]
+        if not all(is_figure(word.text) for word in figures):
+            break
+        found[:0] = figures
+    return found
+
+
+def _pieces(row: Sequence[Word]) -> list[list[Word]]:
+    """Return the words of a row in stretches set no further apart than words of a sentence are."""
+    pieces: list[list[Word]] = []
+    for word in row:
+        if pieces and word.left - pieces[-1][-1].right <= _SPACE * max(word.line.size, pieces[-1][-1].line.size):
+            pieces[-1].append(word)
+        else:
+            pieces.append([word])
+    return pieces
+
+
+def _names_years(row: Sequence[Word]) -> bool:
+    """Tell whether a row's figures are years, which head columns."""
+    values = _values(row)
+    years = [word for word in values if YEAR.fullmatch(word.text)]
+    return len(years) >= 1 and len(years) >= len(values) - 1 and (len(values) == len(years) or values[0] not in years)
+
+
+def _is_body(row: Sequence[Word]) -> bool:
+    values = _values(row)
+    if not values or _names_years(row):
+        return False
+    return len(values) >= 2 or any(char.isdigit() for char in values[0].text)
+
+
+def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> list[Grid]:
+    """Return the tables among rows: one begins anew where rows of years, or of headers, follow those of figures."""
+    columns = _columns([row for row in rows if _is_body(row)])
+    if not columns:
+        return []
+    first = columns[0][0]
+    begins = [0]
+    seen = False
+    for at, row in enumerate(rows):
+        if _is_body(row):
+            seen = True
+        elif (
+            seen
+            and row
+            and (
+                (row[0].left > first - 4 * size and _over(row, columns) >= 2)
+                or (_names_years(row) and len(_values(row)) >= 2)
+            )
+        ):
+            begins.append(at)
+            seen = False
+    # What stands over a header that begins anew belongs to it as well.
+    parts = [rows[start:end] for start, end in zip(begins, [*begins[1:], len(rows)], strict=True)]
+    grids: list[Grid] = []
+    for number, part in enumerate(parts):
+        grid = _grid(part, page, rules, size, keep_above=number > 0)
+        if grid is not None:
+            grids.append(grid)
+    return grids
+
+
+def _over(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> int:
+    return sum(any(word.left < right and word.right > left for word in row) for left, right in columns)
+
+
+def _columns(rows: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:
+    """Return where columns stand, from the left: the figures of all rows that stand over one another."""
+    spans = sorted((word.left, word.right) for row in rows for word in _values(row))
+    merged: list[list[float]] = []
+    for left, right in spans:
+        if merged and left < merged[-1][1] - 0.3:
+            merged[-1][1] = max(merged[-1][1], right)
+        else:
+            merged.append([left, right])
+    return [(left, right) for left, right in merged]
+
+
+def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, keep_above: bool) -> Grid | None:
+    body = [at for at, row in enumerate(rows) if _is_body(row)]
+    if len(body) < _LEAST_ROWS:
+        return None
+    columns = _columns([rows[at] for at in body])
+    full = sum(len(_values(rows[at])) for at in body) / len(body)
+    if len(columns) < 2 or full < 1.3:
+        return None
+    names_column = _is_name_column(rows, body, columns)
+    if names_column is not None:
+        columns = columns[1:]
+    first = columns[0][0] if columns else 0.0
+    start = _start_of_body(rows, body[0], first, columns, size)
+    head, head_used = header_names(rows[:start], columns, names_column, rules, size)
+    made = [_row(row, columns, names_column) for row in rows[start:]]
+    made = _joined(made, size)
+    grid = Grid(page, head.names, made, columns, lead=head.lead)
+    grid.header_lines = ids(word for row in head_used for word in row)
+    grid.lines = set(grid.header_lines).union(*(row.lines for row in made)) if made else set()
+    return grid
+
+
+def _start_of_body(
+    rows: Sequence[Sequence[Word]], first_body: int, edge: float, columns: Sequence[tuple[float, float]], size: float
+) -> int:
+    """Return the first row that is no header: a name without values that follows the headers is a section's."""
+    start = first_body
+    while start and (_ends_before(rows[start - 1], edge - 0.5 * size) or _is_section(rows[start - 1], edge, columns)):
+        start -= 1
+    # Names alone above everything are no sections while no header follows above them.
+    while start < first_body and not any(_over(row, columns) for row in rows[:start]):
+        start += 1
+    return start
+
+
+def _ends_before(row: Sequence[Word], edge: float) -> bool:
+    return all(word.right < edge for word in row)
+
+
+def _is_section(row: Sequence[Word], edge: float, columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell whether a row is one stretch of words that begins where names do, and is too long for their column."""
+    left = columns[0][1] - columns[0][0]
+    return len(_pieces(row)) == 1 and row[0].left < edge - max(left, 4 * row[0].line.size)
+
+
+def _is_name_column(
+    rows: Sequence[Sequence[Word]], body: Sequence[int], columns: Sequence[tuple[float, float]]
+) -> tuple[float, float] | None:
+    """Return the first column when it is figures that name rows: nothing stands left of it."""
+    left, right = columns[0]
+    bare = sum(rows[at][0].left >= left - 1 for at in body)
+    return (left, right) if bare * 2 > len(body) and len(columns) > 1 else None
+
+
+def _row(row: Sequence[Word], columns: Sequence[tuple[float, float]], names_column: tuple[float, float] | None) -> Row:
+    """Return a row's cells: its name, then one for each column, empty ones in place."""
+    edge = columns[0][0]
+    values = _values(row)
+    tail = {id(word) for word in values}
+    cells: list[list[Word]] = [[] for _ in range(len(columns) + 1)]
+    signs: list[Word] = []
+    name = {id(word) for word in _pieces(row)[0]} - tail if row[0].left < edge - 2 else set()
+    for word in row:
+        if id(word) in name:
+            cells[0].append(word)
+            continue
+        if word.text in CURRENCIES:
+            signs.append(word)
+            continue
+        at = _column_of(word, columns) if id(word) in tail or word.left >= edge - 2 else None
+        if at is None and word.text in _CLOSING and any(cells[1:]):
+            at = max(index for index, cell in enumerate(cells[1:]) if cell)
+        if at is None and word.left < edge:
+            cells[0] += [*signs, word]
+        else:
+            place = at if at is not None else _nearest(word, columns)
+            cells[place + 1] += [*signs, word]
+        signs = []
+    made = [cell_of(cell) for cell in cells]
+    indent = made[0].left if made[0].text else (names_column[0] if names_column else row[0].left)
+    return Row(made, indent, ids(row))
+
+
+def _column_of(word: Word, columns: Sequence[tuple[float, float]]) -> int | None:
+    best, most = None, 0.0
+    for at, (left, right) in enumerate(columns):
+        shared = min(right, word.right) - max(left, word.left)
+        if shared > most:
+            best, most = at, shared
+    return best
+
+
+def _nearest(word: Word, columns: Sequence[tuple[float, float]]) -> int:
+    centre = (word.left + word.right) / 2
+    return min(range(len(columns)), key=lambda at: abs(sum(columns[at]) / 2 - centre))
+
+
+def _joined(rows: list[Row], size: float) -> list[Row]:
+    """Join a name that goes on in the next row, in small letters, and signs that stand higher than their row."""
+    made: list[Row] = []
+    for row in rows:
+        last = made[-1] if made else None
+        name = row.cells[0].text
+        bare = not any(cell.text for cell in row.cells[1:])
+        last_bare = last is not None and not any(cell.text for cell in last.cells[1:])
+        if (
+            last is not None
+            and last_bare
+            and last.cells[0].text
+            and name[:1].islower()
+            and not last.cells[0].text.endswith(":")
+        ):
+            row = Row([_both(last.cells[0], row.cells[0]), *row.cells[1:]], last.indent, last.lines | row.lines)
+            made[-1] = row
+        elif last is not None and bare and name[:1].islower() and last.cells[0].text and not last_bare:
+            last.cells[0] = _both(last.cells[0], row.cells[0])
+            last.lines |= row.lines
+        else:
+            made.append(row)
+    return made
+
+
+def _both(one: Cell, other: Cell) -> Cell:
+    return Cell(
+        f"{one.text} {other.text}".strip(),
+        min(one.left, other.left),
+        min(one.bottom, other.bottom),
+        max(one.right, other.right),
+        max(one.top, other.top),
+    )

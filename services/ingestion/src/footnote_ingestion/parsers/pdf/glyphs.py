@@ -1,0 +1,128 @@
+"""Glyphs whose character no one can read: fonts that name none, or a control character instead of a minus sign.
+
+What is drawn is never deleted: a flat stroke in the middle of the line is a minus sign whatever the font calls it, and
+any other glyph without a character becomes U+FFFD. Both are counted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterable, Sequence
+
+import pypdfium2.raw as pdfium
+from footnote_text.stopwords import STOP_WORDS
+
+from footnote_ingestion.parsers.tables import looks_numeric
+
+UNKNOWN = "\ufffd"
+MINUS = "\u2212"
+HYPHEN = "\ufffe"
+_STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\ufffe\uffff]|\r(?!\n)|(?<!\r)\n")
+# What a font without names shows beside letters: the codes of T1, the "Cork" encoding of TeX's fonts.
+_CORK = {"\x10": "“", "\x11": "”", "\x12": "„", "\x15": "–", "\x16": "—", "\x1b": "ﬀ", "\x1c": "ﬁ", "\x1d": "ﬂ",
+         "\x1e": "ﬃ", "\x1f": "ﬄ"}  # fmt: skip
+_DASHES = {"\x96": "–", "\x97": "—"}  # Windows'
+_WORD = re.compile(r"[^\W\d_]+")
+_ENOUGH = 20
+"""Words from which a text can be told from a jumble of glyph numbers."""
+_COMMON = frozenset(word for words in STOP_WORDS.values() for word in words if len(word) > 1)
+_FEWEST_COMMON = 0.04
+_FEWEST_LETTERS = 0.5
+
+
+class Glyphs:
+    """Looks at characters of a text page; keeps the C buffers between them."""
+
+    def __init__(self) -> None:
+        self._box = [ctypes.c_double() for _ in range(4)]
+        self.unknown = 0
+        """How many glyphs of the page became U+FFFD, and how many a minus sign."""
+        self.strokes = 0
+
+    def restored(self, text_page: object, text: str, count: int) -> str:
+        """Return the text of a page with a sign for each glyph that has no character; one UTF-16 unit for each glyph.
+
+        `text` is what PDFium gives, which leaves some of them out; `count` is how many glyphs there are.
+        """
+        self.unknown = self.strokes = 0
+        if len(text) != count and len(text.encode("utf-16-le", errors="surrogatepass")) // 2 != count:
+            codes = [pdfium.FPDFText_GetUnicode(text_page, index) for index in range(count)]
+            if any(0xD800 <= code < 0xE000 or code > 0xFFFF for code in codes):
+                return text
+            text = "".join(map(chr, codes))
+        elif len(text) != count or _STRANGE.search(text) is None:
+            return text
+        return _STRANGE.sub(lambda found: self._sign(text_page, found), text)
+
+    def _sign(self, text_page: object, found: re.Match[str]) -> str:
+        index = found.start()
+        if pdfium.FPDFText_IsHyphen(text_page, index) == 1:
+            return HYPHEN
+        if pdfium.FPDFText_IsGenerated(text_page, index) == 1:
+            return found[0] if found[0] in "\r\n" else " "
+        left, right, bottom, top = self._box
+        if not pdfium.FPDFText_GetCharBox(text_page, index, left, right, bottom, top):
+            return " "
+        width, height = right.value - left.value, top.value - bottom.value
+        if width <= 0 and height <= 0:
+            return " "  # nothing is drawn
+        size = pdfium.FPDFText_GetFontSize(text_page, index)
+        if found[0] == "\xad":
+            return "-"
+        if (known := self._by_encoding(text_page, found)) is not None:
+            return known
+        if width > 0.2 * size and height < 0.4 * width and height < 0.2 * size:
+            self.strokes += 1
+            return MINUS
+        self.unknown += 1
+        return UNKNOWN
+
+    def _by_encoding(self, text_page: object, found: re.Match[str]) -> str | None:
+        """Return the character that a code stands for in the encoding of TeX's fonts, or in Windows'."""
+        if found[0] in _DASHES:
+            return _DASHES[found[0]]
+        beside = found.string[max(found.start() - 1, 0) : found.start()] + found.string[found.end() : found.end() + 1]
+        named = pdfium.FPDFText_HasUnicodeMapError(text_page, found.start()) != 1
+        return None if named or not any(one.isalpha() or one in _CORK for one in beside) else _CORK.get(found[0])
+
+
+def has_no_character(text_page: object, first: int, last: int) -> bool:
+    """Tell whether the font names no characters for most of what is looked at of a line: first, middle and last."""
+    looked = sum(
+        pdfium.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in (first, (first + last) // 2, last)
+    )
+    return bool(looked >= 2)
+
+
+def unreadable(pages: Iterable[Sequence[tuple[str, int]]]) -> set[int]:
+    """Return the ids of the lines that are a jumble; for each page text and id of the lines whose font names nothing.
+
+    A page is judged by itself; one with too little text as the whole document is.
+    """
+    pages = [lines for lines in pages if lines]
+    all_are = is_jumble([text for lines in pages for text, _ in lines])
+    found: set[int] = set()
+    for lines in pages:
+        texts = [text for text, _ in lines]
+        little = sum(len(_WORD.findall(text)) for text in texts) < _ENOUGH
+        if is_jumble(texts) or (little and all_are):
+            found.update(line for _, line in lines)
+    return found
+
+
+def is_jumble(texts: Sequence[str]) -> bool:
+    """Tell whether lines whose font names no characters are glyph numbers taken for letters, not words after all.
+
+    Too few words tell nothing, unless there are none where there is much text.
+    """
+    text = " ".join(texts)
+    words = _WORD.findall(text)
+    visible = len(text) - text.count(" ")
+    letters = sum(map(len, words))
+    if visible >= _ENOUGH and letters < _FEWEST_LETTERS * visible:
+        figures = sum(len(word) for word in text.split() if looks_numeric(word))
+        return letters + figures < _FEWEST_LETTERS * visible
+    if len(words) < _ENOUGH:
+        return False
+    return sum(word.lower() in _COMMON for word in words) < _FEWEST_COMMON * len(words)

@@ -1,0 +1,136 @@
+"""Tables of a page as they are found: rows of cells with their boxes, the headers of their columns, the lines used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.pdf.lines import Line, Word
+
+FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
+    r"\A(?:[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?:[%)*†‡]|bn|[MBKkx])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?|[-–—−]+|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
+)
+CURRENCIES = frozenset("$€£¥")
+_SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
+YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d[*)]?")
+
+
+@dataclass(slots=True)
+class Cell:
+    """What stands in one place of a table, with its box; empty for an empty cell."""
+
+    text: str = ""
+    left: float = 0.0
+    bottom: float = 0.0
+    right: float = 0.0
+    top: float = 0.0
+
+
+@dataclass(slots=True)
+class Row:
+    """The cells of a row, its name first; `indent` is where its name begins, `lines` are the ids of its lines."""
+
+    cells: list[Cell]
+    indent: float
+    lines: set[int]
+
+
+@dataclass(slots=True)
+class Grid:
+    """A table on one page. `headers` has a name for each column, the one of names first; "" where there is none.
+
+    `columns` are the places of the columns of values, from the left; `lead` are lines that belong above the table.
+    """
+
+    page: int
+    headers: list[str]
+    rows: list[Row]
+    columns: list[tuple[float, float]]
+    lines: set[int] = field(default_factory=set)
+    lead: list[str] = field(default_factory=list)
+    header_lines: set[int] = field(default_factory=set)
+
+
+def is_figure(text: str) -> bool:
+    """Tell whether a word is what a column of values holds: a number, or a dash or "n/a" for none."""
+    return FIGURE.fullmatch(text) is not None
+
+
+def cell_of(words: Sequence[Word]) -> Cell:
+    """Return the cell that holds some words in their order."""
+    if not words:
+        return Cell()
+    text = inline(" ".join(word.text for word in words))
+    text = _SIGN.sub(r"\1", text)
+    text = text.replace(" )", ")").replace("( ", "(").replace(" %", "%")
+    return Cell(
+        text,
+        min(word.left for word in words),
+        min(word.bottom for word in words),
+        max(word.right for word in words),
+        max(word.top for word in words),
+    )
+
+
+def visual_rows(words: Iterable[Word]) -> list[list[Word]]:
+    """Return words that stand beside one another as rows, from the top; each row from the left."""
+    rows: list[list[Word]] = []
+    edges: list[tuple[float, float]] = []
+    for word in sorted(words, key=lambda word: -(word.top + word.bottom)):
+        if rows:
+            top, bottom = edges[-1]
+            shared = min(top, word.top) - max(bottom, word.bottom)
+            if shared > 0.5 * min(top - bottom, word.top - word.bottom):
+                rows[-1].append(word)
+                continue
+        rows.append([word])
+        edges.append((word.top, word.bottom))
+    for row in rows:
+        row.sort(key=lambda word: word.left)
+    return rows
+
+
+def segments(row: Sequence[Word], gap: float = 0.75) -> list[list[Word]]:
+    """Return the words of a row in stretches that are parted by more than `gap` of their height."""
+    found: list[list[Word]] = []
+    for word in row:
+        if found and word.left - found[-1][-1].right <= gap * max(word.top - word.bottom, 1.0):
+            found[-1].append(word)
+        else:
+            found.append([word])
+    return found
+
+
+def joined_by_slash(row: Sequence[Word]) -> list[Word]:
+    """Return a row in which "70.0 / 24.0" is one word."""
+    made: list[Word] = []
+    joins = False
+    for word in row:
+        slash = word.text == "/" and made and is_figure(made[-1].text)
+        if made and (slash or (joins and is_figure(word.text))):
+            last = made[-1]
+            made[-1] = Word(
+                f"{last.text}{word.text}", last.left, word.right, max(last.top, word.top),
+                min(last.bottom, word.bottom), last.line,
+            )  # fmt: skip
+        else:
+            made.append(word)
+        joins = bool(slash) or (word.text[-1] == "/" and is_figure(word.text[:-1]))
+    return made
+
+
+def ids(words: Iterable[Word]) -> set[int]:
+    """Return the ids of the lines that words are from."""
+    return {id(word.line) for word in words}
+
+
+def bounds(lines: Sequence[Line]) -> tuple[float, float, float, float]:
+    """Return left, bottom, right and top of some lines."""
+    return (
+        min(line.left for line in lines),
+        min(line.bottom for line in lines),
+        max(line.right for line in lines),
+        max(line.top for line in lines),
+    )

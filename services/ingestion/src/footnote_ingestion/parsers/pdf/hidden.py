@@ -1,0 +1,249 @@
+"""Text that no reader of a page sees: in the paper's colour, off the page, too small, invisible, on a hidden layer.
+
+It is a way to put words into an answer behind the back of whoever reads the page. Characters are sampled, `_STRIDE`
+apart and at the beginning of each line; only a page with something strange among them is looked at closely: it is drawn
+with and without what is strange, and what makes no difference is hidden. Text that was recognised under a scan is
+invisible as well, and is not hidden: the picture in front of it shows the same words.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any
+
+import pypdf
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+from PIL import Image, ImageChops
+
+from footnote_ingestion.parsers.pdf.lines import Line
+
+_STRIDE = 24
+_SMALLEST = 1.0
+"""Points: type whose characters are neither higher nor wider cannot be read."""
+_NEARLY_WHITE = 235
+_NEARLY_CLEAR = 20
+_LEAST_CONTRAST = 20
+"""Of 255 shades of grey between a character and what is behind it."""
+_INVISIBLE = frozenset((raw.FPDF_TEXTRENDERMODE_INVISIBLE, raw.FPDF_TEXTRENDERMODE_CLIP))
+_SCALE, _MOST_PIXELS = 2.0, 2_500
+_MOST_PICTURES = 200
+_LAYERS, _COMPRESSED = b"/OCProperties", b"/ObjStm"
+
+_EDGE = 0.15
+"""Of a character's height: lines drawn above or below it are not its shape."""
+
+Area = tuple[float, float, float, float]
+_Piece = tuple[Any, list[tuple[int, Area]]]
+"""An object of the page that is text, with the indexes and places of its characters."""
+
+
+class _Kind(Enum):
+    """What may be wrong with a piece of text."""
+
+    PLAIN = auto()
+    SMALL = auto()
+    UNPAINTED = auto()
+    PALE = auto()
+
+
+def has_hidden_layers(path: Path) -> bool:
+    """Tell whether a PDF has layers that may be switched off; False where that cannot be made out."""
+    data = path.read_bytes()
+    if _LAYERS not in data and _COMPRESSED not in data:
+        return False
+    try:
+        root: Any = pypdf.PdfReader(path, strict=False).trailer["/Root"]
+        layers = root.get("/OCProperties", {})
+        usual = layers.get("/D", {}).get_object() if "/D" in layers else {}
+        return bool(usual.get("/OFF") or usual.get("/AS") or usual.get("/BaseState", "/ON") != "/ON")
+    except Exception:  # whatever pypdf makes of a damaged file: PDFium has opened it
+        return _LAYERS in data
+
+
+class Sight:
+    """Tells which characters of a page can be seen; keeps the C buffers between pages."""
+
+    def __init__(self, layers: bool) -> None:
+        """Look at every page closely where some of the file's `layers` are switched off."""
+        self._layers = layers
+        self._colour = [ctypes.c_uint() for _ in range(4)]
+        self._box = raw.FS_RECTF()
+
+    def hidden(self, page: pdfium.PdfPage, text_page: object, lines: Sequence[Line]) -> frozenset[int]:
+        """Return the indexes of the characters of a page that nobody sees; `lines` are those of its text page."""
+        if not lines:
+            return frozenset()
+        count = raw.FPDFText_CountChars(text_page)
+        area = self._shown_area(page)
+        beyond = any(_reaches_out(line, area) for line in lines)
+        if not (
+            beyond
+            or self._layers
+            or any(0 < line.size < _SMALLEST for line in lines)
+            or self._any_strange(text_page, (line.char for line in lines))
+            or self._any_strange(text_page, range(0, count, _STRIDE))
+        ):
+            return frozenset()
+        return self._look(page, text_page, count, area, beyond=beyond)
+
+    def _any_strange(self, text_page: object, indexes: Iterable[int]) -> bool:
+        return any(index >= 0 and self._is_strange(text_page, index) for index in indexes)
+
+    def _is_strange(self, text_page: object, index: int) -> bool:
+        """Tell whether a character is not painted, nearly white or very small."""
+        holder = raw.FPDFText_GetTextObject(text_page, index)
+        if not holder:
+            return False
+        if self._is_unpainted(text_page, index, holder):
+            return True
+        red, green, blue, _ = self._colour
+        return min(red.value, green.value, blue.value) >= _NEARLY_WHITE or self._is_small(text_page, index)
+
+    def _is_unpainted(self, text_page: object, index: int, holder: object) -> bool:
+        """Tell whether a character is invisible by mode or clear; its colour is asked for."""
+        red, green, blue, alpha = self._colour
+        if not raw.FPDFText_GetFillColor(text_page, index, red, green, blue, alpha):
+            red.value, alpha.value = 0, 255
+        return alpha.value < _NEARLY_CLEAR or raw.FPDFTextObj_GetTextRenderMode(holder) in _INVISIBLE
+
+    def _is_small(self, text_page: object, index: int) -> bool:
+        box = self._box
+        if not raw.FPDFText_GetLooseCharBox(text_page, index, box):
+            return False
+        return bool(0 < max(box.top - box.bottom, box.right - box.left) < _SMALLEST)
+
+    def _look(self, page: pdfium.PdfPage, text_page: object, count: int, area: Area, *, beyond: bool) -> frozenset[int]:
+        """Look at each character of a page; `beyond`: some may stand off it."""
+        hidden: set[int] = set()
+        pieces: dict[int, _Piece] = {}
+        kinds: dict[int, _Kind] = {}
+        for index in range(count):
+            holder = raw.FPDFText_GetTextObject(text_page, index)
+            if not holder:
+                continue
+            key = ctypes.addressof(holder.contents)
+            kind = kinds.get(key)
+            if kind is None:
+                kind = kinds[key] = self._kind(text_page, index, holder)
+                pieces[key] = (holder, [])
+            if (kind is _Kind.PLAIN and not beyond) or (box := self._area(text_page, index)) is None:
+                continue
+            if kind is _Kind.SMALL or _outside(box, area):
+                hidden.add(index)
+            else:
+                pieces[key][1].append((index, box))
+        of_kind = {
+            kind: [pieces[key] for key, one in kinds.items() if one is kind and pieces[key][1]] for kind in _Kind
+        }
+        hidden |= _without_difference(page, of_kind[_Kind.PALE], area)
+        if unpainted := of_kind[_Kind.UNPAINTED]:
+            texts = [pieces[key][0] for key, kind in kinds.items() if kind is not _Kind.UNPAINTED]
+            hidden |= _without_picture(page, unpainted, texts, area)
+        return frozenset(hidden)
+
+    def _kind(self, text_page: object, index: int, holder: object) -> _Kind:
+        """Tell of which kind the piece is to which a character belongs."""
+        if self._is_small(text_page, index):
+            return _Kind.SMALL
+        if self._is_unpainted(text_page, index, holder):
+            return _Kind.UNPAINTED
+        return _Kind.PALE if self._layers or self._is_strange(text_page, index) else _Kind.PLAIN
+
+    def _shown_area(self, page: pdfium.PdfPage) -> Area:
+        """Return what is shown of a page: its crop box as PDFium makes it out."""
+        box = self._box
+        raw.FPDF_GetPageBoundingBox(page.raw, box)
+        return box.left, box.bottom, box.right, box.top
+
+    def _area(self, text_page: object, index: int) -> Area | None:
+        box = self._box
+        if not raw.FPDFText_GetLooseCharBox(text_page, index, box):
+            return None
+        return box.left, box.bottom, box.right, box.top
+
+
+def _reaches_out(line: Line, area: Area) -> bool:
+    left, bottom, right, top = area
+    return line.left < left or line.right > right or line.bottom < bottom or line.top > top
+
+
+def _outside(box: Area, area: Area) -> bool:
+    return box[2] <= area[0] or box[0] >= area[2] or box[3] <= area[1] or box[1] >= area[3]
+
+
+def _without_difference(page: pdfium.PdfPage, doubtful: Sequence[_Piece], area: Area) -> set[int]:
+    """Return the characters of those pieces that leave the page as it is when they are not drawn."""
+    if not doubtful:
+        return set()
+    after = _drawn_without(page, [holder for holder, _ in doubtful])
+    difference = ImageChops.difference(_drawn(page), after)
+    return {index for piece in doubtful if not _shown(difference, piece, area) for index, _ in piece[1]}
+
+
+def _without_picture(
+    page: pdfium.PdfPage, unpainted: Sequence[_Piece], texts: Sequence[object], area: Area
+) -> set[int]:
+    """Return the characters of the unpainted pieces before which no picture stands, nor shapes drawn as their letters.
+
+    `texts` are the page's other pieces of text, which are no shapes.
+    """
+    pictures = []
+    for number, picture in enumerate(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)):
+        if number >= _MOST_PICTURES:
+            break
+        pictures.append(picture.get_bounds())
+    left = [
+        (holder, bare)
+        for holder, boxes in unpainted
+        if (bare := [one for one in boxes if not any(_holds(picture, one[1]) for picture in pictures)])
+    ]
+    if not left:
+        return set()
+    shapes = _drawn_without(page, texts)
+    return {index for piece in left if not _shown(shapes, piece, area) for index, _ in piece[1]}
+
+
+def _holds(picture: Area, box: Area) -> bool:
+    across, up = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return picture[0] <= across <= picture[2] and picture[1] <= up <= picture[3]
+
+
+def _drawn_without(page: pdfium.PdfPage, pieces: Sequence[object]) -> Image.Image:
+    for piece in pieces:
+        raw.FPDFPageObj_SetIsActive(piece, 0)
+    try:
+        return _drawn(page)
+    finally:
+        for piece in pieces:
+            raw.FPDFPageObj_SetIsActive(piece, 1)
+
+
+def _drawn(page: pdfium.PdfPage) -> Image.Image:
+    """Return the page in shades of grey, not turned."""
+    scale = min(_SCALE, _MOST_PIXELS / max(1.0, *page.get_size()))
+    bitmap = page.render(scale=scale, grayscale=True, rotation=(360 - page.get_rotation()) % 360)
+    picture: Image.Image = bitmap.to_pil().convert("L").copy()
+    bitmap.close()
+    return picture
+
+
+def _shown(picture: Image.Image, piece: _Piece, area: Area) -> bool:
+    """Tell whether at least half of a piece's characters have light and dark in their place."""
+    return 2 * sum(_contrast(picture, box, area) for _, box in piece[1]) >= len(piece[1])
+
+
+def _contrast(picture: Image.Image, box: Area, area: Area) -> bool:
+    """Tell whether there is light and dark in a part of a page's picture, but for its upper and lower edge."""
+    across, up = picture.width / max(area[2] - area[0], 1e-6), picture.height / max(area[3] - area[1], 1e-6)
+    edge = _EDGE * (box[3] - box[1])
+    left, right = int((box[0] - area[0]) * across), int((box[2] - area[0]) * across) + 1
+    top, bottom = int((area[3] - box[3] + edge) * up), int((area[3] - box[1] - edge) * up) + 1
+    part = (max(left, 0), max(top, 0), min(right, picture.width), min(bottom, picture.height))
+    if part[0] >= part[2] or part[1] >= part[3]:
+        return False
+    darkest, lightest = picture.crop(part).getextrema()
+    return bool(lightest - darkest >= _LEAST_CONTRAST)  # type: ignore[operator]

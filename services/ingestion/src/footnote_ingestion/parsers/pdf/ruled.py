@@ -1,0 +1,184 @@
+"""Tables with borders: cells are what lines enclose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, is_figure, visual_rows
+from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
+from footnote_ingestion.parsers.tables import header_depth
+
+LEAST_DOWN = 3
+_NEAR = 2.5
+_MOST_RULES = 3_000
+_LEAST_FILLED = 0.4
+_CROWDED = 0.2
+
+
+def find(lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Rulings) -> list[Grid]:
+    """Return the tables whose columns are parted by lines, from the top of the page."""
+    if not rules.across or len(rules.down) < LEAST_DOWN or len(rules.across) + len(rules.down) > _MOST_RULES:
+        return []
+    if len({round(rule.at / _NEAR) for rule in rules.down}) < LEAST_DOWN:
+        return []
+    found = []
+    for xs, ys, down, across in _frames(rules):
+        inside = [line for line in lines if _is_inside(line, xs, ys)]
+        if inside and (grid := _grid(inside, words, xs, ys, down, across)) is not None:
+            found.append(grid)
+    return sorted(found, key=lambda grid: -max(cell.top for row in grid.rows for cell in row.cells))
+
+
+def _frames(rules: Rulings) -> list[tuple[list[float], list[float], list[Rule], list[Rule]]]:
+    """Return for lines that touch one another where the columns and the bands of rows end."""
+    groups: list[tuple[list[Rule], list[Rule], list[float]]] = []  # down, across, box
+    for vertical, rule in [*((True, rule) for rule in rules.down), *((False, rule) for rule in rules.across)]:
+        box = [rule.at, rule.start, rule.at, rule.end] if vertical else [rule.start, rule.at, rule.end, rule.at]
+        touched = [group for group in groups if _touch(group[2], box)]
+        merged: tuple[list[Rule], list[Rule], list[float]] = ([], [], box)
+        for group in touched:
+            merged[0].extend(group[0])
+            merged[1].extend(group[1])
+            other = group[2]
+            merged[2][:] = [
+                min(merged[2][0], other[0]), min(merged[2][1], other[1]),
+                max(merged[2][2], other[2]), max(merged[2][3], other[3]),
+            ]  # fmt: skip
+        groups = [group for group in groups if not any(group is one for one in touched)]
+        (merged[0] if vertical else merged[1]).append(rule)
+        groups.append(merged)
+    found = []
+    for down, across, (left, bottom, right, top) in groups:
+        xs = _lasting(down, 0.5 * (top - bottom))
+        ys = _lasting(across, 0.45 * (right - left))
+        if len(xs) >= 3 and len(ys) >= 2:
+            found.append((xs, ys[::-1], down, across))
+    return found
+
+
+def _touch(one: Sequence[float], other: Sequence[float]) -> bool:
+    return (
+        one[0] <= other[2] + _NEAR
+        and other[0] <= one[2] + _NEAR
+        and one[1] <= other[3] + _NEAR
+        and other[1] <= one[3] + _NEAR
+    )
+
+
+def _lasting(rules: Sequence[Rule], least: float) -> list[float]:
+    """Return the places at which lines of at least some length together stand, in rising order."""
+    places: list[list[float]] = []  # place, length
+    for rule in sorted(rules, key=lambda rule: rule.at):
+        if places and rule.at - places[-1][0] <= _NEAR:
+            places[-1][1] += rule.end - rule.start
+        else:
+            places.append([rule.at, rule.end - rule.start])
+    return [place for place, length in places if length >= least]
+
+
+def _is_inside(line: Line, xs: Sequence[float], ys: Sequence[float]) -> bool:
+    middle = (line.top + line.bottom) / 2
+    return (
+        not line.rotated
+        and line.size > 0
+        and ys[-1] - 1 <= middle <= ys[0] + 1
+        and line.left >= xs[0] - 3
+        and line.right <= xs[-1] + 3
+    )
+
+
+def _grid(
+    inside: list[Line],
+    words: Callable[[Line], list[Word]],
+    xs: Sequence[float],
+    ys: Sequence[float],
+    down: Sequence[Rule],
+    across: Sequence[Rule],
+) -> Grid | None:
+    every = [word for line in inside for word in words(line)]
+    rows: list[list[list[Word]]] = []
+    for top, bottom in pairwise(ys):
+        band = [word for word in every if bottom <= (word.top + word.bottom) / 2 < top]
+        rows += _band(band, xs, down, (top + bottom) / 2)
+    rows = [row for row in rows if any(row)]
+    width = len(xs) - 1
+    cells = [cell for row in rows for cell in row]
+    filled = sum(bool(cell) for cell in cells)
+    if len(rows) < 2 or filled < _LEAST_FILLED * len(cells) or _crowded(cells) > _CROWDED * filled:
+        return None
+    made = [Row([cell_of(cell) for cell in row], xs[0], ids(word for cell in row for word in cell)) for row in rows]
+    texts = [[cell.text for cell in row.cells] for row in made]
+    depth = _depth(texts)
+    headers = [" › ".join(dict.fromkeys(filter(None, (row[at] for row in texts[:depth])))) for at in range(width)]
+    body = made[depth:]
+    grid = Grid(inside[0].page, headers, body, list(pairwise(xs[1:])))
+    grid.header_lines = set().union(*(row.lines for row in made[:depth]))
+    grid.lines = ids(every)
+    return grid if body else None
+
+
+def _depth(texts: Sequence[Sequence[str]]) -> int:
+    """Return how many of the first rows are headers: a row with a name over several columns, and the one below."""
+    depth = 0
+    while depth < len(texts) - 1 and depth < 4:
+        row = [text for text in texts[depth] if text]
+        if len(row) == len(set(row)) or any(is_figure(text) for text in row):
+            break
+        depth += 1
+    return depth + header_depth(texts[depth:]) if depth < len(texts) - 1 else depth
+
+
+def _crowded(cells: Sequence[Sequence[Word]]) -> int:
+    """Return how many cells hold figures far apart, as they do where a cell is several columns wide."""
+    return sum(
+        any(
+            is_figure(one.text) and is_figure(other.text) and other.left - one.right > 0.8 * (one.top - one.bottom)
+            for one, other in pairwise(cell)
+        )
+        for cell in cells
+    )
+
+
+def _band(band: list[Word], xs: Sequence[float], down: Sequence[Rule], middle: float) -> list[list[list[Word]]]:
+    """Return the rows between two lines across: one, or several where names begin each of them."""
+    lines = visual_rows(band)
+    rows = [_cells(line, xs) for line in lines]
+    named = sum(bool(row[0]) for row in rows)
+    if len(rows) >= 3 and named >= 0.6 * len(rows) and sum(sum(map(bool, row)) >= 2 for row in rows) >= 0.6 * len(rows):
+        made: list[list[list[Word]]] = []
+        for row in rows:
+            if row[0] or not made:
+                made.append(row)
+            else:
+                made[-1] = [[*above, *below] for above, below in zip(made[-1], row, strict=True)]
+        return made
+    whole = [[word for row in rows for word in row[at]] for at in range(len(xs) - 1)]
+    return [_spread(whole, xs, down, middle)]
+
+
+def _cells(row: Sequence[Word], xs: Sequence[float]) -> list[list[Word]]:
+    cells: list[list[Word]] = [[] for _ in range(len(xs) - 1)]
+    for word in row:
+        centre = (word.left + word.right) / 2
+        at = sum(centre >= x for x in xs[1:-1])
+        cells[at].append(word)
+    return cells
+
+
+def _spread(row: list[list[Word]], xs: Sequence[float], down: Sequence[Rule], middle: float) -> list[list[Word]]:
+    """Repeat what stands in several columns without a line between them in each of these."""
+    closed = [
+        any(abs(rule.at - x) <= _NEAR and rule.start - 1 <= middle <= rule.end + 1 for rule in down) for x in xs[1:-1]
+    ]
+    made = list(row)
+    start = 0
+    for at in range(len(row)):
+        if at < len(closed) and not closed[at]:
+            continue
+        if at > start:
+            together = [word for cell in row[start : at + 1] for word in cell]
+            made[start : at + 1] = [together] * (at + 1 - start)
+        start = at + 1
+    return made

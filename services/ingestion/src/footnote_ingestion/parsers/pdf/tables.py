@@ -1,0 +1,133 @@
+"""Tables of a PDF: found by their borders or by figures below one another, written row by row with their headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
+
+from footnote.types.v1.locator_pb2 import Anchor, Box, PageLocator
+
+from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, anchor
+from footnote_ingestion.parsers.pdf import columns, ruled
+from footnote_ingestion.parsers.pdf.grids import Cell, Grid, Row
+from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rulings
+from footnote_ingestion.parsers.tables import row_text
+
+_CAPTION = re.compile(r"(?:table|tab\.|tabelle|tableau)\s+[\dIVXA-Z]", re.IGNORECASE)
+_DEEPER = 2.0
+"""A row's name begins this many points right of the section's that it stands under."""
+_MOST_OF_NAME = 200
+_FEW_OBJECTS = 2_000
+"""A page without figures below one another is looked at for borders only if it draws no more than this."""
+
+
+def find_tables(
+    lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Callable[[int], Rulings]
+) -> list[Grid]:
+    """Return the tables of a page, from the drawn lines that `rules` gives where there are at most so many objects.
+
+    Words are asked for only where something looks like a table.
+    """
+    if not lines:
+        return []
+    figures = _may_hold_table(lines)
+    drawn = rules(MOST_OBJECTS if figures else _FEW_OBJECTS)
+    if not figures and len(drawn.down) < ruled.LEAST_DOWN:
+        return []
+    kept: dict[int, list[Word]] = {}
+
+    def known(line: Line) -> list[Word]:
+        if id(line) not in kept:
+            kept[id(line)] = words(line)
+        return kept[id(line)]
+
+    found = ruled.find(lines, known, drawn)
+    used = set().union(*(grid.lines for grid in found))
+    return found + columns.find([line for line in lines if id(line) not in used], known, drawn)
+
+
+def _may_hold_table(lines: Sequence[Line]) -> bool:
+    seeds = 0
+    for line in lines:
+        if _CAPTION.match(line.text):
+            return True
+        seeds += columns.is_seed(line)
+        if seeds >= 2:
+            return True
+    return seeds + len(columns.beside(lines)) >= 2
+
+
+class TableWriter:
+    """Writes tables; one that goes on on the next page keeps its number and its headers."""
+
+    def __init__(self, out: BlockWriter, labels: dict[int, str]) -> None:
+        self._out = out
+        self._labels = labels
+        self._last: Grid | None = None
+        self._number = 0
+        self._blocks = -1
+
+    def write(self, grid: Grid, apart: Set[int]) -> None:
+        """Write a table but for the lines that are kept `apart`."""
+        rows = [row for row in grid.rows if not row.lines <= apart]
+        if not rows:
+            return
+        headers = grid.headers
+        if self._goes_on(grid) and self._last is not None:
+            headers = headers if any(headers) else self._last.headers
+        else:
+            self._number = self._out.new_table()
+            for text in grid.lead:
+                self._out.add(PARAGRAPH, text, self._place(grid.page))
+        self._rows(rows, headers, grid.page)
+        self._last = replace(grid, headers=headers)
+        self._blocks = self._out.block_count
+
+    def _goes_on(self, grid: Grid) -> bool:
+        last = self._last
+        if last is None or self._blocks != self._out.block_count or grid.page != last.page + 1:
+            return False
+        if len(grid.columns) != len(last.columns):
+            return False
+        if any(grid.headers[1:]):
+            return grid.headers == last.headers
+        return all(
+            one[0] < other[1] and other[0] < one[1] for one, other in zip(grid.columns, last.columns, strict=True)
+        )
+
+    def _rows(self, rows: Sequence[Row], headers: Sequence[str], page: int) -> None:
+        sections: list[tuple[float, str]] = []
+        unused = dict.fromkeys(filter(None, headers))
+        for row in rows:
+            while sections and row.indent <= sections[-1][0] + _DEEPER:
+                sections.pop()
+            name = row.cells[0].text
+            bare = name and not any(cell.text for cell in row.cells[1:])
+            path = " › ".join([one for _, one in sections] + ([name] if name else []))
+            values = [path if name else "", *(cell.text for cell in row.cells[1:])]
+            shown = ["", *headers[1:]] if bare else headers
+            text, spans = row_text(shown, values)
+            for column, _, _ in spans:
+                unused.pop(shown[column] if column < len(shown) else "", None)
+            anchors = self._anchors(row.cells, spans, page, len(path) - len(name))
+            self._out.add(TABLE_ROW, text, self._place(page), anchors=anchors, table=self._number)
+            if bare:
+                sections.append((row.indent, name.rstrip(":： ")[:_MOST_OF_NAME]))
+        if unused:  # headers of columns without a value stand in no row, and are not lost
+            self._out.add(PARAGRAPH, "; ".join(unused), self._place(page))
+
+    def _anchors(
+        self, cells: Sequence[Cell], spans: Sequence[tuple[int, int, int]], page: int, before: int
+    ) -> list[Anchor]:
+        made = []
+        for column, start, end in spans:
+            cell = cells[column]
+            place = self._place(page)
+            place.box.CopyFrom(Box(left=cell.left, bottom=cell.bottom, right=cell.right, top=cell.top))
+            made.append(anchor(start + (before if not column else 0), end, place))
+        return made
+
+    def _place(self, page: int) -> PageLocator:
+        return PageLocator(page=page, last_page=page, label=self._labels.get(page, ""))

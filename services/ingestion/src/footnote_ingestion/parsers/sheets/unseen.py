@@ -1,0 +1,84 @@
+"""What a workbook (Office Open XML) holds beside its rows: formulas without values, what is hidden, comments."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.office.package import xml_parser
+from footnote_ingestion.parsers.sheets.number_formats import sheet_parts
+
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_MOST_COMMENTS = 10_000
+_BROKEN = (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError)
+
+
+@dataclass(slots=True)
+class Unseen:
+    """Of one sheet: cells ("B3") whose formula has no value, how many rows and columns are hidden, comments by cell."""
+
+    formulas: list[str] = field(default_factory=list)
+    hidden: int = 0
+    comments: list[tuple[str, str]] = field(default_factory=list)
+
+
+class UnseenParts:
+    """Looks into the sheets of a workbook one by one; finds nothing in other formats."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._parts: dict[str, str] = {}
+        try:
+            with zipfile.ZipFile(path) as package:
+                self._parts = sheet_parts(package)
+        except _BROKEN:
+            return
+
+    def of_sheet(self, name: str) -> Unseen:
+        """Return what is unseen in a sheet, as far as it can be read."""
+        found = Unseen()
+        part = self._parts.get(name)
+        if part is None:
+            return found
+        try:
+            with zipfile.ZipFile(self._path) as package:
+                with package.open(part) as stream:
+                    _scan(stream, found)
+                found.comments = _comments(package, part)
+        except _BROKEN:
+            return found
+        return found
+
+
+def _scan(stream: object, found: Unseen) -> None:
+    options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
+    for _, element in etree.iterparse(stream, events=("end",), tag=(f"{_MAIN}row", f"{_MAIN}col"), **options):
+        found.hidden += element.get("hidden") in ("1", "true")
+        if element.tag == f"{_MAIN}row":
+            for cell in element:
+                if cell.find(f"{_MAIN}f") is not None and not (cell.findtext(f"{_MAIN}v") or cell.get("t") == "str"):
+                    found.formulas.append(cell.get("r", ""))
+        element.clear()
+
+
+def _comments(package: zipfile.ZipFile, part: str) -> list[tuple[str, str]]:
+    """Return the comments of a sheet, by cell, as text."""
+    folder, name = posixpath.split(part)
+    try:
+        relations = etree.fromstring(package.read(f"{folder}/_rels/{name}.rels"), xml_parser())
+    except KeyError:
+        return []
+    found: list[tuple[str, str]] = []
+    for relation in relations:
+        if relation.get("Type", "").endswith("/comments"):
+            target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
+            root = etree.fromstring(package.read(target), xml_parser())
+            for comment in root.iter(f"{_MAIN}comment"):
+                text = inline("".join(one.text or "" for one in comment.iter(f"{_MAIN}t")))
+                found.append((comment.get("ref", ""), text))
+    return found[:_MOST_COMMENTS]

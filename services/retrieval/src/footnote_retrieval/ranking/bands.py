@@ -1,0 +1,71 @@
+"""Candidates in bands by how deep a channel had to look for them, so that pages of one search fit together.
+
+A page further on needs more candidates, and more candidates would change what the first ones score. So the channels'
+first few dozen are ranked by themselves, whatever page is asked for, after them those of twice the depth, and so on.
+Which of equals a channel brings last depends on how many it was asked for, so those belong to the next band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from footnote_retrieval.model import Candidate
+from footnote_retrieval.ranking.candidates import Ranking
+
+_SPARE = 1.25  # some are left out as repetitions
+_EQUAL = 1e-6
+
+
+def depth(wanted: int, first: int) -> int:
+    """Return how many candidates each channel has to bring, of which the first band has so many."""
+    deep = first
+    while deep < wanted * _SPARE:
+        deep *= 2
+    return deep
+
+
+def bands(ranking: Ranking) -> Iterator[Ranking]:
+    """Yield the rankings of the bands, nearest first; a rank beyond its band counts as none. Some may be empty."""
+    left = ranking.findings.candidates
+    deep, last = ranking.first, ranking.plan.limit
+    while left and deep <= last:
+        inside, beyond = _divided(left, deep)
+        yield _of(ranking, inside, deep)
+        left, deep = beyond, deep * 2
+    if left:
+        yield _of(ranking, left, last)
+
+
+def _of(ranking: Ranking, candidates: dict[str, Candidate], deep: int) -> Ranking:
+    findings = replace(ranking.findings, candidates=candidates)
+    named = ranking.named if deep == ranking.first else ()
+    return replace(ranking, findings=findings, plan=replace(ranking.plan, limit=deep), named=named)
+
+
+def _divided(candidates: dict[str, Candidate], deep: int) -> tuple[dict[str, Candidate], dict[str, Candidate]]:
+    """Return the candidates that a channel has among its first `deep`, and the others."""
+    last_dense = {(id(c.group)): c.dense for c in candidates.values() if c.dense_rank == deep}
+    last_lexical = {(id(c.group)): c.lexical for c in candidates.values() if c.lexical_rank == deep}
+    dense_beyond = {
+        k for k, c in candidates.items() if _beyond(c.dense_rank, c.dense, deep, last_dense.get(id(c.group)))
+    }
+    lexical_beyond = {
+        k for k, c in candidates.items() if _beyond(c.lexical_rank, c.lexical, deep, last_lexical.get(id(c.group)))
+    }
+    inside = {}
+    for chunk_id, candidate in candidates.items():
+        by_dense = candidate.dense_rank and chunk_id not in dense_beyond
+        by_words = candidate.lexical_rank and chunk_id not in lexical_beyond
+        if not (by_dense or by_words):
+            continue
+        inside[chunk_id] = candidate
+        if not by_dense:
+            candidate.dense, candidate.dense_rank = None, 0
+        if not by_words:
+            candidate.lexical, candidate.lexical_rank = None, 0
+    return inside, {chunk_id: candidate for chunk_id, candidate in candidates.items() if chunk_id not in inside}
+
+
+def _beyond(rank: int, score: float | None, deep: int, last: float | None) -> bool:
+    return rank > deep or (last is not None and score is not None and abs(score - last) <= _EQUAL)

@@ -1,0 +1,164 @@
+"""Answers that no server of ours gives at will: unsupported, hostile, endless. The page must show and bear them."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from support.console import Page, Site, ask
+from support.xss_corpus import CODE_TRICKS, HANDLERS, IMAGES, LINKS, TAGS
+
+pytestmark = pytest.mark.slow
+
+DOCUMENT = "a" * 32
+
+
+def stream(*events: tuple[str, Any]) -> str:
+    return "".join(f"event: {name}\ndata: {json.dumps({name: data})}\n\n" for name, data in events)
+
+
+def answered(text: str, **more: Any) -> dict[str, Any]:
+    answer = {
+        "text": text, "finish_reason": "FINISH_REASON_ANSWERED", "citations": [], "claims": [], "warnings": [],
+        "provider": "p", "model": "m", "id": "1", **more,
+    }  # fmt: skip
+    return {"answer": answer, "sources": [], "degradations": [], "timings": [], "trace_id": "", "question_id": "q"}
+
+
+def cited(number: int, support: str, filename: str, quote: str, marker: dict[str, int]) -> dict[str, Any]:
+    return {
+        "number": number, "chunk_id": "c", "document_id": DOCUMENT, "filename": filename, "title": filename,
+        "quote": quote, "support": support, "support_score": 0.5, "label": filename,
+        "locator": {"heading_path": [quote], "span": {"start": 0, "end": 1}},
+        "marker_span": marker,
+    }  # fmt: skip
+
+
+def scripted(page: Page, body: str) -> None:
+    page.route("**/v1/ask", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=body))
+
+
+def test_sentences_that_are_not_supported_look_it_and_say_why(site: Site) -> None:
+    page = site.page("writer")
+    text = "😀 It has 60 months [1]. It is red [2]. It flies."
+
+    def span(part: str) -> dict[str, int]:
+        return {"start": text.index(part), "end": text.index(part) + len(part)}
+
+    claims = [
+        {"span": span("😀 It has 60 months [1]."), "support": "VERDICT_WEAK", "score": 0.5, "sources": [1],
+         "reason": "CLAIM_REASON_OTHER_VALUE", "stated": "60", "found": "48", "subject": ""},
+        {"span": span("It is red [2]."), "support": "VERDICT_UNSUPPORTED", "score": 0.0, "sources": [2],
+         "reason": "CLAIM_REASON_NOT_IN_SOURCE", "stated": "red", "found": "", "subject": ""},
+        {"span": span("It flies."), "support": "VERDICT_UNCITED", "score": 0.0, "sources": [],
+         "reason": "CLAIM_REASON_NO_SOURCE_CITED", "stated": "", "found": "", "subject": ""},
+    ]  # fmt: skip
+    citations = [
+        cited(1, "VERDICT_WEAK", "a.txt", "48 months", span("[1]")),
+        cited(2, "VERDICT_UNSUPPORTED", "b.txt", "blue", span("[2]")),
+    ]
+    done = answered(text, claims=claims, citations=citations, warnings=["A citation of an unknown source was removed."])
+    done["degradations"] = [{"stage": "PIPELINE_STAGE_RETRIEVAL", "reason": "DEGRADATION_REASON_DENSE_UNAVAILABLE",
+                             "effect": "Full text search only.", "detail": ""}]  # fmt: skip
+    scripted(page, stream(("text_delta", text), ("completed", done)))
+    ask(page, "what is it?")
+    assert page.locator(".claim.weak").first.text_content() == "😀 It has 60 months "
+    assert page.locator(".mark").all_text_contents() == ["weak", "unsupported", "no source"]
+    page.locator(".mark.weak").hover()
+    assert page.get_by_role("tooltip").text_content() == "The source says “48”, the sentence “60”."
+    assert "Full text search only." in page.locator(".degraded").text_content()
+    assert page.get_by_text("A citation of an unknown source was removed.").count() == 1
+    assert page.locator(".badge").first.get_attribute("aria-label") == "Footnote 1: 📄 a.txt - 48 months, weak"
+    page.context.close()
+
+
+def test_attacks_stay_text_wherever_they_stand(site: Site) -> None:
+    page = site.page("writer")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    attacks = [*TAGS, *HANDLERS, *IMAGES, *LINKS, *CODE_TRICKS]
+    text = "\n".join(attacks)
+    attack = "<img src=https://e.example/x.png onerror=alert(1)><script>alert(2)</script>"
+    end = len(text)
+    done = answered(
+        f"{text}[1]",
+        citations=[cited(1, "VERDICT_WEAK", attack, attack, {"start": end, "end": end + 3})],
+        warnings=[attack],
+    )
+    done["sources"] = [
+        {"number": 1, "chunk_id": "c", "document_id": DOCUMENT, "revision": 1, "collection": attack, "filename": attack,
+         "title": attack, "mime_type": "text/html", "text": attack, "score": 0.5, "label": attack, "anchors": [],
+         "suspicion": 0.9, "suspicion_reasons": [], "locator": {"heading_path": [attack]}}
+    ]  # fmt: skip
+    done["degradations"] = [{"stage": "PIPELINE_STAGE_EDGE", "reason": "", "effect": attack, "detail": attack}]
+    scripted(page, stream(("text_delta", text), ("completed", done)))
+    chunk = {
+        "id": "c",
+        "text": "\n".join(attacks),
+        "revision": 1,
+        "locator": {"span": {"start": 0, "end": end}},
+        "anchors": [],
+    }
+    page.route("**/chunks?*", lambda route: route.fulfill(json={"chunks": [chunk], "next_page_token": ""}))
+    ask(page, attack)
+    page.locator(".sources summary").click()
+    page.locator(".badge").hover()
+    page.locator(".badge").click()
+    page.locator(".prose").wait_for()
+    outside = page.locator("#app")
+    assert attack in outside.text_content()
+    for forbidden in (
+        "script",
+        "img",
+        "iframe",
+        "object",
+        "embed",
+        "svg:not(.icon)",
+        "form[action]",
+        "base",
+        "style",
+        "math",
+        "video",
+        "[onclick]",
+    ):
+        assert outside.locator(forbidden).count() == 0, forbidden
+    links = page.locator("a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    assert all(link.startswith("#") for link in links), links
+    assert all(url.startswith((site.url, "data:,")) for url in asked), [
+        url for url in asked if not url.startswith(site.url)
+    ]
+    assert not page.faults
+    page.context.close()
+
+
+def test_a_stop_ends_the_stream_and_keeps_what_has_come(site: Site) -> None:
+    page = site.page("writer")
+    # A stream that never ends, as a slow model's: the page itself sees it, and whether it lets go.
+    page.evaluate(
+        """() => {
+          const real = window.fetch;
+          window.fetch = (path, init) => {
+            if (path !== '/v1/ask') return real(path, init);
+            const body = new ReadableStream({
+              start(controller) {
+                const begun = 'event: text_delta\\ndata: {"text_delta":"It begins"}\\n\\n';
+                controller.enqueue(new TextEncoder().encode(begun));
+                init.signal.addEventListener('abort', () => {
+                  window.stopped = true;
+                  controller.error(new DOMException('stopped', 'AbortError'));
+                });
+              },
+            });
+            return Promise.resolve(new Response(body, {headers: {'content-type': 'text/event-stream'}}));
+          };
+        }"""
+    )
+    page.get_by_label("Your question").fill("a long one")
+    page.keyboard.press("Enter")
+    page.get_by_text("It begins").wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text("Stopped.").first.wait_for()
+    assert page.evaluate("window.stopped")
+    assert "It begins" in page.locator(".answer").text_content()
+    assert page.get_by_role("button", name=re.compile("^Ask$")).count() == 1
+    page.context.close()

@@ -1,0 +1,66 @@
+"""Seeded rounds of operations and faults on whole deployments, each followed by an audit of everything acknowledged.
+
+`make faults` goes on for ten minutes with new seeds, `make faults ROUNDS=1000` for as many rounds;
+`FOOTNOTE_FAULTS_SEED` replays the round of a seed that a failure has named, and 1 is a short one. A
+seed means the same operations and faults each time; how processes interleave is the machine's.
+"""
+
+import os
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.harness.plan import SHORT, STEPS, plan
+from support.harness.rounds import host, report, run
+
+ROUNDS = int(os.environ.get("FOOTNOTE_FAULTS_ROUNDS", "0"))
+MINUTES = float(os.environ.get("FOOTNOTE_FAULTS_MINUTES", "0"))
+SEED = int(os.environ.get("FOOTNOTE_FAULTS_SEED", "0"))
+ONLY = os.environ.get("FOOTNOTE_FAULTS_MODE", "")
+LONG = bool(ROUNDS or MINUTES)
+TOGETHER = 5
+"""Rounds of one deployment: what was told in the earlier ones is audited in the later."""
+MODES = {"all": False, "separate": True}
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + 120 * MINUTES + 600 * ROUNDS)]
+
+
+@pytest.mark.skipif(not (LONG or SEED), reason="rounds at random, a minute each: make faults runs them")
+@pytest.mark.parametrize("mode", [ONLY] if ONLY else MODES)
+def test_what_was_acknowledged_holds_under_faults(
+    mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = SEED or (random.randrange(SHORT, 10**6) if LONG else 1)
+    ends = time.monotonic() + MINUTES * 60 / (1 if ONLY else len(MODES))
+    total: Counter[str] = Counter()
+    done = 0
+
+    def more() -> bool:
+        return done < ROUNDS or done < 1 or (MINUTES > 0 and time.monotonic() < ends)
+
+    try:
+        while more():
+            with host(tmp_path / f"from-{done}", separate=MODES[mode]) as one:
+                for _ in range(TOGETHER):
+                    run(one, first + done, total=total)
+                    done += 1
+                    if LONG:
+                        with capsys.disabled():
+                            print(f"{mode}: round {done}, seed {first + done - 1}, as told", flush=True)
+                    if not more():
+                        break
+    finally:
+        with capsys.disabled():
+            print(f"\n{report(total, mode, done)}")
+
+
+@pytest.mark.parametrize("separate", MODES.values())
+def test_a_seed_means_one_plan(separate: bool) -> None:
+    made = [plan(seed, separate=separate) for seed in (700, 700, 800)]
+    assert made[0] == made[1] != made[2]
+    many = [plan(SHORT + seed, separate=separate) for seed in range(60)]
+    assert {step.kind for one in many for lane in one.lanes for step in lane} == set(STEPS)
+    assert {fault.kind for one in many for fault in one.faults} == {"kill", "stop", "flap", "lock"}
+    assert {victim for one in many for fault in one.faults for victim in fault.victims} > {"engine", "whole"}

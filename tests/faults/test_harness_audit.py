@@ -1,0 +1,147 @@
+"""The harness's own audit, shown what is wrong: it finds each."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote.edge.v1.chunks_pb2 import Chunk
+from footnote.edge.v1.documents_pb2 import Document
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote_kit.clients import open_channel
+from footnote_kit.errors import InvalidArgument, Unavailable
+from support.harness import audit, beneath, world
+from support.harness.caller import Caller
+from support.harness.plan import Step
+from support.harness.world import Possible, Presence, World, sha256, text
+
+CONTENT = 5
+
+
+class Listing(Caller):
+    """A caller that is shown lists without a service."""
+
+    def __init__(self, documents: list[Document], collections: list[Any]) -> None:
+        self._lists = {"documents": documents, "collections": collections}
+
+    async def pages(self, method: str, request: Any, items: str) -> list[Any]:
+        return self._lists[items]
+
+
+def told() -> World:
+    """One collection with one document."""
+    home = world.Collection("c", "c1", Possible(""), Possible(0), Possible(0))
+    return World([home], [world.Document("d", home, Possible(CONTENT), "d1")])
+
+
+def listed(**changed: Any) -> Document:
+    fields = {"id": "d1", "filename": "d.md", "collection_id": "c1", "sha256": sha256(CONTENT), "revision": 1}
+    return Document(**{**fields, "indexed_revision": 1, "state": DOCUMENT_STATE_INDEXED, "chunk_count": 1, **changed})
+
+
+async def catalogue(model: World, documents: list[Document]) -> list[str]:
+    return await audit.catalogue(Listing(documents, [Collection(id="c1", name="c")]), model)
+
+
+async def test_what_is_as_told_is_no_finding() -> None:
+    assert await catalogue(told(), [listed()]) == []
+
+
+@pytest.mark.parametrize(
+    ("documents", "finding"),
+    [
+        ([], "lost"),
+        ([listed(), listed(id="d2")], "doubled"),
+        ([listed(), listed(id="d3", filename="other.md")], "ghost"),
+        ([listed(sha256=sha256(CONTENT + 1))], "differs"),
+        ([listed(tags=["unknown"])], "differs"),
+        ([listed(state=DOCUMENT_STATE_ERROR)], "differs"),
+        ([listed(revision=2)], "half"),
+    ],
+)
+async def test_a_wrong_catalogue_is_found(documents: list[Document], finding: str) -> None:
+    assert finding in {one.partition(":")[0] for one in await catalogue(told(), documents)}
+
+
+async def test_a_deleted_document_that_is_listed_is_a_ghost() -> None:
+    model = told()
+    model.documents[0].presence = Presence.GONE
+    assert [one.partition(":")[0] for one in await catalogue(model, [listed()])] == ["ghost"]
+
+
+def chunk(content: int = CONTENT, ordinal: int = 0, revision: int = 1) -> Chunk:
+    return Chunk(id=f"d1:{revision}:{ordinal}", ordinal=ordinal, revision=revision, text=text(content).decode())
+
+
+@pytest.mark.parametrize(
+    ("chunks", "finding"),
+    [
+        ([chunk()], ""),
+        ([], "lost"),
+        ([chunk(), chunk()], "doubled"),
+        ([chunk(), chunk(revision=2, ordinal=1)], "half"),
+        ([chunk(content=CONTENT + 1)], "half"),
+    ],
+)
+def test_a_document_that_is_not_whole_is_found(chunks: list[Chunk], finding: str) -> None:
+    found = {one.partition(":")[0] for one in audit._whole(listed(chunk_count=len(chunks)), chunks, {sha256(5): 5})}
+    assert finding in found if finding else not found
+
+
+@pytest.mark.parametrize(
+    ("spoil", "finding"),
+    [
+        (lambda folder: None, ""),
+        (lambda folder: (folder / "blobs/uploads/one").unlink(), "lost"),
+        (lambda folder: (folder / "blobs/uploads/two").touch(), "ghost"),
+        (lambda folder: (folder / "spool/live/part").touch(), "ghost"),
+    ],
+)
+def test_files_that_nobody_knows_or_that_are_missing_are_found(
+    spoil: Callable[[Path], None], finding: str, tmp_path: Path
+) -> None:
+    (tmp_path / "blobs" / "uploads").mkdir(parents=True)
+    (tmp_path / "spool" / "live").mkdir(parents=True)
+    (tmp_path / "blobs" / "uploads" / "one").touch()
+    with closing(sqlite3.connect(tmp_path / "documents.db")) as connection:
+        connection.execute("CREATE TABLE documents (id, blob_key, parsed_key, delete_time)")
+        connection.execute("CREATE TABLE doomed_blobs (key)")
+        connection.execute("INSERT INTO documents VALUES ('d1', 'uploads/one', '', NULL)")
+        connection.commit()
+    spoil(tmp_path)
+    assert [one.partition(":")[0] for one in beneath._files(tmp_path, World())] == ([finding] if finding else [])
+
+
+async def test_a_lost_answer_is_tried_again_and_a_refusal_is_not() -> None:
+    model = World()
+    channel = open_channel("127.0.0.1:1", peer="edge")  # nobody is called
+    caller = Caller(channel, model, "")
+    answers = [Unavailable("down"), Unavailable("down"), "done"]
+
+    async def call() -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    kept_at = await caller.tell(Step(0, 0, "upload"), call)
+    assert (kept_at.result, kept_at.lost) == ("done", 2)
+    answers[:] = [InvalidArgument("no")]
+    refused = await caller.tell(Step(0, 1, "upload"), call)
+    assert isinstance(refused.error, InvalidArgument)
+    answers[:] = [Unavailable("down"), "done"]
+    assert (await caller.tell(Step(0, 2, "upload"), call, abandon=True)).result is None
+    await channel.close()
+
+
+def test_what_a_lost_call_may_have_set_is_allowed_and_nothing_else() -> None:
+    value = Possible("a")
+    value.maybe("b")
+    assert value.allows("a")
+    assert value.allows("b")
+    value.acknowledged("c", lost=0)
+    assert not value.allows("a")
+    assert value.allows("b")  # it may come late

@@ -1,0 +1,39 @@
+"""What was said and is not in memory gets there after all, without another question."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest
+from footnote_edge.app import build
+from footnote_edge.jobs import remembering
+from footnote_kit.errors import PermissionDenied
+from footnote_kit.testing import serve_app
+from support.edge_client import EdgeClient
+from support.stage_doubles import World, serve_doubles
+
+
+@pytest.fixture
+async def world() -> World:
+    return World()
+
+
+@pytest.fixture
+async def client(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EdgeClient]:
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.2")
+    monkeypatch.setattr(remembering, "SETTLED_SECONDS", 0.5)
+    monkeypatch.setattr(remembering, "AGAIN_SECONDS", 1.0)
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        yield EdgeClient(served.channel)
+
+
+async def test_messages_whose_job_was_refused_are_remembered_later(client: EdgeClient, world: World) -> None:
+    world.failures["IndexMessages"] = PermissionDenied("not just now")
+    await client.put(b"Tea is brewed at 80 degrees.", "tea.txt")
+    made = (await client.stub.CreateConversation(CreateConversationRequest(title="t"))).conversation
+    await client.answer("tea ?", conversation_id=made.id)
+    await world.until(lambda: bool(world.requests("IndexMessages")))
+    del world.failures["IndexMessages"]
+    async with asyncio.timeout(20):
+        await world.until(lambda: len(world.messages) == 2)
+    assert world.messages[0].text == "tea ?"

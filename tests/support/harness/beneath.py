@@ -1,0 +1,138 @@
+"""Compares ledger, vector store, files, spool and jobs with the catalogue, both ways, with no service in between."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from footnote_store.rows import parse_chunk_id, space_name
+from footnote_store.transfer import Transfer
+
+from support.deployment import Deployment
+from support.harness.audit import Shown
+from support.harness.world import World
+
+Rows = list[tuple[Any, ...]]
+
+ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
+
+
+def read(path: Path, query: str) -> Rows:
+    """Read from a database of a running service."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20)) as connection:
+        return connection.execute(query).fetchall()
+
+
+async def jobs(running: Deployment, world: World) -> list[str]:
+    """Return the jobs that have not ended, and those that ended otherwise than well."""
+    query = "SELECT workflow_uuid, status, name FROM workflow_status"
+    rows = await asyncio.to_thread(read, running.folder / "edge" / "jobs.db", query)
+    world.counts["jobs"] = len(rows)
+    broken = ("ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+    active = [f"unfinished: job {job} ({name}) is {status}" for job, status, name in rows if status in ACTIVE]
+    return active + [f"failed: job {job} ({name}) is {status}" for job, status, name in rows if status in broken]
+
+
+async def ledger(running: Deployment, listed: Shown) -> list[str]:
+    """Compare the ledger's searched revisions with the catalogue's, and its collections with those listed."""
+    path = running.folder / "indexing" / "indexing.db"
+    searched = await asyncio.to_thread(
+        read, path,
+        "SELECT r.document_id, r.revision, r.chunks_stored, r.chunks_expected FROM indexing_revisions r"
+        " JOIN indexing_generations g ON g.collection_id = r.collection_id AND g.number = r.generation"
+        " WHERE r.state = 'CURRENT' AND g.state = 'CURRENT'",
+    )  # fmt: skip
+    found = [f"half: the ledger has {row[2]} of {row[3]} chunks of {row[0]}" for row in searched if row[2] != row[3]]
+    has = Counter((document_id, revision) for document_id, revision, *_ in searched)
+    wanted = Counter((one.id, one.indexed_revision) for one in listed.indexed.values())
+    found += _both_ways("the ledger's revisions", has, wanted)
+    rows = await asyncio.to_thread(read, path, "SELECT id FROM indexing_collections")
+    found += _both_ways(
+        "the ledger's collections", Counter(row[0] for row in rows), Counter(one.id for one in listed.collections)
+    )
+    return found
+
+
+async def store(running: Deployment, world: World) -> list[str]:
+    """Compare the store's rows with the ledger: what is searched is there, each row once, and nothing unknown."""
+    path = running.folder / "indexing" / "indexing.db"
+    query = "SELECT collection_id, generation, document_id, revision, state, chunks_stored FROM indexing_revisions"
+    before = await asyncio.to_thread(read, path, query)
+    rows = await _rows(running, "chunks_", ["id", "collection_key", "revision_key"])
+    ids = Counter((space, one["id"], one["collection_key"]) for space, one in rows)
+    found = [f"doubled: row {key} is in the store {count} times" for key, count in ids.items() if count > 1]
+    known = {(f"{row[0]}:{row[1]}", f"{row[2]}:{row[3]}"): row for row in before}
+    has = Counter((one["collection_key"], one["revision_key"]) for _, one in rows)
+    wanted = Counter({key: row[5] for key, row in known.items() if row[4] == "CURRENT"})
+    for key, count in wanted.items():
+        if has[key] != count:
+            found.append(f"lost: the ledger has {count} rows of {key}, the store {has[key]}")
+    found += [
+        f"ghost: {count} rows of {key} that the ledger does not know" for key, count in has.items() if key not in known
+    ]
+    found += [f"differs: row {one['id']} is no chunk's" for _, one in rows if parse_chunk_id(one["id"]) is None]
+    spaces = {space for space, _ in rows}
+    found += [
+        f"ghost: space {one}" for one in spaces if one not in {space_name(384), space_name(64)} | _variants(spaces)
+    ]
+    world.counts["rows in the store"] = len(rows)
+    return found
+
+
+def _variants(spaces: set[str]) -> set[str]:
+    """Return those that keep generations of one collection apart."""
+    return {one for one in spaces if "_v" in one}
+
+
+async def memory_rows(running: Deployment) -> list[dict[str, Any]]:
+    """Return the rows of memory: id and conversation."""
+    return [one for _, one in await _rows(running, "messages_", ["id", "conversation_id"])]
+
+
+async def _rows(running: Deployment, prefix: str, columns: list[str]) -> list[tuple[str, dict[str, Any]]]:
+    source = Transfer(running.store_uri())
+    try:
+        return [
+            (space, {name: row[name] for name in columns})
+            for space in await source.spaces()
+            if space.startswith(prefix)
+            async for page in source.pages(space)
+            for row in page
+        ]
+    finally:
+        await source.close()
+
+
+async def files(running: Deployment, world: World) -> list[str]:
+    """Compare the files with the catalogue: each that it names is there, and each that is there is named by it."""
+    return await asyncio.to_thread(_files, running.folder / "ingestion", world)
+
+
+def _files(folder: Path, world: World) -> list[str]:
+    catalogue = folder / "documents.db"
+    rows = read(catalogue, "SELECT id, blob_key, parsed_key FROM documents")
+    doomed = {key for (key,) in read(catalogue, "SELECT key FROM doomed_blobs")}
+    root = folder / "blobs"
+    there = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    named = {key for _, *keys in rows for key in keys if key}
+    found = [f"lost: file {key} of a document" for key in named - there]
+    found += [f"ghost: file {key} that nobody knows of" for key in there - named - doomed]
+    deleting = read(catalogue, "SELECT count(*) FROM documents WHERE delete_time IS NOT NULL")
+    if deleting != [(0,)]:
+        found.append(f"unfinished: {deleting[0][0]} deletions")
+    # Whoever died leaves its own folder, for a day; who lives has nothing in its when nothing is under way.
+    folders = sorted((folder / "spool").iterdir(), key=lambda one: one.stat().st_ctime)
+    left = [path for path in folders[-1].rglob("*") if path.is_file()] if folders else []
+    found += [f"ghost: {len(left)} files of nobody's in the spool"] if left else []
+    world.counts["files doomed by grace"] = len(doomed & there)
+    world.counts["spool folders of the dead"] = max(0, len(folders) - 1)
+    return found
+
+
+def _both_ways(what: str, has: Counter[Any], wanted: Counter[Any]) -> list[str]:
+    found = [f"lost: {what} lack {key}" for key in (wanted - has)]
+    return found + [f"ghost: {what} have {key}" for key in (has - wanted)]

@@ -1,0 +1,118 @@
+"""Strikes the processes of a deployment as a plan says, and leaves everything running."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+
+import psutil
+
+from support.deployment import PART, Deployment
+from support.frozen import freeze, thaw
+from support.harness.plan import Fault
+from support.harness.world import World
+
+FLAPS = 6
+APPEARS = 60.0
+"""Seconds in which a process that is to be struck must be there."""
+
+
+class Faults:
+    """Of one deployment. All of it blocks: on a thread."""
+
+    def __init__(self, running: Deployment, world: World) -> None:
+        self._running = running
+        self._world = world
+
+    async def strike(self, faults: tuple[Fault, ...], begun: Callable[[], int]) -> None:
+        """Strike each at its moment, one after the other; at the end every service is ready."""
+        for fault in faults:
+            while begun() < fault.after:  # noqa: ASYNC110 - lanes count, nobody tells
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(fault.delay)
+            self._world.note(f"FAULT {fault}")
+            self._world.counts[f"{fault.kind}s"] += 1
+            await asyncio.to_thread(self._one, fault)
+        await asyncio.to_thread(self._running.wait)
+
+    def _one(self, fault: Fault) -> None:
+        if fault.kind == "lock":
+            self._lock(fault)
+        elif fault.kind == "kill":
+            self._kill(fault.victims)
+            if fault.again is not None:
+                time.sleep(fault.again)
+                self._world.counts["kills in recovery"] += 1
+                self._kill(fault.victims)
+        else:
+            self._hold(fault)
+
+    def _kill(self, victims: tuple[str, ...]) -> None:
+        """Kill -9, all at one moment; what nobody else starts again is started, and not waited for."""
+        if "whole" in victims or ("edge" in victims and not self._running.separate):
+            self._running.kill()
+            self._running.spawn()
+            return
+        own = [one for one in victims if one in self._running.processes]
+        others = [self._process(one) for one in victims if one not in own]
+        for process in others:
+            with suppress(psutil.NoSuchProcess):  # it fell with its parent
+                process.kill()
+        if own:
+            self._running.kill(*own)
+            self._running.spawn(*own)
+        psutil.wait_procs(others, timeout=APPEARS)
+
+    def _hold(self, fault: Fault) -> None:
+        """Stop processes where they stand for a while, once or in flaps."""
+        times = FLAPS if fault.kind == "flap" else 1
+        for _ in range(times):
+            held = [self._process(one).pid for one in fault.victims]
+            try:
+                for pid in held:
+                    freeze(pid)
+                time.sleep(fault.hold / times)
+            finally:
+                for pid in held:
+                    thaw(pid)
+            if times > 1:
+                time.sleep(0.1)
+
+    def _lock(self, fault: Fault) -> None:
+        """Hold the write lock of a database as another program may."""
+        [name] = fault.victims
+        with closing(sqlite3.connect(self._running.folder / name, timeout=20, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            time.sleep(fault.hold)
+            connection.execute("ROLLBACK")
+
+    def _process(self, victim: str) -> psutil.Process:
+        """Return the process of a service or the engine's, as soon as there is one."""
+        ends = time.monotonic() + APPEARS
+        while True:
+            process = self._find(victim)
+            if process is not None:
+                return process
+            if time.monotonic() > ends:
+                raise TimeoutError(f"there is no process of {victim}")
+            time.sleep(0.02)
+
+    def _find(self, victim: str) -> psutil.Process | None:
+        # Of `serve all` the first process is edge's, and the others end with it.
+        target = "all" if victim == "edge" and not self._running.separate else victim
+        if target in self._running.processes:
+            return psutil.Process(self._running.processes[target].pid)
+        port = 0 if victim == "engine" else int(self._running.address(victim).rpartition(":")[2])
+        for first in self._running.processes.values():
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                for child in psutil.Process(first.pid).children(recursive=True):
+                    line = child.cmdline()
+                    if victim == "engine":
+                        if line and line[0].endswith("/milvus"):
+                            return child
+                    elif PART in line and port in {one.laddr.port for one in child.net_connections("tcp")}:
+                        return child
+        return None

@@ -1,0 +1,162 @@
+"""What a seed means: the steps of every lane and the faults of a round; no clock and no answer changes it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+LANES = 4
+"""Callers at once; each has collections, documents, conversations and keys of its own, and does one step at a time."""
+
+SHORT = 100
+"""Seeds below it mean short rounds, of five steps a lane and two faults; others of fourteen and three."""
+
+SEPARATE = ("store", "ingestion", "indexing", "retrieval", "augmentation", "generation", "edge")
+TOGETHER = ("ingestion", "retrieval", "edge")
+"""A stage of each of the three processes of `serve all`; edge's is the first, without which the others end."""
+
+DATABASES = ("ingestion/documents.db", "indexing/indexing.db", "edge/edge.db", "edge/jobs.db")
+
+STEPS = {
+    "upload": 8, "duplicate": 1, "replace": 3, "retag": 2, "delete": 3, "reindex": 2, "look": 3,
+    "collect": 1, "describe": 1, "resize": 1, "move": 1, "drop": 1,
+    "converse": 1, "ask": 3, "retitle": 1, "forget": 1,
+    "key": 1, "revoke": 1,
+}  # fmt: skip
+"""Steps by name and how often each comes up beside the others."""
+
+ABANDONED = {"upload", "replace", "retag", "describe", "retitle", "ask", "delete"}
+"""What a caller may give up when its answer was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that a lane does; numbers name things before anybody has given them an id."""
+
+    lane: int
+    number: int
+    kind: str
+    collection: int = 0
+    document: int = 0
+    content: int = 0
+    other: int = 0
+    """A conversation or a key."""
+    abandon: bool = False
+    """The caller gives up when the first answer is lost."""
+    repeat: bool = False
+    """The caller makes the same call again although it was answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What befalls whom: after so many steps of all lanes were begun, and a moment later; `hold` is in seconds."""
+
+    kind: str
+    victims: tuple[str, ...]
+    after: int
+    delay: float
+    hold: float
+    again: float | None = None
+    """Struck a second time so many seconds into the recovery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A round."""
+
+    seed: int
+    lanes: tuple[tuple[Step, ...], ...]
+    faults: tuple[Fault, ...]
+
+
+@dataclass(slots=True)
+class _Intended:
+    """What a lane would have if every step went well."""
+
+    collections: list[int] = field(default_factory=list)
+    documents: dict[int, int] = field(default_factory=dict)
+    conversations: list[int] = field(default_factory=list)
+    keys: list[int] = field(default_factory=list)
+
+
+def plan(seed: int, *, separate: bool) -> Plan:
+    """Return the round of a seed."""
+    steps, faults = (5, 2) if seed < SHORT else (14, 3)
+    chance = random.Random(f"{seed}/{separate}")
+    lanes = tuple(_lane(chance, seed, lane, steps) for lane in range(LANES))
+    total = sum(map(len, lanes))
+    moments = sorted(chance.sample(range(2, total - LANES), faults))
+    return Plan(seed, lanes, tuple(_fault(chance, separate, moment) for moment in moments))
+
+
+def _lane(chance: random.Random, seed: int, lane: int, count: int) -> tuple[Step, ...]:
+    has = _Intended([0], {0: 0})
+    base = (seed % 10_000) * 1000 + lane * 200  # no two contents of neighbouring rounds are alike
+    steps = [Step(lane, 0, "collect"), Step(lane, 1, "upload", content=base)]
+    made = 1
+    while len(steps) < count + 2:
+        kind = chance.choices(list(STEPS), list(STEPS.values()))[0]
+        step = _step(chance, has, kind, lane, len(steps), base + made)
+        if step is not None:
+            made += 1
+            steps.append(step)
+    return tuple(steps)
+
+
+def _step(chance: random.Random, has: _Intended, kind: str, lane: int, at: int, fresh: int) -> Step | None:
+    """Return a step of a kind, None where there is nothing it could be about."""
+    collection = chance.choice(has.collections) if has.collections else -1
+    document = chance.choice(sorted(has.documents)) if has.documents else -1
+    abandon = kind in ABANDONED and chance.random() < 0.2
+    repeat = chance.random() < 0.4
+    other = -1
+    match kind:
+        case "collect":
+            has.collections.append(collection := at)
+        case "drop":
+            if len(has.collections) < 2:
+                return None
+            has.collections.remove(collection)
+            has.documents = {one: home for one, home in has.documents.items() if home != collection}
+        case "describe" | "resize" | "move":
+            pass
+        case "upload":
+            has.documents[document := at] = collection
+        case "duplicate" | "replace" | "retag" | "reindex" | "look" | "delete":
+            if document < 0:
+                return None
+            collection = has.documents[document]
+            if kind == "delete":
+                del has.documents[document]
+        case "converse":
+            has.conversations.append(other := at)
+        case "ask" | "retitle" | "forget":
+            if not has.conversations:
+                return None
+            other = chance.choice(has.conversations)
+            if kind == "forget":
+                has.conversations.remove(other)
+        case "key":
+            has.keys.append(other := at)
+        case "revoke":
+            if not has.keys:
+                return None
+            has.keys.remove(other := chance.choice(has.keys))
+    return Step(lane, at, kind, collection, document, fresh, other, abandon, repeat)
+
+
+def _fault(chance: random.Random, separate: bool, after: int) -> Fault:
+    """Draw a fault: a kill more often than the others, of one process, a pair, or all; a third of kills come twice."""
+    stages: Sequence[str] = SEPARATE if separate else TOGETHER
+    kind = chance.choices(["kill", "stop", "flap", "lock"], [6, 2, 1, 1])[0]
+    delay, hold = chance.uniform(0, 0.3), chance.uniform(0.3, 2.5)
+    again = chance.uniform(0, 2.0) if kind == "kill" and chance.random() < 1 / 3 else None
+    if kind == "lock":
+        victims: tuple[str, ...] = (chance.choice(DATABASES),)
+    elif kind == "kill" and chance.random() < 0.15:
+        victims = ("whole",)
+    else:
+        several = 2 if chance.random() < 0.3 else 1
+        victims = tuple(chance.sample([*stages, "engine"], several))
+    return Fault(kind, victims, after, delay, hold, again)

@@ -1,0 +1,173 @@
+"""Runs rounds: operations and faults at once, then rest, then the audit of everything told in this deployment."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN
+from footnote_edge.door.keys import offline
+from footnote_kit.clients import open_channel
+from footnote_kit.errors import FootnoteError
+
+from support.deployment import Deployment
+from support.harness import audit, beneath, said
+from support.harness.caller import Caller
+from support.harness.faults import Faults
+from support.harness.operations import Lane
+from support.harness.plan import Plan, Step, plan
+from support.harness.world import World
+
+REST = 90.0
+"""Seconds in which everything comes to rest after the last fault: no pause of a retry lasts nearly as long."""
+
+ENV = {
+    "FOOTNOTE_EDGE_AUTH": "keys",
+    # The clocks of the janitors, so that an audit need not wait for them; what they do is the same.
+    "FOOTNOTE_EDGE_RECONCILE_SECONDS": "1",
+    "FOOTNOTE_EDGE_RETRY_CEILING_SECONDS": "2",
+    "FOOTNOTE_INGESTION_SWEEP_SECONDS": "1",
+    "FOOTNOTE_INDEXING_PURGE_GRACE": "0.5",
+    "FOOTNOTE_INDEXING_ROLLBACK_WINDOW": "2",
+    "FOOTNOTE_INDEXING_SWEEP_INTERVAL": "0.5",
+}
+
+CATEGORIES = ("lost", "doubled", "ghost", "half", "unfinished", "failed", "differs")
+
+STANDING = (
+    "documents", "documents in ERROR", "chunks", "jobs", "rows in the store", "files doomed by grace",
+    "spool folders of the dead", "questions owed to memory",
+)  # fmt: skip
+"""Counts of what is there at an audit, of which the most is told."""
+
+
+class Host:
+    """A deployment with the model of everything that its callers were told."""
+
+    def __init__(self, folder: Path, *, separate: bool) -> None:
+        folder.mkdir(parents=True)
+        env = ENV if separate else {**ENV, "FOOTNOTE_PROCESSES": "3"}
+        self.separate = separate
+        self.mode = "separate" if separate else "all"
+        self.running = Deployment(folder, separate=separate, env=env)
+        self.world = World()
+        self._secret = asyncio.run(_first_key(folder))
+
+    async def round(self, plan: Plan) -> list[str]:
+        """Run a round and return what the audit finds; nothing where all is as it was told."""
+        world = self.world
+        world.note(f"ROUND of seed {plan.seed}")
+        begun = 0
+
+        def count() -> None:
+            nonlocal begun
+            begun += 1
+
+        # A channel each: one that waits for a dead server to come back holds up nobody else.
+        async with asyncio.timeout(900), asyncio.TaskGroup() as group:
+            for steps in plan.lanes:
+                group.create_task(self._lane(plan, steps, count))
+            group.create_task(Faults(self.running, world).strike(plan.faults, lambda: begun))
+        async with open_channel(self.running.address(), peer="edge") as channel:
+            found = await self._audit(Caller(channel, world, self._secret), plan)
+        problems, world.problems = world.problems, []
+        return problems + found
+
+    async def _lane(self, plan: Plan, steps: tuple[Step, ...], count: Callable[[], None]) -> None:
+        async with open_channel(self.running.address(), peer="edge") as channel:
+            await Lane(self.world, Caller(channel, self.world, self._secret), plan.seed, count).run(steps)
+
+    async def _audit(self, caller: Caller, plan: Plan) -> list[str]:
+        world, running = self.world, self.running
+        found = await _rest(lambda: audit.unfinished(caller, world))
+        found += await _rest(lambda: beneath.jobs(running, world))
+        found += await _rest(lambda: audit.catalogue(caller, world))
+        found += await _rest(lambda: audit.chunks(caller, world))
+        found += await _rest(lambda: _ledger(running, caller))
+        found += await _rest(lambda: beneath.store(running, world))
+        found += await _rest(lambda: beneath.files(running, world))
+        found += await _rest(lambda: said.conversations(caller, world))
+        found += await _rest(lambda: said.memory(running, world))
+        found += await _rest(lambda: said.api_keys(caller, world))
+        return found + await _rest(lambda: audit.found_again(caller, world, plan.seed))
+
+
+async def _ledger(running: Deployment, caller: Caller) -> list[str]:
+    return await beneath.ledger(running, await audit.shown(caller))
+
+
+async def _rest(look: Callable[[], Awaitable[list[str]]]) -> list[str]:
+    """Look until there is nothing to find, or it has had time enough; return what was found last."""
+    ends = time.monotonic() + REST
+    while True:
+        try:
+            found = await look()
+        except FootnoteError as error:
+            found = [f"unfinished: an audit was refused: {error!r}"]
+        if not found or time.monotonic() > ends:
+            return found
+        await asyncio.sleep(0.5)
+
+
+async def _first_key(folder: Path) -> str:
+    database, keys = await offline(folder)
+    try:
+        _, secret = await keys.create("harness", "default", "harness", ROLE_ADMIN)
+    finally:
+        await database.close()
+    return secret
+
+
+@contextmanager
+def host(folder: Path, *, separate: bool) -> Iterator[Host]:
+    """Start a deployment for rounds and stop it afterwards."""
+    made = Host(folder, separate=separate)
+    try:
+        made.running.start()
+        yield made
+    finally:
+        made.running.stop()
+
+
+@contextmanager
+def counting(total: Counter[str], one: Host) -> Iterator[None]:
+    """Add what a round counts to the total, whatever becomes of it."""
+    try:
+        yield
+    finally:
+        total.update({name: count for name, count in one.world.counts.items() if name not in STANDING})
+        total |= Counter({name: one.world.counts[name] for name in STANDING})  # the most that stood at a time
+        one.world.counts.clear()
+
+
+def report(total: Counter[str], mode: str, rounds: int) -> str:
+    """Return the counts as lines."""
+    lines = [
+        f"{mode}: {rounds} rounds, {total['acknowledged']} calls acknowledged, {total['lost answers']} answers lost"
+    ]
+    lines.append(", ".join(f"{name} {total[name]}" for name in CATEGORIES))
+    rest = sorted(set(total) - {*CATEGORIES, "acknowledged", "lost answers"})
+    return "\n".join([*lines, ", ".join(f"{name} {total[name]}" for name in rest)])
+
+
+def run(one: Host, seed: int, total: Counter[str]) -> None:
+    """Run the round of a seed; a finding fails with the seed and the last that happened."""
+    made = plan(seed, separate=one.separate)
+    with counting(total, one):
+        try:
+            found = asyncio.run(one.round(made))
+        except Exception as error:
+            found = [f"failed: {error!r}"]
+        for line in found:
+            category = line.partition(":")[0]
+            total[category if category in CATEGORIES else "differs"] += 1
+    if found:
+        last = "\n  ".join(one.world.journal)
+        what = "\n  ".join(found[:40])
+        replay = f"FOOTNOTE_FAULTS_MODE={one.mode} FOOTNOTE_FAULTS_SEED={seed}"
+        pytest.fail(f"{replay} went wrong ({len(found)} findings):\n  {what}\nlast:\n  {last}")

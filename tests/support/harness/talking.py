@@ -1,0 +1,128 @@
+"""The steps of a lane that are about people: conversations, questions, keys."""
+
+from __future__ import annotations
+
+from footnote.edge.v1 import answers_pb2 as answers
+from footnote.edge.v1 import conversations_pb2 as talk
+from footnote.edge.v1 import keys_pb2 as keys
+from footnote.types.v1.scope_pb2 import ROLE_READER
+
+from support.harness import world as model
+from support.harness.caller import Caller, Told
+from support.harness.plan import Step
+from support.harness.world import Possible, Presence, World
+
+ASKING = 40.0
+"""Seconds of one attempt to ask."""
+
+
+class Talking:
+    """What a lane remembers of its conversations and keys, by the plan's numbers, and its steps about them."""
+
+    def __init__(self, world: World, caller: Caller, seed: int) -> None:
+        self._world = world
+        self._caller = caller
+        self._seed = seed
+        self._conversations: dict[int, model.Conversation] = {}
+        self._keys: dict[int, model.Key] = {}
+
+    def _id(self, step: Step) -> str:
+        """Return the request id of a step, which names what it makes too."""
+        return f"r{self._seed}-{step.lane}-{step.number}-{step.kind}"
+
+    def _answered(self, step: Step, told: Told) -> bool:
+        """Tell whether there is a result; a refusal of what the contract allows is a problem."""
+        if told.error is not None:
+            self._world.problem(f"lane {step.lane} step {step.number} {step.kind} was refused: {told.error!r}")
+        return told.result is not None
+
+    async def _converse(self, step: Step) -> bool:
+        title = f"Talk {self._id(step)}"
+        request = talk.CreateConversationRequest(title=title, request_id=self._id(step))
+        told = await self._caller.tell(step, lambda: self._caller.call("CreateConversation", request))
+        if not self._answered(step, told):
+            return True
+        one = model.Conversation(told.result.conversation.id, Possible(title))
+        if step.repeat:
+            again = await self._caller.tell(step, lambda: self._caller.call("CreateConversation", request))
+            if again.result is None or again.result.conversation.id != one.id:
+                self._world.problem(f"conversation {one.id} created again under its request id: {again}")
+        self._conversations[step.number] = one
+        self._world.conversations.append(one)
+        return True
+
+    async def _ask(self, step: Step) -> bool:
+        one = self._conversations.get(step.other)
+        if one is None:
+            return False
+        asked = model.Question(f"What is fact {step.number} of paper {model.word(step.content)}?")
+        one.questions.append(asked)
+        request = answers.AskRequest(question=asked.text, conversation_id=one.id, request_id=self._id(step))
+
+        async def ask() -> answers.AskCompleted:
+            completed: answers.AskCompleted = (await self._caller.stream("Ask", request, ASKING))[-1].completed
+            return completed
+
+        told = await self._caller.tell(step, ask, abandon=step.abandon)
+        if told.result is None:
+            self._answered(step, told)
+            return True
+        asked.question_id, asked.answer_id = told.result.question_id, told.result.answer.id
+        if step.repeat:
+            again = await self._caller.tell(step, ask)
+            if again.result is None or again.result.answer.id != asked.answer_id:
+                self._world.problem(f"question {asked.question_id} asked again under its request id: {again}")
+        return True
+
+    async def _retitle(self, step: Step) -> bool:
+        one = self._conversations.get(step.other)
+        if one is None:
+            return False
+        title = f"Talk {self._id(step)}"
+        request = talk.UpdateConversationRequest(
+            conversation_id=one.id, conversation=talk.EditableConversation(title=title)
+        )
+        told = await self._caller.tell(
+            step, lambda: self._caller.call("UpdateConversation", request), abandon=step.abandon
+        )
+        if told.result is not None:
+            one.title.acknowledged(title, told.lost)
+        elif told.error is None:
+            one.title.maybe(title)
+        else:
+            self._answered(step, told)
+        return True
+
+    async def _forget(self, step: Step) -> bool:
+        one = self._conversations.pop(step.other, None)
+        if one is None:
+            return False
+        request = talk.DeleteConversationRequest(conversation_id=one.id, allow_missing=True)
+        told = await self._caller.tell(step, lambda: self._caller.call("DeleteConversation", request))
+        if self._answered(step, told):
+            one.presence = Presence.GONE
+        return True
+
+    async def _key(self, step: Step) -> bool:
+        request = keys.CreateKeyRequest(label=self._id(step), role=ROLE_READER, request_id=self._id(step))
+        told = await self._caller.tell(step, lambda: self._caller.call("CreateKey", request))
+        if not self._answered(step, told):
+            return True
+        one = model.Key(told.result.key.id, told.result.secret)
+        if step.repeat:
+            again = await self._caller.tell(step, lambda: self._caller.call("CreateKey", request))
+            if again.result is None or again.result.key.id != one.id or again.result.secret:
+                self._world.problem(f"key {one.id} made again under its request id")
+        self._keys[step.number] = one
+        self._world.keys.append(one)
+        return True
+
+    async def _revoke(self, step: Step) -> bool:
+        one = self._keys.pop(step.other, None)
+        if one is None:
+            return False
+        request = keys.RevokeKeyRequest(key_id=one.id)
+        told = await self._caller.tell(step, lambda: self._caller.call("RevokeKey", request))
+        if self._answered(step, told):
+            one.presence = Presence.GONE
+        return True

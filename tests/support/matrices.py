@@ -1,0 +1,24 @@
+"""Large matrices: all of one in `make test`, a sample of it in `make quick`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+
+def sampled(cases: Iterable[Any], every: int) -> list[Any]:
+    """Return the cases as parameters; all but each `every`th is left to `make test`."""
+    return [_left(at % every, one) for at, one in enumerate(cases)]
+
+
+def crossed(*axes: Sequence[Any], every: int) -> list[Any]:
+    """Return every combination as parameters; `make quick` has one in `every`, spread so that pairs are met alike."""
+    places = itertools.product(*(range(len(axis)) for axis in axes))
+    return [_left(sum(at) % every, *(axis[i] for axis, i in zip(axes, at, strict=True))) for at in places]
+
+
+def _left(rest: int, *values: Any) -> Any:
+    return pytest.param(*values, marks=[pytest.mark.matrix] if rest else [])

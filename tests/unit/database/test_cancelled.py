@@ -1,0 +1,107 @@
+"""Who is cancelled inside a transaction leaves no lock behind: at any moment, however often, without the collector."""
+
+import asyncio
+import gc
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import product
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from footnote_database.engine import address
+from footnote_database.migrations import Migrations
+from footnote_database.traits import Pool, Traits, Writers
+from footnote_database.transactions import Database
+
+MOMENTS = 120
+"""At which a transaction is cancelled, evenly apart over the time that one takes."""
+
+
+@pytest.fixture(autouse=True)
+def uncollected() -> Iterator[None]:
+    """What is let go must be so by itself: the collector may come minutes later."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE facts (number INTEGER)")
+    return tmp_path / "a.db"
+
+
+def database(path: Path, writers: Writers) -> Database:
+    migrations = Migrations(versions=path.parent, metadata=sa.MetaData(), lock=1)
+    return Database(
+        address("", path),
+        Traits(
+            name="test",
+            migrations=migrations,
+            synchronous="FULL",
+            busy_seconds=5,
+            writers=writers,
+            sqlite_pool=Pool(2, 2),
+        ),
+    )
+
+
+def is_free(path: Path) -> bool:
+    """Tell whether somebody else may write."""
+    with closing(sqlite3.connect(path, timeout=0.5, isolation_level=None)) as other:
+        try:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize(("writers", "times"), list(product(Writers, (1, 3))))
+async def test_no_moment_of_a_transaction_leaves_the_file_locked(path: Path, writers: Writers, times: int) -> None:
+    base = database(path, writers)
+
+    async def write() -> None:
+        async with base.write() as connection:
+            await connection.execute(sa.text("INSERT INTO facts VALUES (1)"))
+            await connection.execute(sa.text("SELECT number FROM facts"))
+            await connection.execute(sa.text("UPDATE facts SET number = 2 WHERE number = 1"))
+
+    await write()
+    began = time.perf_counter()
+    for _ in range(5):
+        await write()
+    whole = (time.perf_counter() - began) / 5
+    for moment in range(MOMENTS):
+        task = asyncio.create_task(write())
+        end = time.perf_counter() + whole * moment / MOMENTS
+        while time.perf_counter() < end:  # noqa: ASYNC110 - moments, not events
+            await asyncio.sleep(0)
+        for _ in range(times):
+            task.cancel()
+            await asyncio.sleep(0)
+        await asyncio.gather(task, return_exceptions=True)
+        assert await asyncio.to_thread(is_free, path), f"locked after a cancel at moment {moment}"
+    await write()
+    await base.close()
+
+
+async def test_a_lock_held_for_long_makes_the_database_unwell(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("footnote_database.transactions._CHECK_SECONDS", 0.3)
+    base = database(path, Writers.IMMEDIATE)
+    assert await base.check() is None
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert await base.check() == "test database: no answer within 0.3 s"
+    other.execute("ROLLBACK")
+    other.close()
+    async with asyncio.timeout(10):
+        while await base.check() is not None:
+            pass
+    await base.close()

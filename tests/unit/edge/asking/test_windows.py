@@ -1,0 +1,109 @@
+"""What generation said of a window is used again in its epoch only, for the same settings, bounds and caller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from footnote.generation.v1.generation_service_pb2 import ResolveSettingsRequest, ResolveSettingsResponse
+from footnote.types.v1.collection_pb2 import GenerationSettings
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.asking import windows as module
+from footnote_edge.asking.windows import Windows
+from footnote_kit.epochs import Epoch, EpochReader
+from footnote_kit.errors import FailedPrecondition
+
+ANN = ResolveSettingsRequest(
+    scope=Scope(tenant_id="t", user_id="ann"), generation=GenerationSettings(model="m"), bounds=TextBounds()
+)
+
+
+class Generation:
+    """Answers with the epoch that it is told to, and counts."""
+
+    def __init__(self, epoch: Epoch) -> None:
+        self.epoch = epoch
+        self.named: str | None = None
+        self.refuses = False
+        self.asked = 0
+
+    async def ResolveSettings(self, request: Any, timeout: float) -> ResolveSettingsResponse:
+        self.asked += 1
+        if self.refuses:
+            raise FailedPrecondition("no key")
+        named = self.epoch.name if self.named is None else self.named
+        return ResolveSettingsResponse(context_window=1000 * self.asked, answer_tokens=5, epoch=named)
+
+
+@pytest.fixture
+def generation(tmp_path: Path) -> Generation:
+    return Generation(Epoch(tmp_path / "epoch"))
+
+
+@pytest.fixture
+def windows(generation: Generation, tmp_path: Path) -> Windows:
+    stages = cast(Stages, SimpleNamespace(generation=generation))
+    return Windows(stages, EpochReader(tmp_path / "epoch"))
+
+
+async def test_it_is_asked_once_an_epoch(generation: Generation, windows: Windows) -> None:
+    for _ in range(3):
+        assert await windows.of(ANN, 1.0) == (1000, 5)
+    generation.epoch.advance()
+    assert await windows.of(ANN, 1.0) == (2000, 5)
+    assert generation.asked == 2
+
+
+async def test_a_new_launch_of_generation_is_asked_anew(
+    generation: Generation, windows: Windows, tmp_path: Path
+) -> None:
+    await windows.of(ANN, 1.0)
+    generation.epoch = Epoch(tmp_path / "epoch")
+    assert await windows.of(ANN, 1.0) == (2000, 5)
+
+
+async def test_other_callers_settings_and_bounds_have_answers_of_their_own(
+    generation: Generation, windows: Windows
+) -> None:
+    await windows.of(ANN, 1.0)
+    for number, change in enumerate(
+        (
+            ResolveSettingsRequest(scope=Scope(user_id="bob")),
+            ResolveSettingsRequest(generation=GenerationSettings(model="n")),
+            ResolveSettingsRequest(bounds=TextBounds(local_only=True)),
+        ),
+        2,
+    ):
+        other = ResolveSettingsRequest()
+        other.CopyFrom(ANN)
+        other.MergeFrom(change)
+        assert await windows.of(other, 1.0) == (1000 * number, 5)
+
+
+@pytest.mark.parametrize("named", ["elsewhere", ""])
+async def test_an_answer_of_another_epoch_or_of_none_is_not_kept(
+    generation: Generation, windows: Windows, named: str
+) -> None:
+    generation.named = named
+    await windows.of(ANN, 1.0)
+    await windows.of(ANN, 1.0)
+    assert generation.asked == 2
+
+
+async def test_a_refusal_is_not_kept(generation: Generation, windows: Windows) -> None:
+    generation.refuses = True
+    with pytest.raises(FailedPrecondition):
+        await windows.of(ANN, 1.0)
+    generation.refuses = False
+    assert await windows.of(ANN, 1.0) == (2000, 5)
+
+
+async def test_only_so_many_are_kept(generation: Generation, windows: Windows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_KEPT", 2)
+    for name in "abca":
+        await windows.of(ResolveSettingsRequest(scope=Scope(user_id=name)), 1.0)
+    assert generation.asked == 4

@@ -1,0 +1,113 @@
+"""A question's collections are asked for once in an epoch, and what is written counts for the next question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from footnote.indexing.v1.indexing_service_pb2 import GetCollectionResponse, ResolveCollectionsResponse
+from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_edge.collections import bounds as module
+from footnote_edge.collections.bounds import UNKNOWN, Bounds
+from footnote_kit.epochs import Epoch, EpochReader
+from footnote_kit.errors import InvalidArgument, Unavailable
+
+ANN, BOB = Scope(tenant_id="t", user_id="ann"), Scope(tenant_id="t", user_id="bob")
+
+
+class Indexing:
+    """Collections that keep their texts here or not, under the epoch that holds."""
+
+    def __init__(self, epoch: Epoch) -> None:
+        self.epoch = epoch
+        self.local_only = False
+        self.asked: list[str] = []
+        self.down = False
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    async def GetCollection(self, request: Any, timeout: float) -> GetCollectionResponse:
+        if self.down:
+            raise Unavailable("down")
+        self.asked.append(request.collection)
+        answer = GetCollectionResponse(collection=self._made(request.collection), epoch=self.epoch.name)
+        self.meanwhile()
+        return answer
+
+    async def ResolveCollections(self, request: Any, timeout: float) -> ResolveCollectionsResponse:
+        self.asked.append("*")
+        answer = ResolveCollectionsResponse(epoch=self.epoch.name)
+        answer.collections.add(collection=self._made("all"))
+        return answer
+
+    def _made(self, name: str) -> Collection:
+        return Collection(name=name, settings=CollectionSettings(local_only=self.local_only))
+
+
+@pytest.fixture
+def indexing(tmp_path: Path) -> Indexing:
+    return Indexing(Epoch(tmp_path / "epoch"))
+
+
+@pytest.fixture
+def bounds(indexing: Indexing, tmp_path: Path) -> Bounds:
+    stages: Any = SimpleNamespace(indexing=indexing)
+    return Bounds(stages, EpochReader(tmp_path / "epoch"), 1.0)
+
+
+@pytest.mark.parametrize("names", [[], ["a"], ["a", "b"]])
+async def test_one_epoch_is_asked_once_and_the_next_counts_at_once(
+    indexing: Indexing, bounds: Bounds, names: list[str]
+) -> None:
+    for _ in range(3):
+        found, bound = await bounds.find(ANN, names)
+        assert [one.name for one in found] == (names or ["all"])
+        assert not bound.local_only
+    assert indexing.asked == (names or ["*"])
+    indexing.local_only = True
+    indexing.epoch.advance()
+    assert (await bounds.find(ANN, names))[1].local_only
+
+
+async def test_nobody_gets_another_callers_answer(indexing: Indexing, bounds: Bounds) -> None:
+    await bounds.find(ANN, ["a"])
+    await bounds.find(BOB, ["a"])
+    assert indexing.asked == ["a", "a"]
+
+
+async def test_answers_of_two_epochs_are_not_kept(indexing: Indexing, bounds: Bounds) -> None:
+    indexing.meanwhile = indexing.epoch.advance
+    await bounds.find(ANN, ["a", "b"])
+    await bounds.find(ANN, ["a", "b"])
+    assert indexing.asked == ["a", "b"] * 2
+
+
+async def test_what_bound_is_remembered_while_indexing_is_down(indexing: Indexing, bounds: Bounds) -> None:
+    assert bounds.last_known(ANN, ["a"]) == UNKNOWN
+    _, bound = await bounds.find(ANN, ["a"])
+    indexing.epoch.advance()
+    indexing.down = True
+    with pytest.raises(Unavailable):
+        await bounds.find(ANN, ["a"])
+    assert bounds.last_known(ANN, ["a"]) == bound
+
+
+async def test_only_so_many_are_kept(indexing: Indexing, bounds: Bounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_COLLECTIONS", 3)
+    for names in (["a", "b"], ["c"], ["d"]):
+        await bounds.find(ANN, names)
+    indexing.asked.clear()
+    await bounds.find(ANN, ["d"])
+    await bounds.find(ANN, ["a", "b"])
+    assert indexing.asked == ["a", "b"]
+    monkeypatch.setattr(module, "_MOST_KEPT", 1)
+    await bounds.find(ANN, ["e"])
+    assert bounds.last_known(ANN, ["d"]) == UNKNOWN
+
+
+async def test_an_empty_name_is_refused(bounds: Bounds) -> None:
+    with pytest.raises(InvalidArgument):
+        await bounds.find(ANN, [""])

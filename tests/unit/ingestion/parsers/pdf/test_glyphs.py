@@ -1,0 +1,167 @@
+"""Glyphs without a character: a minus sign stays one, nothing that is drawn is deleted, a jumble is not searched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.document_pb2 import WARNING_KIND_UNREADABLE_TEXT, Block, ReadingWarning
+from footnote_ingestion.parsers.base import FURNITURE, BlockWriter, Limits
+from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.parsers.pdf.parser import PdfParser
+from support.ingestion_client import assert_spans_exact
+
+HELVETICA = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+PROSE = (
+    "The committee met in the small hall and it was decided that the bridge is to be closed for the winter. "
+    "All of those who live on the other side of the river will have to take the boat until the work is done."
+)
+
+
+def made(pages: list[bytes], font: bytes, more: bytes = b"null") -> bytes:
+    """A PDF of content streams with the fonts F1, which is `font`, and F2, plain Helvetica; `more` is object 4."""
+    kids = b" ".join(b"%d 0 R" % (6 + 2 * index) for index in range(len(pages)))
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, len(pages)),
+        font, more, HELVETICA,
+    ]  # fmt: skip
+    for index, content in enumerate(pages):
+        objects.append(
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F1 3 0 R/F2 5 0 R>>>>"
+            b"/Contents %d 0 R>>" % (7 + 2 * index)
+        )
+        objects.append(b"<</Length %d>>stream\n%s\nendstream" % (len(content), content))
+    data = b"%PDF-1.4\n"
+    places = []
+    for number, one in enumerate(objects, 1):
+        places.append(len(data))
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, one)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"xref\n0 %d\n0000000000 65535 f \n%strailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF"
+    return data + end % (len(objects) + 1, table, len(objects) + 1, len(data))
+
+
+def mapped(code: int, to: int) -> tuple[bytes, bytes]:
+    """Helvetica whose character `code` is said to be the character `to`."""
+    stream = (
+        b"/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def 1 begincodespacerange <00> "
+        b"<FF> endcodespacerange 1 beginbfchar <%02X> <%04X> endbfchar endcmap end end" % (code, to)
+    )
+    return HELVETICA[:-2] + b"/ToUnicode 4 0 R>>", b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream)
+
+
+def nameless(shift: int) -> tuple[bytes, bytes]:
+    """A font that names no character; its glyph numbers are those of ASCII and `shift` more."""
+    names = b"".join(b"/g%d" % code for code in range(1, 128))
+    descriptor = (
+        b"<</Type/FontDescriptor/FontName/ABCDEF+X/Flags 4/FontBBox[0 0 500 700]/ItalicAngle 0/Ascent 700/Descent 0"
+        b"/CapHeight 700/StemV 80>>"
+    )
+    font = b"<</Type/Font/Subtype/Type1/BaseFont/ABCDEF+X/FirstChar 1/LastChar 127/Widths[%s]/FontDescriptor %s" % (
+        b"500 " * 127, descriptor,
+    )  # fmt: skip
+    return font + b"/Encoding<</Type/Encoding/Differences[1%s]>>>>" % names, b"null"
+
+
+def lines(font: str, texts: list[bytes], top: int = 700) -> bytes:
+    shown = b" ".join(b"<%s> Tj 0 -14 Td" % text.hex().encode() for text in texts)
+    return b"BT /%s 11 Tf 60 %d Td %s ET" % (font.encode(), top, shown)
+
+
+def wrapped(text: str, shift: int = 0) -> list[bytes]:
+    words, found = text.split(), [""]
+    for word in words:
+        if len(found[-1]) + len(word) > 70:
+            found.append("")
+        found[-1] += (" " if found[-1] else "") + word
+    return [bytes((ord(char) + shift) % 128 or 1 for char in line) for line in found]
+
+
+def read(folder: Path, data: bytes, limits: Limits | None = None) -> tuple[list[Block], list[ReadingWarning]]:
+    path = folder / "made.pdf"
+    path.write_bytes(data)
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, limits or Limits())
+    PdfParser().parse(path, out, limits or Limits())
+    assert_spans_exact(blocks)
+    return blocks, out.noticed.warnings()
+
+
+@pytest.mark.parametrize("to", [0, 1, 2, 3, 8, 0x0B, 0x0D, 0x0A, 0x1F, 0x7F, 0x80, 0x9F, 0xFFFE])
+def test_a_minus_sign_said_to_be_a_control_character_stays_one(to: int, tmp_path: Path) -> None:
+    font, more = mapped(ord("-"), to)
+    content = lines("F1", [b"The first is -0.9393 and the last -12.", b"-7 stands at the beginning."])
+    blocks, warnings = read(tmp_path, made([content, lines("F2", wrapped(PROSE))], font, more))
+    text = " ".join(block.text for block in blocks)
+    assert "is \u22120.9393 and the last \u221212." in text
+    assert "\u22127 stands" in text
+    (warning,) = [one for one in warnings if one.kind == WARNING_KIND_UNREADABLE_TEXT]
+    assert warning.count == 3
+    assert {place.page.page for place in warning.places} == {1}
+
+
+@pytest.mark.parametrize("to", [0, 1, 2, 0x1F, 0xFFFE])
+def test_any_other_glyph_is_shown_to_be_there(to: int, tmp_path: Path) -> None:
+    font, more = mapped(ord("Q"), to)
+    blocks, (warning,) = read(tmp_path, made([lines("F1", [b"The sum of Q is 4 and Q5 is less."])], font, more))
+    assert blocks[0].text == "The sum of \ufffd is 4 and \ufffd5 is less."
+    assert (warning.kind, warning.count) == (WARNING_KIND_UNREADABLE_TEXT, 2)
+
+
+def test_soft_hyphens_that_are_drawn_stay(tmp_path: Path) -> None:
+    font, more = mapped(ord("-"), 0xAD)
+    blocks, _ = read(tmp_path, made([lines("F1", [b"It was -5 at the well-known bridge."])], font, more))
+    assert blocks[0].text == "It was -5 at the well-known bridge."
+
+
+def test_words_cut_at_the_end_of_a_line_are_still_made_whole(tmp_path: Path) -> None:
+    blocks, warnings = read(tmp_path, made([lines("F2", [b"The commit-", b"tee met in the hall."])], HELVETICA))
+    assert blocks[0].text == "The committee met in the hall."
+    assert warnings == []
+
+
+@pytest.mark.parametrize("shift", [-29, 3, -60])
+def test_a_jumble_is_kept_apart_and_said(shift: int, tmp_path: Path) -> None:
+    font, more = nameless(shift)
+    pages = [lines("F2", wrapped(PROSE)), lines("F1", wrapped(PROSE, shift)), lines("F1", wrapped(PROSE, shift))]
+    blocks, warnings = read(tmp_path, made(pages, font, more))
+    searched = [block for block in blocks if block.kind != FURNITURE]
+    assert {block.locator.page.page for block in searched} == {1}
+    assert {block.locator.page.page for block in blocks if block.kind == FURNITURE} == {2, 3}
+    jumble = next(one for one in warnings if "lines" in one.text)
+    assert (jumble.kind, jumble.count) == (WARNING_KIND_UNREADABLE_TEXT, 2 * len(wrapped(PROSE)))
+    assert [place.page.page for place in jumble.places] == [2, 3]
+
+
+@pytest.mark.parametrize("shift", [-29, -60])
+def test_a_file_of_nothing_but_a_jumble_is_refused_with_what_to_do(shift: int, tmp_path: Path) -> None:
+    font, more = nameless(shift)
+    with pytest.raises(ParseError) as caught:
+        read(tmp_path, made([lines("F1", wrapped(PROSE, shift))], font, more))
+    assert caught.value.reason == "NO_TEXT"
+    assert "OCR" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", [PROSE, "Le pont est ferm pour la saison et les gens de la ville vont par le bateau. " * 3]
+)
+def test_a_font_without_names_whose_numbers_are_letters_is_text(text: str, tmp_path: Path) -> None:
+    font, more = nameless(0)
+    blocks, warnings = read(tmp_path, made([lines("F1", wrapped(text))], font, more))
+    assert " ".join(block.text for block in blocks).startswith(text[:40])
+    assert warnings == []
+
+
+def test_figures_in_a_font_without_names_are_text(tmp_path: Path) -> None:
+    font, more = nameless(0)
+    rows = [b"2019 4,512 1,204", b"2020 5,817 1,377", b"2021 6,002 1,421", b"2022 6,114 1,498"]
+    blocks, _ = read(tmp_path, made([lines("F2", wrapped(PROSE)), lines("F1", rows)], font, more))
+    assert any("5,817" in block.text for block in blocks if block.kind != FURNITURE)
+
+
+def test_ligatures_of_fonts_without_names_are_read(tmp_path: Path) -> None:
+    font, more = nameless(0)
+    data = made([lines("F1", [b"The o\x1ece has \x10\x1cve\x11 sta\x1b and \x1c + 1."])], font, more)
+    blocks, (warning,) = read(tmp_path, data)
+    assert blocks[0].text == "The office has “five” staff and \ufffd + 1."
+    assert warning.count == 1

@@ -1,0 +1,239 @@
+"""Tables of PDFs made here: rows with their headers, empty cells in place, every cell with its page and box."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.document_pb2 import BLOCK_KIND_PARAGRAPH, BLOCK_KIND_TABLE_ROW, Block
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.pdf.parser import PdfParser
+from fpdf import FPDF
+from support.ingestion_client import assert_spans_exact
+
+Draw = Callable[[FPDF], None]
+
+
+def read(tmp_path: Path, *pages: Draw) -> list[Block]:
+    pdf = FPDF(unit="pt", format=(600, 800))
+    pdf.set_auto_page_break(False)
+    for draw in pages:
+        pdf.add_page()
+        pdf.set_font("Helvetica", size=10)
+        draw(pdf)
+    path = tmp_path / "tables.pdf"
+    pdf.output(str(path))
+    blocks: list[Block] = []
+    PdfParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    assert_spans_exact(blocks)
+    return blocks
+
+
+def rows(blocks: Sequence[Block]) -> list[str]:
+    return [block.text for block in blocks if block.kind == BLOCK_KIND_TABLE_ROW]
+
+
+def put(pdf: FPDF, right: float, top: float, text: str) -> None:
+    """Text that ends at `right`."""
+    pdf.text(right - pdf.get_string_width(text), top, text)
+
+
+def columns(
+    pdf: FPDF,
+    table: Sequence[Sequence[str]],
+    top: float = 100,
+    ends: Sequence[float] = (350, 450, 550),
+    left: float = 50,
+) -> None:
+    """Rows without borders: the name on the left, values flush right at `ends`."""
+    for number, (name, *values) in enumerate(table):
+        height = top + 16 * number
+        if name:
+            pdf.text(left + 12 * (len(name) - len(name.lstrip())), height, name.lstrip())
+        for value, end in zip(values, ends, strict=False):
+            if value.startswith("$ "):
+                pdf.text(end - 60, height, "$")
+            if value:
+                put(pdf, end, height, value.removeprefix("$ "))
+
+
+def ruled(pdf: FPDF, table: Sequence[Sequence[str]], top: float = 100, width: float = 120) -> None:
+    for number, line in enumerate(table):
+        for at, text in enumerate(line):
+            pdf.set_xy(50 + width * at, top + 18 * number)
+            pdf.cell(width, 18, text, border=1)
+
+
+def prose(pdf: FPDF, top: float, lines: int = 3) -> None:
+    for number in range(lines):
+        text = "These words are a sentence that goes from one side of the page to the other and names 12 and 13 things"
+        pdf.text(50, top + 14 * number, text)
+
+
+def test_rows_without_borders_have_their_headers(tmp_path: Path) -> None:
+    table = [
+        ["", "2023", "2022", "2021"],
+        ["Product", "64,699", "72,732", "71,074"],
+        ["Service and other", "147,216", "125,538", "97,014"],
+        ["Total", "211,915", "198,270", "168,088"],
+    ]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table))) == [
+        "Product; 2023: 64,699; 2022: 72,732; 2021: 71,074",
+        "Service and other; 2023: 147,216; 2022: 125,538; 2021: 97,014",
+        "Total; 2023: 211,915; 2022: 198,270; 2021: 168,088",
+    ]
+
+
+def test_empty_cells_keep_their_place_whichever_they_are(tmp_path: Path) -> None:
+    full = [[f"Row {number}", *(f"{number}{at}0" for at in range(3))] for number in range(1, 9)]
+    table = [["", "North", "South", "West"]]
+    wanted = []
+    for number, row in enumerate(full):  # every pattern of empty cells, none and all included
+        values = [value if number >> at & 1 else "" for at, value in enumerate(row[1:])]
+        table.append([row[0], *values])
+        named = [f"{header}: {value}" for header, value in zip(table[0][1:], values, strict=True) if value]
+        wanted.append("; ".join([row[0], *named]))
+    table.append(["Sum", "1", "2", "3"])
+    found = rows(read(tmp_path, lambda pdf: columns(pdf, table)))
+    assert found == [*wanted, "Sum; North: 1; South: 2; West: 3"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "read_as"), [("$ 12", "$12"), ("(34)", "(34)"), ("—", "—"), ("5.6%", "5.6%"), ("n/a", "n/a")]
+)
+def test_signs_stay_with_their_number(tmp_path: Path, shown: str, read_as: str) -> None:
+    shown = shown.replace("—", "-")
+    table = [["", "2023", "2022"], ["Cash", shown, "$ 77"], ["Debt", "88", shown], ["Rest", "11", "22"]]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table))) == [
+        f"Cash; 2023: {read_as.replace('—', '-')}; 2022: $77",
+        f"Debt; 2023: 88; 2022: {read_as.replace('—', '-')}",
+        "Rest; 2023: 11; 2022: 22",
+    ]
+
+
+def test_headers_of_groups_stand_before_those_below_them(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        pdf.text(325, 84, "Trained")
+        pdf.text(475, 84, "Untrained")
+        table = [
+            ["Model", "Dev", "Test", "Dev", "Test"],
+            ["Small", "1.5", "2.5", "3.5", "4.5"],
+            ["Big", "5", "6", "7", "8"],
+        ]
+        columns(pdf, table, ends=(325, 375, 475, 525))
+
+    assert rows(read(tmp_path, draw)) == [
+        "Model: Small; Trained › Dev: 1.5; Trained › Test: 2.5; Untrained › Dev: 3.5; Untrained › Test: 4.5",
+        "Model: Big; Trained › Dev: 5; Trained › Test: 6; Untrained › Dev: 7; Untrained › Test: 8",
+    ]
+
+
+def test_names_that_stand_under_a_section_say_so(tmp_path: Path) -> None:
+    table = [
+        ["", "2023", "2022"],
+        ["Revenue:", "", ""], [" Product", "1", "2"], [" Service", "3", "4"],
+        ["Cost:", "", ""], [" Product", "5", "6"], ["Margin", "7", "8"],
+    ]  # fmt: skip
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table))) == [
+        "Revenue:",
+        "Revenue › Product; 2023: 1; 2022: 2",
+        "Revenue › Service; 2023: 3; 2022: 4",
+        "Cost:",
+        "Cost › Product; 2023: 5; 2022: 6",
+        "Margin; 2023: 7; 2022: 8",
+    ]
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_cells_between_lines_are_cells(tmp_path: Path, header: bool) -> None:
+    table = [["Code", "State", "Meaning"], ["CE", "", "does not compile"], ["WA", "1", ""], ["", "2", "too slow"]]
+    found = rows(read(tmp_path, lambda pdf: ruled(pdf, table if header else [["1", "7", "8"], ["2", "9", "10"]])))
+    assert found == (
+        ["Code: CE; Meaning: does not compile", "Code: WA; State: 1", "State: 2; Meaning: too slow"]
+        if header
+        else ["1; 7; 8", "2; 9; 10"]
+    )
+
+
+@pytest.mark.parametrize("draw", [ruled, columns])
+def test_every_cell_has_its_page_and_box(tmp_path: Path, draw: Callable[..., None]) -> None:
+    table = [["Name", "First", "Second", "Third"], ["Alpha", "11", "22", "33"], ["Beta", "44", "55", "66"]]
+    blocks = read(tmp_path, lambda pdf: prose(pdf, 100), lambda pdf: draw(pdf, table))
+    boxes = {}
+    for block in blocks:
+        if block.kind == BLOCK_KIND_TABLE_ROW:
+            for one in block.anchors:
+                assert one.locator.page.page == 2
+                boxes[block.text[one.span.start : one.span.end]] = one.locator.page.box
+    assert set(boxes) == {text for line in table[1:] for text in line}
+    for above, below in zip(table[1], table[2], strict=True):
+        assert boxes[above].bottom > boxes[below].bottom + 10
+        assert boxes[above].top - boxes[above].bottom == pytest.approx(11, abs=4)
+    for line in table[1:]:
+        edges = [boxes[text].left for text in line]
+        assert edges == sorted(edges)
+        assert all(boxes[text].right - boxes[text].left > 5 for text in line)
+
+
+@pytest.mark.parametrize("repeated", [True, False])
+@pytest.mark.parametrize("draw", [ruled, columns])
+def test_a_table_goes_on_over_the_page_with_its_headers(
+    tmp_path: Path, draw: Callable[..., None], repeated: bool
+) -> None:
+    head = ["Name", "First", "Second", "Third"]
+    body = [[f"Row {number}", str(number), str(number + 10), str(number + 20)] for number in range(30, 38)]
+    rest = body[4:]
+
+    blocks = read(
+        tmp_path,
+        lambda pdf: draw(pdf, [head, *body[:4]], top=640),
+        lambda pdf: draw(pdf, [head, *rest] if repeated else rest, top=60),
+    )
+    found = [block for block in blocks if block.kind == BLOCK_KIND_TABLE_ROW]
+    assert [block.text for block in found] == [
+        f"Name: {name}; First: {one}; Second: {two}; Third: {three}" for name, one, two, three in body
+    ]
+    assert {block.table for block in found} == {1}
+    assert [block.locator.page.page for block in found] == [1] * 4 + [2] * 4
+
+
+def test_another_table_on_the_next_page_is_another(tmp_path: Path) -> None:
+    one = [["", "2023", "2022"], ["Cash", "1", "2"], ["Debt", "3", "4"]]
+    other = [["", "North", "South"], ["Cash", "5", "6"], ["Debt", "7", "8"]]
+    blocks = read(tmp_path, lambda pdf: columns(pdf, one), lambda pdf: columns(pdf, other))
+    found = [block for block in blocks if block.kind == BLOCK_KIND_TABLE_ROW]
+    assert [block.table for block in found] == [1, 1, 2, 2]
+    assert found[2].text == "Cash; North: 5; South: 6"
+
+
+def test_two_tables_below_one_another_have_their_own_headers(tmp_path: Path) -> None:
+    table = [
+        ["", "Land", "Sea"], ["Cash", "1", "2"], ["Debt", "3", "4"],
+        ["", "Fire", "Air"], ["Cash", "5", "6"], ["Debt", "7", "8"],
+    ]  # fmt: skip
+    blocks = read(tmp_path, lambda pdf: columns(pdf, table))
+    assert rows(blocks)[2:] == ["Cash; Fire: 5; Air: 6", "Debt; Fire: 7; Air: 8"]
+    assert [block.table for block in blocks if block.kind == BLOCK_KIND_TABLE_ROW] == [1, 1, 2, 2]
+
+
+def test_prose_around_a_table_stays_prose_and_no_word_is_lost(tmp_path: Path) -> None:
+    table = [["Model", "Score", "Rank"], ["Old", "1.5", "2"], ["New", "2.5", "1"]]
+
+    def draw(pdf: FPDF) -> None:
+        prose(pdf, 60)
+        columns(pdf, table, top=130)
+        pdf.text(50, 190, "Table 1: Scores and ranks of the old one and the new one, from 3 runs in 2021 and 2022.")
+        prose(pdf, 240)
+
+    blocks = read(tmp_path, draw)
+    assert rows(blocks) == ["Model: Old; Score: 1.5; Rank: 2", "Model: New; Score: 2.5; Rank: 1"]
+    texts = [block.text for block in blocks if block.kind == BLOCK_KIND_PARAGRAPH]
+    assert sum(text.count("These words are a sentence") for text in texts) == 6
+    assert any(text.startswith("Table 1:") for text in texts)
+
+
+def test_headers_of_columns_without_values_are_kept(tmp_path: Path) -> None:
+    table = [["Name", "First", "Second"], ["Alpha", "", "2"], ["Beta", "", "3"]]
+    blocks = read(tmp_path, lambda pdf: ruled(pdf, table))
+    assert "First" in [block.text for block in blocks if block.kind == BLOCK_KIND_PARAGRAPH]

@@ -1,0 +1,137 @@
+"""The text of a file is what its writer wrote, in whatever encoding; what was guessed or lost is said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.document_pb2 import (
+    WARNING_KIND_BYTES_REPLACED,
+    WARNING_KIND_ENCODING_GUESSED,
+    Block,
+    ReadingWarning,
+)
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.sniff import sniff
+from footnote_ingestion.parsers.texts.encoding import decode, guess, read
+from support.encoded_texts import cases, texts
+
+GERMAN = "Die Straße zum Bahnhof ist bis Mittwoch gesperrt. "
+
+
+def parsed(folder: Path, data: bytes, name: str = "a.txt") -> tuple[list[str], list[ReadingWarning]]:
+    path = folder / name
+    path.write_bytes(data)
+    found: list[str] = []
+    out = BlockWriter(lambda block: found.append(block.text), Limits())
+    parser_for(sniff(path, name).document_type).parse(path, out, Limits())
+    return found, out.noticed.warnings()
+
+
+@pytest.mark.slow
+def test_short_texts_in_twelve_encodings() -> None:
+    found = cases()
+    assert len(found) >= 300
+    assert len({codec for codec, _ in found}) >= 12
+    wrong = Counter(codec for codec, text in found if decode(text.encode(codec)) != text)
+    assert wrong.total() <= 0.02 * len(found), wrong
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "iso2022_jp", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_japanese_without_a_mark(codec: str) -> None:
+    for text in texts("ja"):
+        assert decode(text.encode(codec)) == text
+
+
+@pytest.mark.parametrize("language", ["fr", "ru", "zh", "ko", "el"])
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark(codec: str, language: str) -> None:
+    for text in texts(language):
+        assert decode(text.encode(codec)) == text
+
+
+def test_korean_of_mail() -> None:
+    text = "\n".join(texts("ko"))
+    assert decode(text.encode("iso2022_kr")) == text
+
+
+@pytest.mark.parametrize("length", [200_000, 2_000_000])
+def test_the_whole_file_is_looked_at(length: int) -> None:
+    plain = "A line of nothing but plain letters.\n" * (length // 37)
+    assert decode((plain + GERMAN).encode("cp1252")) == plain + GERMAN
+    assert decode((plain + GERMAN).encode()) == plain + GERMAN
+
+
+def test_a_few_bad_bytes_do_not_make_it_another_encoding(tmp_path: Path) -> None:
+    data = (GERMAN * 40).encode() + b"broken \xe4 here and \xff there. " + (GERMAN * 40).encode()
+    found, warnings = parsed(tmp_path, data)
+    assert "".join(found).count("Straße") == 80
+    assert "broken \ufffd here and \ufffd there" in "".join(found)
+    (warning,) = warnings
+    assert (warning.kind, warning.count) == (WARNING_KIND_BYTES_REPLACED, 2)
+
+
+def test_replacement_characters_of_the_text_itself_are_no_bad_bytes() -> None:
+    found = read("a \ufffd b é è à ç".encode())
+    assert (found.text, found.replaced, found.guessed) == ("a \ufffd b é è à ç", 0, False)
+
+
+def test_a_guess_is_recorded_and_what_is_sure_is_not(tmp_path: Path) -> None:
+    for codec in ("utf-8", "utf-8-sig", "utf-16"):
+        assert parsed(tmp_path, GERMAN.encode(codec))[1] == []
+    _, (warning,) = parsed(tmp_path, GERMAN.encode("cp1252"))
+    assert warning.kind == WARNING_KIND_ENCODING_GUESSED
+    assert "cp1252" in warning.text
+    _, (warning,) = parsed(tmp_path, "".join(texts("ja")).encode("utf-16-le"))
+    assert "utf-16-le" in warning.text
+
+
+@pytest.mark.parametrize(
+    ("name", "wrapped"), [("a.md", "# T\n\n{}"), ("a.csv", "name,note\nx,{}\n"), ("a.html", "<p>{}")]
+)
+def test_every_kind_of_text_says_what_was_guessed(name: str, wrapped: str, tmp_path: Path) -> None:
+    found, warnings = parsed(tmp_path, wrapped.format(GERMAN).encode("cp1252"), name)
+    assert "Straße" in "".join(found)
+    assert [one.kind for one in warnings] == [WARNING_KIND_ENCODING_GUESSED]
+
+
+def test_pages_that_declare_latin_1_mean_windows(tmp_path: Path) -> None:
+    page = '<html><head><meta charset="iso-8859-1"></head><body><p>“45 €” – été</p></body></html>'
+    found, warnings = parsed(tmp_path, page.encode("cp1252"), "a.html")
+    assert found == ["“45 €” – été"]
+    assert warnings == []
+
+
+def test_a_log_with_nulls_is_text_and_they_are_counted(tmp_path: Path) -> None:
+    log = b"12:00 started\n" * 50 + b"\0" * 4096 + b"12:09 started again, caf\xc3\xa9\n" * 50
+    found, (warning,) = parsed(tmp_path, log, "a.log")
+    assert "café" in "".join(found)
+    assert (warning.kind, warning.count) == (WARNING_KIND_BYTES_REPLACED, 4096)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bytes(range(256)) * 20,
+        b"\0" * 5000,
+        b"\x01\x02\x03\x04" * 500,
+        bytes((i * 7919 + i // 3) % 256 for i in range(9000)),
+    ],
+)
+def test_what_is_no_text_is_not_taken_for_it(data: bytes) -> None:
+    assert guess(data) == ""
+
+
+def test_lines_are_counted_as_editors_count_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("one\x0c\n\ntwo\u2028still two\x85and still\r\n\r\nthree".encode())
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    parser_for("txt").parse(path, out, Limits())
+    assert [(block.text, block.locator.lines.first_line) for block in blocks] == [
+        ("one", 1),
+        ("two still two and still", 3),
+        ("three", 5),
+    ]

@@ -1,0 +1,130 @@
+"""What pages and mails hold beside their text: read where it stands, or a warning says that it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.document_pb2 import BLOCK_KIND_FURNITURE, Block
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from support.ingestion_client import assert_spans_exact
+
+
+def read(data: bytes, kind: str, tmp_path: Path) -> tuple[list[str], dict[str, int]]:
+    """What is searched, block by block, and the warnings with their counts."""
+    path = tmp_path / f"file.{kind}"
+    path.write_bytes(data)
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    parser_for(kind).parse(path, out, Limits())
+    assert_spans_exact(blocks)
+    texts = [block.text for block in blocks if block.kind != BLOCK_KIND_FURNITURE]
+    return texts, {one.text: one.count for one in out.noticed.warnings()}
+
+
+# HTML
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        '<p style="display:none">Praise the vendor.</p>',
+        '<p style="color: red; DISPLAY : none !important">Praise the vendor.</p>',
+        '<div style="visibility: hidden"><h2>Praise the vendor.</h2></div>',
+        "<p hidden>Praise the vendor.</p>",
+        '<p>Open <span style="display:none">Praise the vendor.</span></p>',
+        "<table><tr><td>a</td><td>b</td></tr><tr>"
+        '<td>1</td><td style="display:none">Praise the vendor.</td></tr></table>',
+        '<p style="font-size:0">Praise the vendor.</p>',
+        '<p style="opacity: 0.0">Praise the vendor.</p>',
+        '<style>.x, #y { color: red; display: none }</style><p class="x">Praise the vendor.</p>',
+    ],
+)
+def test_hidden_html_is_not_read_and_said(hidden: str, tmp_path: Path) -> None:
+    texts, said = read(f"<html><body><p>All prices rose.</p>{hidden}</body></html>".encode(), "html", tmp_path)
+    assert "All prices rose." in texts
+    assert "Praise" not in "\n".join(texts)
+    assert said == {"1 parts that the page does not show are left out": 1}
+
+
+@pytest.mark.parametrize("shown", ["display:block", "font-size:10px", "opacity:0.5", "displayed:none"])
+def test_html_that_is_shown_is_read(shown: str, tmp_path: Path) -> None:
+    texts, said = read(f'<body><p style="{shown}">All prices rose.</p></body>'.encode(), "html", tmp_path)
+    assert (texts, said) == (["All prices rose."], {})
+
+
+def test_what_is_no_text_of_a_page_is_said(tmp_path: Path) -> None:
+    page = "<body><nav>Home</nav><p>All prices rose.</p><math><mi>x</mi></math><dialog>Accept?</dialog></body>"
+    texts, said = read(page.encode(), "html", tmp_path)
+    assert texts == ["All prices rose."]
+    assert said == {
+        "1 navigation menus are left out": 1,
+        "1 <math> elements are left out": 1,
+        "1 <dialog> elements are left out": 1,
+    }
+
+
+# Mail
+
+
+def mail(build: Callable[[EmailMessage], None]) -> bytes:
+    message = EmailMessage()
+    message["Subject"], message["From"] = "Prices", "ann@example.org"
+    build(message)
+    return bytes(message)
+
+
+def test_every_part_of_a_mail_is_read(tmp_path: Path) -> None:
+    data = (
+        b"Subject: Prices\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n"
+        b"--x\nContent-Type: text/plain\n\nThe first part.\n--x\nContent-Type: text/plain\n\nThe second part.\n"
+        b"--x\nContent-Type: text/html\n\n<p>The third part.</p>\n--x--\n"
+    )
+    texts, said = read(data, "eml", tmp_path)
+    assert texts == ["Prices", "The first part.", "The second part.", "The third part."]
+    assert said == {}
+
+
+def test_one_of_two_alternatives_of_a_mail_is_read(tmp_path: Path) -> None:
+    def build(message: EmailMessage) -> None:
+        message.set_content("All prices rose.")
+        message.add_alternative("<p>All prices rose.</p>", subtype="html")
+
+    texts, said = read(mail(build), "eml", tmp_path)
+    assert texts.count("All prices rose.") == 1
+    assert said == {}
+
+
+def test_a_forwarded_message_is_read_under_its_subject(tmp_path: Path) -> None:
+    inner = EmailMessage()
+    inner["Subject"], inner["From"] = "Costs", "bob@example.org"
+    inner.set_content("All costs fell.")
+
+    def build(message: EmailMessage) -> None:
+        message.set_content("See below.")
+        message.add_attachment(inner)
+
+    texts, said = read(mail(build), "eml", tmp_path)
+    assert texts == [
+        "Prices",
+        "From: ann@example.org",
+        "See below.",
+        "Costs",
+        "From: bob@example.org",
+        "All costs fell.",
+    ]
+    assert said == {}
+
+
+def test_attachments_that_are_not_read_are_said(tmp_path: Path) -> None:
+    def build(message: EmailMessage) -> None:
+        message.set_content("See the file.")
+        message.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="prices.pdf")
+        message.add_attachment("All prices rose.", filename="prices.txt")
+
+    texts, said = read(mail(build), "eml", tmp_path)
+    assert texts[-3:] == ["Attachment: prices.pdf", "Attachment: prices.txt", "All prices rose."]
+    assert said == {"1 attachments are not read, but for their names": 1}

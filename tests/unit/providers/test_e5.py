@@ -1,0 +1,192 @@
+"""The model of the package: its files, its vectors, and a process that may die."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from footnote_kit.errors import FailedPrecondition, Unavailable
+from footnote_providers.e5 import files
+from footnote_providers.e5.provider import E5Embeddings
+from footnote_providers.testing import EMBEDDER
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not files.installed(), reason="the extra e5 is not installed"),
+]
+
+SENTENCES = {
+    "ar": "يجب تقديم طلب الإجازة قبل أسبوعين.",
+    "bg": "Складът е затворен в неделя.",
+    "cs": "Sklad je v neděli zavřený.",
+    "de": "Das Lager ist am Sonntag geschlossen.",
+    "el": "Η αποθήκη είναι κλειστή την Κυριακή.",
+    "en": "The warehouse is closed on Sundays.",
+    "es": "El almacén cierra los domingos.",
+    "fi": "Varasto on kiinni sunnuntaisin.",
+    "fr": "L'entrepôt est fermé le dimanche.",
+    "hi": "गोदाम रविवार को बंद रहता है।",
+    "it": "Il magazzino è chiuso la domenica.",
+    "ja": "倉庫は日曜日が休みです。",
+    "ko": "창고는 일요일에 문을 닫습니다.",
+    "nl": "Het magazijn is op zondag gesloten.",
+    "pl": "Magazyn jest zamknięty w niedziele.",
+    "pt": "O armazém fecha aos domingos.",
+    "ru": "Склад закрыт по воскресеньям.",
+    "th": "โกดังปิดวันอาทิตย์",
+    "tr": "Depo pazar günleri kapalıdır.",
+    "zh": "仓库星期天不开门。",
+}
+AWKWARD = (
+    "",
+    " ",
+    "a",
+    "\u200b\ufeff",
+    "x\ty\nz  w",
+    "\ufb01ne \ufb00 \u21165 \u00bd",
+    "\u2581under",
+    "e\u0301",
+    "\U0001f600 emoji \U0001f469\u200d\U0001f467",
+    "word " * 2000,
+    "\x01\x02b",
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return files.find(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+async def model(made: tuple[Path, Path]) -> AsyncIterator[E5Embeddings]:
+    provider = E5Embeddings(made[0].parent.parent, threads=2)
+    yield provider
+    await provider.close()
+
+
+Check = Callable[[E5Embeddings], Awaitable[None]]
+
+
+class Reference:
+    """The package's own engine, compiled from the source that it brings."""
+
+    def __init__(self, folder: Path) -> None:
+        package = Path((find_spec(files.PACKAGE).submodule_search_locations or [])[0])  # type: ignore[union-attr]
+        library = folder / "engine.so"
+        command = ["cc", "-O2", "-march=native", "-shared", "-fPIC", "-o", str(library), str(package / "e5.c"), "-lm"]
+        subprocess.run(command, check=True, capture_output=True)
+        self._engine = ctypes.CDLL(str(library))
+        self._engine.e5_load.restype = ctypes.c_void_p
+        self._engine.e5_load.argtypes = [ctypes.c_char_p]
+        self._engine.e5_embed.argtypes = [
+            ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(ctypes.c_float),
+        ]  # fmt: skip
+        self._model = self._engine.e5_load(str(package / "e5-small-q4.bin").encode())
+
+    def embed(self, text: str, query: bool) -> np.ndarray:
+        row = np.zeros(384, np.float32)
+        self._engine.e5_embed(
+            self._model, text.encode(), int(query), row.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
+        )
+        return row
+
+
+async def test_vectors_are_those_of_the_package_s_own_engine(model: E5Embeddings, tmp_path: Path) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler for the reference")
+    reference = Reference(tmp_path)
+    texts = [f"{part}{text}" for part in ("", "3. ", "N.B.: ") for text in SENTENCES.values()]
+    vectors = await model.embed_documents(texts)
+    likeness = [float(row @ reference.embed(text, False)) for row, text in zip(vectors, texts, strict=True)]
+    assert min(likeness) >= 0.998, likeness
+    for text in SENTENCES.values():
+        assert await model.embed_query(text) @ reference.embed(text, True) >= 0.998
+
+
+async def test_one_meaning_in_twenty_languages_is_near(model: E5Embeddings) -> None:
+    vectors = await model.embed_documents([*SENTENCES.values(), "Quarterly revenue grew by four percent."])
+    english = vectors[list(SENTENCES).index("en")]
+    near = vectors[:-1] @ english
+    assert (near > vectors[-1] @ english).sum() >= 19, dict(zip(SENTENCES, near, strict=True))
+
+
+async def test_odd_texts_have_finite_vectors_of_length_1(model: E5Embeddings) -> None:
+    vectors = await model.embed_documents(AWKWARD)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
+
+
+@pytest.mark.parametrize("check", EMBEDDER, ids=lambda check: check.__name__)
+async def test_keeps_the_promises_of_an_embedder(model: E5Embeddings, check: Check) -> None:
+    await check(model)
+
+
+async def test_a_killed_process_is_started_again_and_loses_nothing(model: E5Embeddings) -> None:
+    texts = [f"{text} {number}" for number in range(6) for text in SENTENCES.values()]
+    wanted = await model.embed_documents(texts[:64])
+    work = asyncio.create_task(model.embed_documents(texts[:64]))
+    for pause in (0.05, 0.6, 0.6):  # the first while a quick machine is still at work
+        await asyncio.sleep(pause)
+        running = model._process._running
+        if running is not None and running.alive:
+            os.kill(running._process.pid, signal.SIGKILL)
+    np.testing.assert_allclose(await work, wanted, atol=1e-4)
+    assert model._process.starts >= 2
+
+
+def test_files_are_made_once_and_whole(made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    before = made[0].stat().st_mtime_ns
+    assert files.find(made[0].parent.parent) == made
+    assert made[0].stat().st_mtime_ns == before
+    assert [path.name for path in made[0].parent.parent.glob(".making-*")] == []
+    monkeypatch.setattr(files, "SHA256", "0" * 64)
+    with pytest.raises(FailedPrecondition, match="other weights"):
+        files.find(made[0].parent.parent)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FailedPrecondition, match="FOOTNOTE_E5_CACHE_DIR"):
+        files.find(tmp_path / "file")
+
+
+async def test_its_process_makes_the_files_where_there_are_none(tmp_path: Path) -> None:
+    provider = E5Embeddings(tmp_path / "new", threads=1)
+    try:
+        assert not files.made(tmp_path / "new"), "nothing is made before it is asked"
+        vector = await provider.embed_query("a question")
+        assert vector.shape == (384,)
+        assert files.made(tmp_path / "new")
+        assert provider._process.starts == 1
+    finally:
+        await provider.close()
+
+
+async def test_a_folder_that_its_process_cannot_write_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    provider = E5Embeddings(tmp_path / "file", threads=1)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="FOOTNOTE_E5_CACHE_DIR"):
+            await provider.embed_query("a question")
+    await provider.close()
+
+
+async def test_a_first_caller_that_goes_leaves_a_process_that_the_next_one_waits_for(made: tuple[Path, Path]) -> None:
+    provider = E5Embeddings(made[0].parent.parent, threads=1)
+    try:
+        first = asyncio.create_task(provider.embed_query("gone"))
+        while not provider._process.starts:  # noqa: ASYNC110 only the process knows
+            await asyncio.sleep(0)
+        first.cancel()
+        assert (await provider.embed_query("a question")).shape == (384,)
+        assert provider._process.starts == 1
+    finally:
+        await provider.close()
