@@ -16,6 +16,9 @@ from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 
 CALL_SECONDS = 40.0
+CUT_WHILE_WRITING = "Internal error from Core"
+"""What a client stream says of itself that is refused while it is still being written; the server said otherwise."""
+
 HTTP_CODES = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ALREADY_EXISTS",
     412: "ABORTED", 413: "INVALID_ARGUMENT", 422: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL",
@@ -175,8 +178,7 @@ async def wired(grpc_address: str, http_address: str) -> AsyncIterator[Wire]:
 
 
 def _worth_again(outcome: Outcome) -> bool:
-    # A client stream that is refused while it is still being written fails inside of gRPC, not at the server.
-    broken = outcome.code == "INTERNAL" and "Internal error from Core" in str(outcome.said)
+    broken = outcome.code == "INTERNAL" and CUT_WHILE_WRITING in str(outcome.said)
     return broken or outcome.code in ("RESOURCE_EXHAUSTED", "UNAVAILABLE")
 
 

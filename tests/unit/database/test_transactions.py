@@ -1,7 +1,9 @@
 """The library of databases, with all traits in which services differ, on SQLite and on PostgreSQL."""
 
 import asyncio
+import gc
 import threading
+import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import product
@@ -271,3 +273,23 @@ async def test_a_database_that_answers_has_nothing_to_say(url: str, tmp_path: Pa
         assert await database.check() is None
         assert database.dialect == ("postgresql" if url else "sqlite")
         assert database.is_sqlite is not bool(url)
+
+
+async def test_closing_leaves_no_connection_behind_that_somebody_still_used(url: str, tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def outlives_its_caller(database: Database) -> None:
+        async with database.write() as connection:
+            await connection.execute(RAISE)
+            begun.set()
+            await asyncio.sleep(0.1)
+
+    async with opened(url, tmp_path) as database:
+        task = asyncio.create_task(outlives_its_caller(database))
+        await begun.wait()
+    await task
+    del database, task
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        gc.collect()
+    assert [str(one.message) for one in said] == []

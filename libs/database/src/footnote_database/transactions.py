@@ -11,6 +11,7 @@ from sqlalchemy import URL, Connection, text
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.pool import QueuePool
 from sqlalchemy.schema import CreateSchema
 
 from footnote_database import soundness
@@ -21,6 +22,8 @@ from footnote_database.traits import Traits, Writers
 
 _CHECK_SECONDS = 5.0
 _RETRY_SECONDS = 2.0
+_LOOKS = 250  # at connections in use, when all are closed
+_LOOK_SECONDS = 0.02
 
 
 class Database:
@@ -103,7 +106,16 @@ class Database:
                 await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, those in use when they come back.
+
+        A look at the database's health or a write that outlives its caller may still hold one; nobody would close it
+        after this. One that does not come back within seconds is left behind.
+        """
+        pool = self.engine.pool
+        for _ in range(_LOOKS):
+            if not isinstance(pool, QueuePool) or not pool.checkedout():
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
         await self.engine.dispose()
 
     def _file(self) -> Path | None:
