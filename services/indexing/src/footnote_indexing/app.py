@@ -18,7 +18,6 @@ from footnote_providers.egress.egress import Egress
 from footnote_providers.settings import AUTO, DefaultSettings
 from footnote_store.registry import chosen, open_store
 
-from footnote_indexing.adapters.cache_redis import RedisCache
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
 from footnote_indexing.adapters.chunk_ledger import ChunkLedger
 from footnote_indexing.adapters.collection_table import CollectionTable
@@ -61,6 +60,8 @@ async def build(runtime: Runtime) -> App:
     await database.migrate()
     cache: EmbeddingCache
     if settings.cache_url:
+        from footnote_indexing.adapters.cache_redis import RedisCache  # its library takes a moment to load
+
         cache = RedisCache(settings.cache_url, settings.cache_ttl)
     else:
         cache = SqliteCache(folder / "embeddings.db", settings.cache_ttl)
