@@ -26,7 +26,7 @@ quick: setup
 
 test: setup
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest tests/unit tests/contract -m "not bench" -n auto
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest tests/integration tests/conformance tests/e2e tests/faults -m "not bench" -n 2 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest tests/integration tests/conformance tests/e2e tests/faults -m "not bench" -n 3 --dist loadfile
 
 # Seeded faults and an audit of everything acknowledged, for ten minutes; `make faults ROUNDS=1000` for a night. What
 # fails names its seed: docs/guarantees.md says how to replay it.
