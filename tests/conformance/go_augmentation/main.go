@@ -6,12 +6,14 @@ import (
 	"log"
 	"net"
 	"os"
+	"time"
 
 	pb "augmentation/gen/footnote/augmentation/v1"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 )
 
@@ -23,7 +25,11 @@ func main() {
 		log.Fatal(err)
 	}
 	door := newDoor("augmentation", os.Getenv("FOOTNOTE_SERVICE_TOKEN"))
-	server := grpc.NewServer(grpc.UnaryInterceptor(door.intercept))
+	server := grpc.NewServer(
+		grpc.UnaryInterceptor(door.intercept),
+		// Services ask every four seconds whether anybody is there; Go's default would send them away for it.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 2 * time.Second, PermitWithoutStream: true}),
+	)
 	pb.RegisterAugmentationServiceServer(server, stage{})
 	checker := health.NewServer()
 	checker.SetServingStatus(serviceName, grpc_health_v1.HealthCheckResponse_SERVING)

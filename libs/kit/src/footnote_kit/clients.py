@@ -17,7 +17,7 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from footnote_kit import tls
+from footnote_kit import pings, tls
 from footnote_kit.calls import StreamCall, UnaryCall, Wiring
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.edge import SERVICES
@@ -95,13 +95,8 @@ def open_channel(
         ("grpc.enable_retries", 1),
         ("grpc.max_send_message_length", settings.max_message_bytes),
         ("grpc.max_receive_message_length", settings.max_message_bytes),
-        ("grpc.keepalive_time_ms", 60_000),
-        ("grpc.keepalive_timeout_ms", 20_000),
-        # Also through a stream that says nothing for long: a peer that vanished is not waited for until its deadline.
-        ("grpc.http2.max_pings_without_data", 0),
+        *pings.options(peer),
         ("grpc.initial_reconnect_backoff_ms", 100),
-        # In spite of its name the time that one attempt may take: a busy peer needs more than the pause between two.
-        ("grpc.min_reconnect_backoff_ms", 10_000),
         ("grpc.max_reconnect_backoff_ms", 2_000),
         ("grpc.dns_min_time_between_resolutions_ms", 5_000),
         # A company's proxy for the web must not stand between two processes of one machine.

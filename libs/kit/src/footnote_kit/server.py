@@ -25,9 +25,9 @@ from footnote_kit.trust import Trust
 
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-# Callers may ping this often while nothing else is said, also between calls. Less than the ten seconds that gRPC's
-# clients keep at least, so that nobody who watches a long silent stream is sent away for "too_many_pings".
-MIN_PING_SECONDS = 5.0
+# Callers may ping this often while nothing else is said, also between calls. Half of what other services keep
+# (`pings`), so that nobody who watches a long silent stream is sent away for "too_many_pings".
+MIN_PING_SECONDS = 2.0
 # Time to begin: for TLS, for HTTP/2's greeting, for the acknowledgement of its settings. Who connects and says nothing
 # is gone after it; who says nothing later, by the pings and the age below.
 _GREETING_MS = 10_000
