@@ -1,17 +1,20 @@
-"""A stage that is stopped (SIGSTOP): the calls that it does not hold up to their deadline, and what they get instead.
+"""A stage that is stopped (SIGSTOP): what callers get, well before their deadline the first time, then at once.
 
-`FOOTNOTE_FROZEN=all` makes the other calls too, and prints the table of all.
+`FOOTNOTE_FROZEN=all` also slows each stage down and has each flap, and prints the table of all.
 """
 
 import asyncio
 import os
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest, SearchRequest
 from footnote.edge.v1.documents_pb2 import ListDocumentsRequest
+from footnote_kit.degradations import word
 from footnote_kit.errors import FootnoteError
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
@@ -20,8 +23,11 @@ from support.frozen import freeze, thaw
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 DEADLINE = 30.0
-IN_TIME = 20.0
-"""Seconds after which a caller has something, well before its deadline, on a crowded machine."""
+IN_TIME = 25.0
+"""Seconds after which a caller has something, before its deadline, on a crowded machine: 8 to 12 for the call to be
+ended, 6 where it is repeated, and what the edge does besides."""
+AT_ONCE = 10.0
+"""The same of a second call: another attempt to connect may be under way."""
 
 
 async def ask(client: EdgeClient) -> str:
@@ -29,8 +35,8 @@ async def ask(client: EdgeClient) -> str:
     async for event in client.stub.Ask(AskRequest(question="What is fact 3?"), timeout=DEADLINE):
         last = event
     assert last is not None
-    degraded = [one.reason for one in last.completed.degradations]
-    return f"answered{', degraded: ' + ', '.join(map(str, degraded)) if degraded else ''}"
+    degraded = sorted(map(word, last.completed.degradations))
+    return f"answered without {', '.join(degraded)}" if degraded else "answered"
 
 
 async def search(client: EdgeClient) -> str:
@@ -56,62 +62,108 @@ CALLS: dict[str, Callable[[EdgeClient], Awaitable[str]]] = {
 }
 
 
-HELD = {
-    "indexing": ("Ask", "Search", "ListDocuments"),
-    "ingestion": ("Ask", "Search"),
-    "retrieval": ("Ask", "ListDocuments", "UploadDocument"),
-    "augmentation": ("Ask", "Search", "ListDocuments", "UploadDocument"),
-    "generation": ("Search", "ListDocuments", "UploadDocument"),
+DEGRADED, REFUSED = ("answered without",), ("UNAVAILABLE (STAGE_UNAVAILABLE)",)
+WELL = ("answered", "accepted", *"123456789")
+EXPECTED: dict[str, dict[str, tuple[str, ...]]] = {
+    "indexing": {},
+    "ingestion": {"ListDocuments": REFUSED, "UploadDocument": REFUSED},
+    "retrieval": {"Ask": DEGRADED, "Search": REFUSED},
+    "augmentation": {"Ask": DEGRADED},
+    "generation": {"Ask": REFUSED},
 }
-"""The calls that end in time while a stage is frozen."""
+"""How calls end while a stage is frozen, where it is not well."""
 ALL = os.environ.get("FOOTNOTE_FROZEN") == "all"
+Outcome = tuple[str, float]
 
 
-async def outcomes(running: Deployment, victim: str) -> dict[str, tuple[str, float]]:
-    """Make each call, and again while a stage is stopped; return how the second ended and after how long."""
-    process = running.processes[victim]
-    table: dict[str, tuple[str, float]] = {}
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    """Stop a process for the time."""
+    freeze(pid)
+    try:
+        yield
+    finally:
+        thaw(pid)
+
+
+@contextmanager
+def halting(pid: int, stopped: float, going: float) -> Iterator[None]:
+    """Stop a process again and again; seconds."""
+    over = threading.Event()
+
+    def halt() -> None:
+        while not over.is_set():
+            with frozen(pid):
+                over.wait(stopped)
+            over.wait(going)
+
+    thread = threading.Thread(target=halt)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+FAULTS: dict[str, Callable[[int], AbstractContextManager[None]]] = {
+    "frozen": frozen,
+    "slow": lambda pid: halting(pid, 0.5, 0.05),
+    "flapping": lambda pid: halting(pid, 3.0, 2.0),
+}
+
+
+async def timed(call: Callable[[EdgeClient], Awaitable[str]], client: EdgeClient) -> Outcome:
+    """Return how a call ended, and after how many seconds."""
+    began = time.monotonic()
+    try:
+        ended = await call(client)
+    except FootnoteError as error:
+        ended = f"{error.code} ({error.reason})"
+    return ended, time.monotonic() - began
+
+
+async def outcomes(running: Deployment, victim: str, fault: str) -> dict[str, list[Outcome]]:
+    """Make each call twice while a stage has a fault; return how they ended. Afterwards all works again."""
+    table: dict[str, list[Outcome]] = {}
     async with edge_client(running.address()) as client:
-        for call in CALLS.values():
-            await call(client)
-        freeze(process.pid)
-        try:
-            for name in CALLS if ALL else HELD[victim]:
-                call = CALLS[name]
-                began = time.monotonic()
-                try:
-                    ended = await call(client)
-                except FootnoteError as error:
-                    ended = f"{error.code} ({error.reason})"
-                table[name] = (ended, time.monotonic() - began)
-        finally:
-            thaw(process.pid)
-        async with asyncio.timeout(60):
-            while True:
-                try:
-                    await ask(client)
-                    await search(client)
-                    break
-                except FootnoteError:
+        with FAULTS[fault](running.processes[victim].pid):
+            for name, call in CALLS.items():
+                table[name] = [await timed(call, client) for _ in range(2)]
+        async with asyncio.timeout(120):
+            for call in CALLS.values():
+                while True:
+                    if is_well(await timed(call, client)):
+                        break
                     await asyncio.sleep(0.5)
     return table
 
 
+def is_well(outcome: Outcome) -> bool:
+    """Return whether a call brought all that it should."""
+    return outcome[0].startswith(WELL) and not outcome[0].startswith(DEGRADED)
+
+
 def test_a_frozen_stage_holds_nobody_up(tmp_path: Path) -> None:
+    kinds = [*FAULTS] if ALL else ["frozen"]
     with deployment(tmp_path, separate=True) as running:
 
-        async def look() -> dict[str, dict[str, tuple[str, float]]]:
+        async def look() -> dict[tuple[str, str], dict[str, list[Outcome]]]:
             async with edge_client(running.address()) as client:
                 text = "\n\n".join(f"Fact {one} is {one * 7}." for one in range(20))
                 await client.put(text.encode(), "facts.txt")
-            return {stage: await outcomes(running, stage) for stage in HELD}
+                for call in CALLS.values():
+                    await call(client)
+            return {(kind, stage): await outcomes(running, stage, kind) for kind in kinds for stage in EXPECTED}
 
         tables = asyncio.run(look())
-    for stage, table in tables.items():
-        for name, (ended, seconds) in table.items():
-            print(f"| {stage} | {name} | {ended} | {seconds:.1f} s |")
-    for stage, names in HELD.items():
-        for name in names:
-            ended, seconds = tables[stage][name]
-            assert seconds < IN_TIME, (stage, name)
-            assert ended.startswith(("answered", "accepted")) or ended[0] in "123456789", (stage, name, ended)
+    for (kind, stage), table in tables.items():
+        for name, twice in table.items():
+            shown = " | ".join(f"{ended} | {seconds:.1f} s" for ended, seconds in twice)
+            print(f"| {kind} | {stage} | {name} | {shown} |")
+    for (kind, stage), table in tables.items():
+        for name, twice in table.items():
+            for (ended, seconds), bound in zip(twice, (IN_TIME, AT_ONCE), strict=True):
+                wanted = EXPECTED[stage].get(name, WELL) if kind == "frozen" else WELL
+                assert ended.startswith(wanted), (kind, stage, name, twice)
+                assert seconds < bound, (kind, stage, name, twice)
