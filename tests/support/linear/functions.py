@@ -12,7 +12,7 @@ from typing import Any
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote.types.v1.answer_pb2 import MemoryMessage, Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
-from footnote_augmentation import budget, neutralise, plan, subject
+from footnote_augmentation import budget, neutralise, phrases, plan, subject, swapping
 from footnote_generation.adapters.extractive import compose, elsewhere, forms, provider, question, rows
 from footnote_generation.answering import addresses, markup, policy
 from footnote_generation.language import amounts, grammar, quantities, quotes, reading
@@ -71,6 +71,10 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.signals.is_order": lambda t: [signals.is_order(t, locales.choose(code)) for code in ("en", "ja")],
     "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
     "footnote_augmentation.subject.in_full": lambda t: subject.in_full(t, ["What does the Vela cost?", t[:2000]]),
+    "footnote_augmentation.phrases.tokens": lambda t: phrases.tokens(t, "de"),
+    "footnote_augmentation.swapping.swapped": lambda t: swapping.swapped(
+        t, phrases.tokens("in the Lyra hall", "en"), ["Vela"], "en", corrects=False
+    ),
     "footnote_text.tokens.truncate_to": lambda t: tokens.truncate_to(t, 100),
     "footnote_ingestion.parsers.texts.html.write_html": lambda t: html.write_html(t, _writer(), None),
     "footnote_ingestion.parsers.texts.plain.write_text": lambda t: text.write_text(t, _writer()),

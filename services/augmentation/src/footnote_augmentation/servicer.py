@@ -21,7 +21,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.timings import Stopwatch
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, bounds_of
-from footnote_text import locales
+from footnote_text import leaning, locales
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
 
@@ -112,8 +112,9 @@ class Servicer(AugmentationServiceServicer):
         made = await asyncio.to_thread(plan.plan, request.message, request.topic, said)
         full = await asyncio.to_thread(subject.in_full, request.message, said) if said and made.should_retrieve else ""
         if full:
-            # Searched for as it is answered; the topic is for callers that keep no history.
-            made = replace(made, query=full.strip())
+            # Searched for as it is answered, but for what may not be meant; the topic is for callers without history.
+            searched = leaning.parted(full) if full != request.message else leaning.Leaning(full)
+            made = replace(made, query=str(replace(searched, before="")).strip())
         strategy = enum_word(QueryStrategy.DESCRIPTOR, made.strategy)
         _log.info("query_planned", strategy=strategy, should_retrieve=made.should_retrieve)
         return pb.PlanQueryResponse(

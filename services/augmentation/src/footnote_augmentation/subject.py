@@ -1,144 +1,180 @@
-"""What a conversation is about, by rules: names, and what is asked of them; a follow-up is filled in by it.
+"""What a conversation is about, by rules of grammar; a follow-up is filled in by it.
 
-A language model does this better, and is asked where one answers. These rules know word classes by their look alone: a
-name is written with a capital inside a sentence, or with digits; in German, where all nouns are, a noun is taken for
-another of the same kind where it shares a word or the head of a compound with the names before ("Museum Nord",
-"Hafenmuseum"). What they cannot tell they leave as it was asked.
+A language model does this better, and is asked where one answers. These rules know word classes by their look and by
+closed lists alone (`phrases.py`, `closed_words.py`). A message that asks for something of its own and leans on what was
+said gets the names before it, in brackets. One without a verb that names another thing, another time or another
+circumstance gives way to the question before it, asked of that. What they cannot tell they leave as it was asked.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from footnote_text.language import detect
-from footnote_text.lexical import fold, terms
-from footnote_text.wordlists import word_set
+from footnote_text.leaning import leaning, parted
+from footnote_text.lexical import fold
+
+from footnote_augmentation import closed_words as closed
+from footnote_augmentation.phrases import NOUNS_IN_CAPITALS, Sort, Token, asking, beginning, content, tokens
+from footnote_augmentation.plan import should_use_rag
+from footnote_augmentation.swapping import swapped
 
 _MESSAGES, _CHARACTERS = 8, 600
 _READ = 4000  # characters by which the language is told
-_MOST = 8  # words that are carried on
-_HEAD = 4  # letters that a compound's head has at least
+_MOST = 12  # words that are carried on
+_BACK = 6  # words that may or may not be meant
+_FRAGMENT = 6  # words of meaning that a message without a verb has at most
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
-_NOUNS_IN_CAPITALS = frozenset({"de"})
-# How somebody is corrected, in a language each; folded.
-_CORRECTING = word_set(
-    "meant mean actually rather sorry pardon voulais parlais plutot desole meinte meine gemeint sondern entschuldigung "
-    "perdon queria decir referia refiero intendevo dicevo scusa scusi volevo dire quis falava desculpa bedoelde bedoel "
-    "имел имела виду имею извините простите"
-)
-_POINTING: dict[str, frozenset[str]] = {
-    "en": word_set("it its they them their he him his she her there that one ones"),
-    "fr": word_set("il elle ils elles lui sa son ses leur leurs celle celui ceux celles la y en"),
-    "de": word_set("er sie es ihm ihn ihr ihre ihren ihrer sein seine seinen dort dafur davon damit dazu"),
-    "es": word_set("el ella ellos ellas su sus lo alli"),
-    "it": word_set("lui lei loro suo sua suoi sue ne ci"),
-    "pt": word_set("ele ela eles elas seu sua seus suas la nele nela"),
-    "nl": word_set("hij zij ze het zijn haar hun er daar ervan ermee"),
-    "ru": word_set("он она оно они его ее их ему ей им нем ней там"),
-}
-_OPENING = re.compile(
-    r"^(?:and|but|what about|how about|et|mais|und|aber|y|pero|e|ed|ma|mas|en|maar|а|и|но|no|non|nein|nee|нет)\b"
-)
+_SHORT = 2  # words of meaning of a message that hardly has a subject of its own
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Names, and the words that say what is asked of them."""
+    """The words that say what a conversation is about, names first of all, and its last question in full.
 
-    names: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
+    `before` are the names that were spoken of before a question that names nothing.
+    """
+
+    about: tuple[str, ...] = ()
+    full: str = ""
+    before: tuple[str, ...] = ()
 
 
 def in_full(message: str, said: Sequence[str]) -> str:
     """Return a message with what it leans on filled in; `said` are the user's messages before it, oldest first.
 
-    What it lacks stands behind it in brackets. One that only names another subject gives way to the question before it,
-    asked of that one.
+    What it lacks stands behind it in brackets (`footnote_text.leaning`). One that only names another subject gives way
+    to the question before it, asked of that one.
     """
-    spoken = [*(one[:_CHARACTERS] for one in said[-_MESSAGES:]), message]
+    spoken = [*filter(should_use_rag, (one[:_CHARACTERS] for one in said[-_MESSAGES:])), message]
     # A short message tells little of its language; the conversation tells more.
     language = detect("\n".join(spoken)[-_READ:], ("en", "fr"))
-    subject, full = Subject(), ""
+    subject = Subject()
     for one in spoken:
-        subject, full = _next(subject, full, one, language)
-    return full
+        subject = _next(subject, one, language)
+    return subject.full
 
 
-def _next(before: Subject, previous: str, message: str, language: str) -> tuple[Subject, str]:
-    """Return the subject after a message, and the message in full."""
-    now, leans = _after(before, message[: 4 * _CHARACTERS], language)
-    if not leans:
-        return now, message
-    if before.names and set(now.names) != set(before.names) and now.asked == before.asked:
-        return now, _asked_of(previous, before.names, now.names)
-    own = _stems(_WORD.findall(message), language)
-    carried = [word for word in (*now.names, *now.asked) if not own & _stems([word], language)]
-    return now, f"{message} ({' '.join(carried[:_MOST])})" if carried else message
+def _next(subject: Subject, message: str, language: str) -> Subject:
+    """Return the subject after a message."""
+    words, opened, corrects = _news(tokens(message[: 4 * _CHARACTERS], language), language)
+    if not subject.full or not content(words):
+        return subject if subject.full and (opened or corrects) else _begun(subject, message, words, language)
+    if _is_fragment(words, language, opened, corrects):
+        other = swapped(subject.full, words, (*subject.about, *subject.before), language, corrects=corrects)
+        if other is not None:
+            return Subject(other.about[:_MOST], other.text)
+        return _kept(subject, message, words, whole=_circumstantial(words, language))
+    if opened or corrects or _leans(words, language):
+        return _kept(subject, message, words)
+    return _begun(subject, message, words, language)
 
 
-def _asked_of(question: str, old: Sequence[str], new: Sequence[str]) -> str:
-    """Return a question with other names in the place of the old ones."""
-    words, done, at = [], False, 0
-    for found in _WORD.finditer(question):
-        if found.group() in old:
-            words += [question[at : found.start()], "" if done else " ".join(new)]
-            done, at = True, found.end()
-    full = "".join([*words, question[at:]])
-    return full if done else f"{question} ({' '.join(new)})"
+def _news(words: list[Token], language: str) -> tuple[list[Token], bool, bool]:
+    """Return a message's words without what links it or corrects by it, and whether it does either."""
+    # "è" is a verb, "e" links.
+    opening = closed.OPENING.match(" ".join(word.folded if len(word.text) > 1 else word.text.lower() for word in words))
+    link = len(opening.group().split()) if opening else 0
+    said = {word.folded for word in words}
+    # "Not this but that" corrects too; "What does this mean?" does not.
+    turns = bool(words) and words[0].folded in closed.DENYING and bool(said & closed.CONTRASTING)
+    corrects = (turns or bool(said & closed.CORRECTING)) and not said & asking(language)
+    kept = words[link:]
+    if corrects:
+        kept = _corrected([word for word in kept if word.folded not in closed.CORRECTING])
+    return kept, link > 0, corrects
 
 
-def _after(before: Subject, message: str, language: str) -> tuple[Subject, bool]:
-    """Return the subject after a message, and whether the message leans on the one before."""
-    names, asked = _parts(message, language, before)
-    known = _stems((*before.names, *before.asked), language)
-    news = [word for word in asked if not _stems([word], language) & known]
-    if not _leans(message, language, names, news):
-        return Subject(tuple(names), tuple(asked)), False
-    if names and not news:
-        return Subject(tuple(names), before.asked), True
-    if news and not names:
-        return Subject(before.names, tuple(asked)), True
-    if names:
-        return Subject(tuple(names), tuple(asked)), True
-    return before, True
+def _corrected(words: list[Token]) -> list[Token]:
+    """Return what is meant: "not this one but that", "that one, not this", "not this one, I meant that"."""
+    denied = next((at for at, word in enumerate(words) if word.folded in closed.DENYING), None)
+    if denied is None:
+        return words
+    turn = next((at for at, word in enumerate(words) if at > denied and word.folded in closed.CONTRASTING), None)
+    if turn is not None:
+        return words[turn + 1 :]
+    meant = [word for word in words if word.clause != words[denied].clause]
+    return meant if content(meant) else words[denied + 1 :]
 
 
-def _leans(message: str, language: str, names: Sequence[str], news: Sequence[str]) -> bool:
-    plain = " ".join(re.sub(r"\W+", " ", fold(message)).split())
-    if _OPENING.match(plain) or _CORRECTING & set(plain.split()):
+def _is_fragment(words: Sequence[Token], language: str, opened: bool, corrects: bool) -> bool:
+    """Whether a message has no verb, as far as shows: nothing in it asks, points or begins a question."""
+    meant = content(words)
+    if len(meant) > _FRAGMENT or words[0].folded in beginning(language):
+        return False
+    articles = closed.ARTICLES.get(language, frozenset())
+    speaking = asking(language) | (closed.POINTING.get(language, frozenset()) - articles)
+    if any(word.folded in speaking for word in words if word.sort is Sort.SMALL):
+        return False
+    if language in NOUNS_IN_CAPITALS and any(word.sort is Sort.PLAIN and not word.capital for word in words):
+        return False
+    if opened or corrects:
         return True
-    if _POINTING.get(language, frozenset()) & set(plain.split()) and not names:
+    return len(meant) <= _SHORT and all(word.sort is not Sort.PLAIN for word in meant)
+
+
+def _circumstantial(words: Sequence[Token], language: str) -> bool:
+    """Whether the first word of meaning has a preposition before it: it is asked for in place of the same of before."""
+    small = closed.PREPOSITIONS.get(language, {}).keys() | closed.POSSESSING.get(language, frozenset())
+    first = next(at for at, word in enumerate(words) if word.sort is not Sort.SMALL)
+    return any(word.folded in small for word in words[:first])
+
+
+def _leans(words: Sequence[Token], language: str) -> bool:
+    names = [word for word in words if word.sort is Sort.NAME and language not in NOUNS_IN_CAPITALS]
+    if any(word.text.isalpha() for word in names):
+        return False
+    pointing = closed.POINTING.get(language, frozenset())
+    articles = closed.ARTICLES.get(language, frozenset())
+    if any(word.folded in pointing - articles for word in words):
         return True
-    return not names and len(news) <= 2
+    return not names and len(content(words)) <= _SHORT
 
 
-def _parts(message: str, language: str, before: Subject) -> tuple[list[str], list[str]]:
-    names: list[str] = []
-    asked: list[str] = []
-    first = True
-    for found in _WORD.finditer(message):
-        word, begins = found.group(), first
-        first = False
-        if fold(word) in _CORRECTING or not terms(word, language):
-            continue
-        named = any(char.isdigit() for char in word) or (word[0].isupper() and not begins)
-        if named and language in _NOUNS_IN_CAPITALS and before.names:
-            named = _same_kind(message, before.names)
-        (names if named else asked).append(word)
-    return names, asked
+def _begun(subject: Subject, message: str, words: Sequence[Token], language: str) -> Subject:
+    """Return the subject that a complete message begins; without a name of its own it may be of the one before."""
+    about = _entity(words) or tuple(word.text for word in content(words) if word.sort is Sort.PLAIN)
+    before = () if _names_a_thing(words, subject, language) else (*subject.about, *subject.before)
+    before = tuple(word for word in dict.fromkeys(before) if word not in about)[:_BACK]
+    return Subject(about[:_MOST], leaning(message, (), before), before)
 
 
-def _same_kind(message: str, names: Sequence[str]) -> bool:
-    """Tell whether a message names something of the kind of these names: they share a word, or a compound's head."""
-    nouns = [fold(word) for word in _WORD.findall(message) if word[0].isupper()]
-    return any(
-        noun == name or (len(name) >= _HEAD and noun.endswith(name))
-        for noun in nouns
-        for name in (fold(name) for name in names)
+def _names_a_thing(words: Sequence[Token], subject: Subject, language: str) -> bool:
+    """Whether a message names what it is about: a code or a number names but a part of something.
+
+    Where all nouns have capitals, one is a name for certain if it was in what the conversation is about.
+    """
+    names = [word for word in words if word.sort is Sort.NAME and word.text.isalpha()]
+    if language not in NOUNS_IN_CAPITALS:
+        return bool(names)
+    known = {fold(word) for word in (*subject.about, *subject.before)}
+    return any(word.folded in known for word in names)
+
+
+def _entity(words: Sequence[Token]) -> tuple[str, ...]:
+    """Return the names among words, each with the word of meaning that stands right before or behind it."""
+    kept: list[str] = []
+    for at, word in enumerate(words):
+        after = words[at + 1] if at + 1 < len(words) else None
+        beside = (at > 0 and word.close and words[at - 1].sort is Sort.NAME) or (
+            after is not None and after.close and after.sort is Sort.NAME
+        )
+        if word.sort is Sort.NAME or (word.sort is Sort.PLAIN and beside):
+            kept.append(word.text)
+    return tuple(dict.fromkeys(kept))
+
+
+def _kept(subject: Subject, message: str, words: Sequence[Token], *, whole: bool = False) -> Subject:
+    """Return the subject after a message that asks something else of it, or with `whole` the same of something else."""
+    asked = str(replace(parted(subject.full), before=""))
+    carried = [word.group() for word in _WORD.finditer(asked)] if whole else subject.about
+    own = {word.folded for word in words}
+    added, before = (
+        [word for word in dict.fromkeys(group) if fold(word) not in own][:_MOST] for group in (carried, subject.before)
     )
-
-
-def _stems(words: Sequence[str], language: str) -> set[str]:
-    return {stem for word in words for stem in terms(word, language)}
+    # From its first word on that neither links nor corrects, with the sign that opens a question.
+    opens = "¿" if "¿" in message[: words[0].start] else ""
+    full = leaning(opens + message[words[0].start :], added, [word for word in before if word not in added])
+    return Subject(subject.about, full, subject.before)

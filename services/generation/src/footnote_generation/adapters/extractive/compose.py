@@ -76,7 +76,7 @@ def _choose(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
             break
         if item.unit.is_row and question.kind is not Kind.LIST and not _names_more(question, item, chosen):
             continue
-        if all(_adds(item, other) for other in chosen):
+        if all(_adds(item, other) for other in chosen) and _keeps_to(question, item, best):
             chosen.append(item)
     first = chosen[0].unit
     # Reading order inside the source of the best sentence, which still comes first if others precede it elsewhere.
@@ -89,6 +89,15 @@ def _names_more(question: Question, item: Ranked, chosen: Sequence[Ranked]) -> b
     """Whether a row speaks of something asked for that the chosen ones do not: the second of two products compared."""
     known = frozenset(stem for other in chosen for stem in other.unit.analysed.stems)
     return any(set(word.stems) & item.unit.analysed.stems - known for word in question.about)
+
+
+def _keeps_to(question: Question, item: Ranked, best: Ranked) -> bool:
+    """Whether a sentence speaks of all that the best one does, of a question that leans on a subject."""
+    if not question.subject and not question.before:
+        return True
+    stems = {stem for word in (*question.about, *question.subject, *question.before) for stem in word.stems}
+    spoken_of = stems & (best.unit.analysed.stems | best.unit.context)
+    return spoken_of <= item.unit.analysed.stems | item.unit.context
 
 
 def _adds(item: Ranked, other: Ranked) -> bool:

@@ -51,7 +51,7 @@ def signs(question: Question, best: Ranked, units: Sequence[Unit], source_weight
     about = list({word.stems: word for word in question.about}.values())
     in_sentence = sum(1 for word in about if set(word.stems) & unit.analysed.stems)
     in_source = sum(1 for w in about if set(w.stems) & source_stems or any(lexicon.groups(s) & groups for s in w.stems))
-    names = [word for word in about if word.name]
+    names = [word for word in (*about, *question.subject) if word.name]
     named = sum(1 for word in names if set(word.stems) & source_stems)
     asked = question.analysed.quantities
     given: list[Quantity] = [item for other in own for item in other.analysed.quantities]

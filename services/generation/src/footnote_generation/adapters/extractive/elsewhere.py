@@ -65,7 +65,7 @@ def _names(question: Question) -> frozenset[str]:
     """Return how the names of a question begin; those in Latin letters, and none in German, where nouns look alike."""
     if question.language == "de":
         return frozenset()
-    names = (fold(word.text) for word in question.analysed.words if word.name)
+    names = (fold(word.text) for word in (*question.analysed.words, *question.subject) if word.name)
     return frozenset(name[:_BEGINNING] for name in names if name.isascii() and name.isalpha())
 
 

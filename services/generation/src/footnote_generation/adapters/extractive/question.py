@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 
 from footnote_text import language as languages
-from footnote_text import locales, signals
+from footnote_text import leaning, locales, signals
 from footnote_text.lexical import fold, is_unspaced
 from footnote_text.signals import Wish
 from footnote_text.wordlists import word_set
@@ -36,7 +36,8 @@ class Kind(Enum):
 class Question:
     """A question taken apart; `about` are its words of meaning without those that only say what kind of answer.
 
-    `wish` is what it wants beyond a passage, None for a fact.
+    `wish` is what it wants beyond a passage, None for a fact. `subject` are the words of meaning in brackets behind it:
+    of what it is asked, which a passage need not repeat in each sentence. `before` are those of what may be meant.
     """
 
     text: str
@@ -46,6 +47,8 @@ class Question:
     about: tuple[Word, ...]
     sought: frozenset[str]
     wish: Wish | None = None
+    subject: tuple[Word, ...] = ()
+    before: tuple[Word, ...] = ()
 
 
 def _start(text: str) -> str:
@@ -121,6 +124,8 @@ _ASKING_CHINESE = re.compile(
 def read(text: str) -> Question:
     """Take a question apart."""
     language = languages.detect(text, ("en", "fr")) or "en"
+    leans = leaning.parted(text)
+    text = leans.question
     analysed = analyse(text, language)
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.THING)
     asking = [match.span() for match in _ASKING_CHINESE.finditer(text)]
@@ -132,7 +137,18 @@ def read(text: str) -> Question:
     about = tuple(word for word in meant if fold(word.text) not in said) or tuple(meant)
     category = _CATEGORY.search(text)
     sought = analyse(category[1], language).stems if category else frozenset()
-    return Question(text, language, kind, analysed, about or tuple(w for w in analysed.words if w.stems), sought, wish)
+    about = about or tuple(word for word in analysed.words if word.stems)
+    own = {stem for word in about for stem in word.stems}
+    subject, before = (_beside(words, language, own) for words in (leans.subject, leans.before))
+    if not about:
+        about, subject = subject, ()
+    return Question(text, language, kind, analysed, about, sought, wish, subject, before)
+
+
+def _beside(text: str, language: str, own: Set[str]) -> tuple[Word, ...]:
+    """Return the words of meaning in brackets that the question does not have itself."""
+    # A capital is a name's there as inside a sentence.
+    return tuple(word for word in analyse(f"~ {text}", language).words if word.stems and not own & set(word.stems))
 
 
 def _asks(word: Word, asking: Sequence[tuple[int, int]], verbs: frozenset[str]) -> bool:

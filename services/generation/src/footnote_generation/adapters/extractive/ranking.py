@@ -12,6 +12,7 @@ from footnote_text.wordlists import word_set
 from footnote_generation.adapters.extractive.passages import Unit
 from footnote_generation.adapters.extractive.question import Kind, Question
 from footnote_generation.language import lexicon
+from footnote_generation.language.words import Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,17 @@ class Weights:
     prior: float = 1.2
     nearness: float = 0.4
     source: float = 0.3
+    subject: float = 0.5
+    """What a word of the subject is worth beside one of the question: chosen, not measured."""
+    before: float = 0.2
+    """What it is worth that a sentence is of what was spoken of before: it decides between equals."""
 
 
-def _wanted(question: Question, units: Sequence[Unit]) -> dict[str, float]:
-    """Return the question's stems with weights: rare among the sources' sentences and names weigh more."""
+def _wanted(words: Sequence[Word], units: Sequence[Unit]) -> dict[str, float]:
+    """Return the stems of a question's words with weights: rare among the sources' sentences and names weigh more."""
     total = len(units)
     weights: dict[str, float] = {}
-    for word in question.about:
+    for word in words:
         for stem in word.stems:
             frequency = sum(1 for unit in units if stem in unit.analysed.stems)
             rarity = (
@@ -121,15 +126,20 @@ def rank(
 ) -> list[Ranked]:
     """Order sentences best first; `scores` are the sources' own, by rank."""
     weights = weights or Weights()
-    wanted = _wanted(question, units)
-    total = sum(wanted.values()) or 1.0
+    wanted = _wanted(question.about, units)
+    subject = _wanted(question.subject, units)
+    # What is asked counts for at least as much as what it is asked of.
+    share = min(weights.subject, sum(wanted.values()) / (sum(subject.values()) or 1.0))
+    subject = {stem: share * value for stem, value in subject.items()}
+    total = sum(wanted.values()) + sum(subject.values()) or 1.0
+    spoken_of = frozenset(stem for word in question.before for stem in word.stems)
     groups = {stem: lexicon.groups(stem) for stem in wanted}
     covered_by_source: dict[int, float] = {}
     for source in {unit.source for unit in units}:
         stems = frozenset(
             stem for unit in units if unit.source == source for stem in (*unit.analysed.stems, *unit.context)
         )
-        covered_by_source[source] = sum(value for stem, value in wanted.items() if stem in stems) / total
+        covered_by_source[source] = sum(v for stem, v in (wanted | subject).items() if stem in stems) / total
     top = max(scores, default=0.0) or 1.0
     ranked: list[Ranked] = []
     for unit in units:
@@ -144,6 +154,7 @@ def rank(
                 nearby += weights.heading * value
             elif stem in unit.before or stem in unit.after:
                 nearby += weights.neighbour * value
+        own += sum(value for stem, value in subject.items() if stem in unit.analysed.stems or stem in unit.context)
         own /= total
         nearby /= total
         together = _nearness(question, unit)
@@ -154,6 +165,7 @@ def rank(
             + weights.nearness * together
             + weights.prior * prior
             + weights.source * covered_by_source[unit.source]
+            + weights.before * len(spoken_of & (unit.analysed.stems | unit.context)) / max(1, len(spoken_of))
             - _penalty(question, unit)
         )
         ranked.append(Ranked(unit, score, min(1.0, own + nearby), together, covered_by_source[unit.source]))

@@ -25,7 +25,7 @@ def shorten(text: str, question: Question) -> str:
     cells = _cells(text, question.language)
     if len(cells) < 2:
         return text
-    wanted = frozenset(stem for word in question.about for stem in word.stems) | question.sought
+    wanted = frozenset(stem for word in (*question.about, *question.subject) for stem in word.stems) | question.sought
     groups = frozenset(group for stem in wanted for group in lexicon.groups(stem))
     names = [cell for cell in cells if cell.value_words.stems & wanted and not cell.value_words.quantities]
     asked = [cell for cell in cells if cell not in names and _matches(cell.header_words, wanted, groups)]

@@ -1,0 +1,107 @@
+"""A message as words of classes: names, times, other words of meaning, and the small words between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from footnote_text import locales, signals
+from footnote_text.lexical import fold, terms
+
+from footnote_augmentation import closed_words as closed
+
+_WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
+_BEGINS = frozenset('.!?¿¡:;"“«(')
+_CLAUSE = re.compile(r"[,;:.!?–—]")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+NOUNS_IN_CAPITALS = frozenset({"de"})
+
+
+class Sort(Enum):
+    """What a word does in its sentence, as far as it shows."""
+
+    SMALL = "small"
+    TIME = "time"
+    NAME = "name"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of a message, its place, its stems.
+
+    `close` says that only a space parts it from the word before, `clause` counts the commas and stops before it.
+    """
+
+    text: str
+    folded: str
+    start: int
+    end: int
+    sort: Sort
+    stems: frozenset[str]
+    close: bool
+    capital: bool
+    clause: int
+
+
+def tokens(message: str, language: str) -> list[Token]:
+    """Return the words of a message.
+
+    A name has a capital inside a sentence, or is a number right behind a word of meaning ("room 12", not "2 guests").
+    """
+    found: list[Token] = []
+    clause = 0
+    small = _small(language)
+    times = closed.CALENDAR.get(language, frozenset())
+    for match in _WORD.finditer(message):
+        text, folded = match.group(), fold(match.group())
+        stems = frozenset(terms(text, language))
+        between = message[found[-1].end : match.start()] if found else ""
+        close = between.isspace()
+        capital = text[0].isupper() and bool(found) and not _BEGINS & set(between)
+        behind = close and found[-1].sort in {Sort.PLAIN, Sort.NAME}
+        if folded in times or (_YEAR.fullmatch(text) and not behind):
+            sort = Sort.TIME
+        elif not stems or (folded in small and not capital):
+            sort = Sort.SMALL
+        elif (text.isdigit() and behind) or (capital and not text.isdigit()) or _mixed(text):
+            sort = Sort.NAME
+        else:
+            sort = Sort.PLAIN
+        if _CLAUSE.search(between):
+            clause += 1
+        found.append(Token(text, folded, *match.span(), sort, stems, close, text[0].isupper(), clause))
+    return found
+
+
+def _mixed(text: str) -> bool:
+    return any(char.isdigit() for char in text) and any(char.isalpha() for char in text)
+
+
+def _small(language: str) -> frozenset[str]:
+    return (
+        frozenset(closed.PREPOSITIONS.get(language, ()))
+        | closed.POINTING.get(language, frozenset())
+        | closed.PARTICLES.get(language, frozenset())
+        | asking(language)
+    )
+
+
+def asking(language: str) -> frozenset[str]:
+    """Return the folded words that ask, in a language with a locale."""
+    locale = locales.known(language)
+    told = frozenset[str]() if locale is None else signals.single(locale.signals.asking)
+    return told | closed.ASKING.get(language, frozenset())
+
+
+def beginning(language: str) -> frozenset[str]:
+    """Return the folded verbs that a question which wants yes or no may begin with."""
+    locale = locales.known(language)
+    return frozenset() if locale is None else signals.single(locale.signals.yes_no)
+
+
+def content(words: Sequence[Token]) -> list[Token]:
+    """Return the words that are not small."""
+    return [word for word in words if word.sort is not Sort.SMALL]

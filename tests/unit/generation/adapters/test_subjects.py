@@ -1,0 +1,36 @@
+"""What a follow-up is asked of stands in brackets behind it: its passages need not name it."""
+
+import pytest
+from footnote.types.v1.answer_pb2 import Source
+from footnote_generation.adapters.extractive.compose import draft
+
+_TEXT = "The {0} is a folding kayak. Its price is {1} euros. It weighs {2} kg. Error code E7 of the {0} means {3}."
+DOCUMENTS = {
+    "Condor": _TEXT.format("Condor", 900, 14, "a leak"),
+    "Heron": _TEXT.format("Heron", 700, 9, "a loose seat"),
+}
+
+
+def answered(question: str, *order: str) -> str:
+    sources = [
+        Source(number=number, title=title, text=DOCUMENTS[title], score=0.9) for number, title in enumerate(order, 1)
+    ]
+    made = draft(question, sources)
+    return " ".join(text for text, _ in made.sentences)
+
+
+@pytest.mark.parametrize(("title", "price"), [("Condor", "900"), ("Heron", "700")])
+def test_a_sentence_that_does_not_repeat_the_subject_answers(title: str, price: str) -> None:
+    other = {"Condor": "Heron", "Heron": "Condor"}[title]
+    for order in ((title, other), (other, title)):
+        assert answered(f"And its price? ({title})", *order) == f"Its price is {price} euros."
+
+
+def test_what_was_spoken_of_before_decides_between_equals_alone() -> None:
+    asked = "What does error code E7 mean?"
+    assert answered(asked, "Heron", "Condor").startswith("Error code E7 of the Heron")
+    assert answered(f"{asked} [kayak Condor]", "Heron", "Condor") == "Error code E7 of the Condor means a leak."
+    assert answered(f"{asked} [kayak Heron]", "Condor", "Heron") == "Error code E7 of the Heron means a loose seat."
+    assert answered("What does the Heron weigh? [Condor]", "Condor", "Heron").startswith(
+        answered("What does the Heron weigh?", "Condor", "Heron").split(".")[0]
+    )
