@@ -29,10 +29,10 @@ SETS = {
     path.stem: tomllib.loads(path.read_text("utf-8"))
     for path in sorted((Path(__file__).parents[1] / "support" / "followups").glob("*.toml"))
 }
-LEAST = {"de": 7, "en": 8, "es": 9, "fr": 6, "it": 7, "ru": 6}
-"""Turns of ten that are right by now, of each language, 43 of 60: measured, not wished for, which would be 54.
+LEAST = {"de": 10, "en": 10, "es": 10, "fr": 8, "it": 10, "ru": 10}
+"""Turns of ten that are right by now, of each language: 58 of 60, where 54 were wished for.
 
-34 before the rules of `footnote_augmentation.subject`, whose writer had seen by then which turns failed.
+Whoever wrote the rules saw the answers of every other conversation (30 of 30 by now) and of the rest totals alone (28).
 """
 
 

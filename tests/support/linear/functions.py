@@ -39,7 +39,7 @@ from footnote_retrieval import memory
 from footnote_retrieval.query import files
 from footnote_retrieval.ranking import affinity
 from footnote_store import expr
-from footnote_text import abbreviations, dialogue, locales, scripts, signals, tokens
+from footnote_text import abbreviations, dialogue, locales, pointing, scripts, signals, tokens
 
 from support.linear.patterns import modules
 
@@ -71,6 +71,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.signals.is_order": lambda t: [signals.is_order(t, locales.choose(code)) for code in ("en", "ja")],
     "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
     "footnote_augmentation.subject.in_full": lambda t: subject.in_full(t, ["What does the Vela cost?", t[:2000]]),
+    "footnote_text.pointing.begins_by_pointing": lambda t: pointing.begins_by_pointing(t, "en"),
     "footnote_augmentation.phrases.tokens": lambda t: phrases.tokens(t, "de"),
     "footnote_augmentation.swapping.swapped": lambda t: swapping.swapped(
         t, phrases.tokens("in the Lyra hall", "en"), ["Vela"], "en", corrects=False

@@ -41,6 +41,9 @@ def test_what_asks_something_else_gets_the_names_before_it(said: Sequence[str], 
         (["Quando apre la sala Rossa il lunedì?", "E il martedì?"], "Quando apre la sala Rossa il martedì?"),
         (["¿Cuándo abre la sala Roja?", "¿Y la Azul?"], "¿Cuándo abre la sala Azul?"),
         (["Когда открыт зал 3 в среду?", "А в зале 5?"], "Когда открыт зал 5 в среду?"),
+        (["What does the Maple room cost?", "Who cleans it?", "And the Cedar one?"], "Who cleans it? (Cedar room)"),
+        (["Quand ouvre le camping du Pré ?", "Et celui du Lac ?"], "Quand ouvre le camping du Lac ?"),
+        (["Сколько стоит вход в парк «Заря»?", "А в «Восток»?"], "Сколько стоит вход в парк «Восток»?"),
         (["Hoe laat opent het bad op zaterdag?", "En op zondag?"], "Hoe laat opent het bad op zondag?"),
     ],
 )  # fmt: skip
@@ -57,6 +60,10 @@ def test_what_names_another_thing_or_time_is_the_question_before_asked_of_it(sai
 )  # fmt: skip
 def test_a_correction_asks_the_same_of_what_was_meant(correction: str) -> None:
     assert told("What does the Condor weigh?", correction) == "What does the Heron weigh?"
+
+
+def test_a_question_that_means_something_corrects_nothing() -> None:
+    assert told("What does the Condor weigh?", "What does it mean?") == "What does it mean? (Condor weigh)"
 
 
 def test_thanks_between_are_no_question_to_ask_again() -> None:

@@ -20,18 +20,11 @@ CORRECTING = word_set(
 DENYING = word_set("not no non nein nee nao nicht pas niet не нет")
 CONTRASTING = word_set("but mais sondern sino bensi ma mas maar а но")
 
-POINTING: dict[str, frozenset[str]] = {
-    "en": word_set("it its they them their he him his she her there that one ones"),
-    "fr": word_set("il elle ils elles lui sa son ses leur leurs celle celui ceux celles la y en"),
-    "de": word_set("er sie es ihm ihn ihr ihre ihren ihrer ihrem ihres sein seine seinen seiner seinem dort dafur "
-                   "davon damit dazu daran dabei darin"),
-    "es": word_set("el ella ellos ellas su sus lo alli"),
-    "it": word_set("lui lei loro suo sua suoi sue ne ci"),
-    "pt": word_set("ele ela eles elas seu sua seus suas la nele nela"),
-    "nl": word_set("hij zij ze het zijn haar hun er daar ervan ermee"),
-    "ru": word_set("он она оно они его ее их ему ей им нем ней там"),
-}  # fmt: skip
-"""Pronouns of the third person, possessives, and adverbs that point."""
+STANDING: dict[str, frozenset[str]] = {
+    "en": word_set("one ones that those"),
+    "fr": word_set("celui celle ceux celles"),
+}
+"""What stands for a noun that is not said again: "the red one"."""
 
 ARTICLES: dict[str, frozenset[str]] = {
     "en": word_set("the a an"),
@@ -107,7 +100,10 @@ _CALENDAR = {
 CALENDAR: dict[str, frozenset[str]] = {language: word_set(words) for language, words in _CALENDAR.items()}
 """Days, months, seasons and parts of the day: they say when, and name nothing."""
 
-_PARTICLES = {"ru": "и а но же ли не что как где когда кто это там тут есть бы то ещё еще"}
+_PARTICLES = {
+    "ru": """и а но же ли не что как где когда кто это там тут есть был была было были бы то еще я ты мы вы мне мной нам
+        вам меня тебя нас вас себя мой моя мое мои ваш ваша ваше ваши наш наша наше наши""",
+}
 PARTICLES: dict[str, frozenset[str]] = {language: word_set(words) for language, words in _PARTICLES.items()}
 """Words without a subject of their own, of languages that `footnote_text.stopwords` has no list of."""
 

@@ -9,11 +9,14 @@ from enum import Enum
 
 from footnote_text import locales, signals
 from footnote_text.lexical import fold, terms
+from footnote_text.pointing import POINTING
 
 from footnote_augmentation import closed_words as closed
 
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
-_BEGINS = frozenset('.!?¿¡:;"“«(')
+_BEGINS = frozenset(".!?¿¡:;")
+_BRACKETS = frozenset("([")  # what is carried on stands there: a capital is a name's
+_QUOTES = ' \n\t"“”„«»'
 _CLAUSE = re.compile(r"[,;:.!?–—]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 NOUNS_IN_CAPITALS = frozenset({"de"})
@@ -59,8 +62,8 @@ def tokens(message: str, language: str) -> list[Token]:
         text, folded = match.group(), fold(match.group())
         stems = frozenset(terms(text, language))
         between = message[found[-1].end : match.start()] if found else ""
-        close = between.isspace()
-        capital = text[0].isupper() and bool(found) and not _BEGINS & set(between)
+        close = between != "" and not between.strip(_QUOTES)
+        capital = text[0].isupper() and bool(found) and (not _BEGINS & set(between) or bool(_BRACKETS & set(between)))
         behind = close and found[-1].sort in {Sort.PLAIN, Sort.NAME}
         if folded in times or (_YEAR.fullmatch(text) and not behind):
             sort = Sort.TIME
@@ -83,7 +86,7 @@ def _mixed(text: str) -> bool:
 def _small(language: str) -> frozenset[str]:
     return (
         frozenset(closed.PREPOSITIONS.get(language, ()))
-        | closed.POINTING.get(language, frozenset())
+        | POINTING.get(language, frozenset())
         | closed.PARTICLES.get(language, frozenset())
         | asking(language)
     )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from footnote_text.language import detect
 from footnote_text.leaning import leaning, parted
 from footnote_text.lexical import fold
+from footnote_text.pointing import POINTING
 
 from footnote_augmentation import closed_words as closed
 from footnote_augmentation.phrases import NOUNS_IN_CAPITALS, Sort, Token, asking, beginning, content, tokens
@@ -105,7 +106,8 @@ def _is_fragment(words: Sequence[Token], language: str, opened: bool, corrects: 
     if len(meant) > _FRAGMENT or words[0].folded in beginning(language):
         return False
     articles = closed.ARTICLES.get(language, frozenset())
-    speaking = asking(language) | (closed.POINTING.get(language, frozenset()) - articles)
+    standing = closed.STANDING.get(language, frozenset()) if opened or corrects else frozenset()
+    speaking = asking(language) | (POINTING.get(language, frozenset()) - articles - standing)
     if any(word.folded in speaking for word in words if word.sort is Sort.SMALL):
         return False
     if language in NOUNS_IN_CAPITALS and any(word.sort is Sort.PLAIN and not word.capital for word in words):
@@ -126,7 +128,7 @@ def _leans(words: Sequence[Token], language: str) -> bool:
     names = [word for word in words if word.sort is Sort.NAME and language not in NOUNS_IN_CAPITALS]
     if any(word.text.isalpha() for word in names):
         return False
-    pointing = closed.POINTING.get(language, frozenset())
+    pointing = POINTING.get(language, frozenset())
     articles = closed.ARTICLES.get(language, frozenset())
     if any(word.folded in pointing - articles for word in words):
         return True

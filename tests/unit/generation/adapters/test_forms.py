@@ -14,6 +14,7 @@ from footnote_generation.language.words import analyse
         ("de", "Wir holen Sie am Bahnhof ab.", "abholen"),
         ("de", "Die Anmeldung ist bis Mai abzuschicken.", "abschicken"),
         ("de", "Schicken Sie das Gerät zurück, wenn es klemmt.", "zurückschicken"),
+        ("de", "Der Betrag wird am Monatsende gebucht.", "bucht"),
         ("de", "Unsere Autos stehen im Hof.", "Auto"),
         ("de", "Ein Kino hat der Ort auch.", "Kinos"),
         ("nl", "Lever het formulier in bij de balie of stuur het op.", "opsturen"),

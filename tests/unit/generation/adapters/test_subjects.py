@@ -34,3 +34,19 @@ def test_what_was_spoken_of_before_decides_between_equals_alone() -> None:
     assert answered("What does the Heron weigh? [Condor]", "Condor", "Heron").startswith(
         answered("What does the Heron weigh?", "Condor", "Heron").split(".")[0]
     )
+
+
+def test_the_sentence_before_says_what_it_is() -> None:
+    text = "A tourist visa costs 60 dollars. It takes ten days. A work visa costs 190 dollars. It takes eight weeks."
+    source = Source(number=1, title="Visas", text=text, score=0.9)
+    for kind, long in (("tourist", "ten days"), ("work", "eight weeks")):
+        made = draft(f"How long does it take? ({kind} visa)", [source])
+        assert [sentence for sentence, _ in made.sentences] == [f"It takes {long}."]
+
+
+def test_words_that_ask_and_point_need_not_stand_in_the_answer() -> None:
+    """Russian has no list of stop words of its own."""
+    text = "Заявление на ремонт подаётся за месяц. Заявление подписывает директор."
+    made = draft("Кто его подписывает? (заявление ремонт)", [Source(number=1, title="Ремонт", text=text, score=0.9)])
+    assert made.sentences[0][0] == "Заявление подписывает директор."
+    assert made.support > 0.5

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1.answer_pb2 import Source
+from footnote_text.pointing import begins_by_pointing
 from footnote_text.signals import Wish
 
 from footnote_generation.adapters.extractive.confidence import confidence, signs
@@ -96,8 +97,13 @@ def _keeps_to(question: Question, item: Ranked, best: Ranked) -> bool:
     if not question.subject and not question.before:
         return True
     stems = {stem for word in (*question.about, *question.subject, *question.before) for stem in word.stems}
-    spoken_of = stems & (best.unit.analysed.stems | best.unit.context)
-    return spoken_of <= item.unit.analysed.stems | item.unit.context
+    return stems & _spoken_of(best.unit) <= _spoken_of(item.unit)
+
+
+def _spoken_of(unit: Unit) -> frozenset[str]:
+    """Return the stems of a sentence, of its headings, and of the one before where it begins with a pronoun."""
+    before = unit.before if begins_by_pointing(unit.text, unit.language) else frozenset[str]()
+    return unit.analysed.stems | unit.context | before
 
 
 def _adds(item: Ranked, other: Ranked) -> bool:

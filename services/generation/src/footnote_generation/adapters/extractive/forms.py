@@ -25,8 +25,9 @@ _LONGEST = 40
 def others(analysed: Analysed, language: str) -> frozenset[str]:
     """Return stems that a sentence does not hold as written, and a question about it may.
 
-    German and Dutch part some verbs: "Bringen Sie … mit" is "mitbringen", as is "mitzubringen". German plurals on -s
-    after a vowel ("Handys") keep the letter in their stem, while their singulars have none.
+    German and Dutch part some verbs: "Bringen Sie … mit" is "mitbringen", as is "mitzubringen". Weak participles
+    are of their verb ("geleitet" of "leitet"); German plurals on -s after a vowel ("Handys") keep the letter in their
+    stem, while their singulars have none.
     """
     prefixes = _PREFIXES.get(language)
     if prefixes is None:
@@ -44,12 +45,23 @@ def others(analysed: Analysed, language: str) -> frozenset[str]:
             clause = []
         if language == "de":
             found.update(_rejoined(lower))
+            found.update(_finite(lower))
             found.update(_number(stem) for stem in word.stems if stem.rstrip("s")[-1:] in tuple(_VOWELS))
     return frozenset(found)
 
 
 def _number(stem: str) -> str:
     return stem[:-1] if stem.endswith("s") else f"{stem}s"
+
+
+_PARTICIPLE = re.compile(rf"ge([a-zäöüß]{{3,{_LONGEST}}}t)")
+
+
+@lru_cache(maxsize=10_000)
+def _finite(word: str) -> tuple[str, ...]:
+    """Return the stems of a weak participle's verb: "geleitet" of "leitet"."""
+    match = _PARTICIPLE.fullmatch(word)
+    return tuple(terms(match[1], "de")) if match else ()
 
 
 _WITH_ZU = re.compile(rf"({'|'.join(sorted(_PREFIXES['de'], key=len, reverse=True))})zu([a-zäöüß]{{3,{_LONGEST}}}en)")

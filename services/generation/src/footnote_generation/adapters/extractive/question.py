@@ -10,6 +10,7 @@ from enum import Enum
 from footnote_text import language as languages
 from footnote_text import leaning, locales, signals
 from footnote_text.lexical import fold, is_unspaced
+from footnote_text.pointing import POINTING
 from footnote_text.signals import Wish
 from footnote_text.wordlists import word_set
 
@@ -131,7 +132,9 @@ def read(text: str) -> Question:
     asking = [match.span() for match in _ASKING_CHINESE.finditer(text)]
     locale = locales.known(language)
     wish, said = signals.wish(text, locale) if locale else (None, frozenset[str]())
-    verbs = frozenset[str]() if locale is None else signals.single(locale.signals.yes_no)
+    verbs = frozenset[str]() if locale is None else signals.single((*locale.signals.yes_no, *locale.signals.asking))
+    if leans.subject or leans.before:
+        verbs |= POINTING.get(language, frozenset())
     meant = [word for word in analysed.words if word.stems and not _asks(word, asking, verbs)]
     # "Summarise", "total", "steps" say what to do with the passages, and need not stand in them.
     about = tuple(word for word in meant if fold(word.text) not in said) or tuple(meant)
@@ -154,8 +157,8 @@ def _beside(text: str, language: str, own: Set[str]) -> tuple[Word, ...]:
 def _asks(word: Word, asking: Sequence[tuple[int, int]], verbs: frozenset[str]) -> bool:
     """Whether a word only asks; `asking` are the stretches of the question that do so where no spaces part words.
 
-    `verbs` are those that a question in its language may begin with, "muss" and "can" among them: they say how it is
-    asked wherever they stand.
+    `verbs` are those that a question in its language may begin with, "muss" and "can" among them, and what else asks or
+    points in it: they say how it is asked wherever they stand.
     """
     if is_unspaced(word.text[0]):
         return any(start < word.end and word.start < end for start, end in asking)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from footnote_text.pointing import begins_by_pointing
 from footnote_text.wordlists import word_set
 
 from footnote_generation.adapters.extractive.passages import Unit
@@ -47,6 +48,8 @@ class Weights:
     source: float = 0.3
     subject: float = 0.5
     """What a word of the subject is worth beside one of the question: chosen, not measured."""
+    antecedent: float = 0.7
+    """How much of that where only the sentence before a pronoun has it."""
     before: float = 0.2
     """What it is worth that a sentence is of what was spoken of before: it decides between equals."""
 
@@ -155,6 +158,10 @@ def rank(
             elif stem in unit.before or stem in unit.after:
                 nearby += weights.neighbour * value
         own += sum(value for stem, value in subject.items() if stem in unit.analysed.stems or stem in unit.context)
+        if subject and begins_by_pointing(unit.text, unit.language):
+            # The sentence before says what "it" is.
+            said = unit.before - unit.analysed.stems - unit.context
+            own += weights.antecedent * sum(value for stem, value in subject.items() if stem in said)
         own /= total
         nearby /= total
         together = _nearness(question, unit)
