@@ -213,7 +213,9 @@ async def test_kill_9_while_vectors_are_owed_loses_none_and_doubles_none(uri: st
             async with stage_channel(process.address, "indexing") as channel:
                 client = Client(channel)
                 made = made or await client.create("killed", chunking={"contextual_header": False})
-                result = await client.index(made.id, f"k{kill}", article(sections=120, paragraphs=1, seed=f"Owed{kill}"))
+                result = await client.index(
+                    made.id, f"k{kill}", article(sections=120, paragraphs=1, seed=f"Owed{kill}")
+                )
                 expected += result.chunks_stored
                 if kill % 2:  # the others at once: a quick machine has paid in a moment
                     await asyncio.sleep(pick.random() * 0.2)
