@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 import pypdfium2.raw as pdfium
 from footnote_text.stopwords import STOP_WORDS
 
+from footnote_ingestion.parsers.pdf import plain
 from footnote_ingestion.parsers.tables import looks_numeric
 
 UNKNOWN = "\ufffd"
@@ -87,12 +88,10 @@ class Glyphs:
         return None if named or not any(one.isalpha() or one in _CORK for one in beside) else _CORK.get(found[0])
 
 
-def has_no_character(text_page: object, first: int, last: int) -> bool:
+def has_no_character(text_page: plain.Handle, first: int, last: int) -> bool:
     """Tell whether the font names no characters for most of what is looked at of a line: first, middle and last."""
-    looked = sum(
-        pdfium.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in (first, (first + last) // 2, last)
-    )
-    return bool(looked >= 2)
+    at_first, at_middle = (plain.is_unmapped(text_page, index) == 1 for index in (first, (first + last) // 2))
+    return at_first if at_first == at_middle else bool(plain.is_unmapped(text_page, last) == 1)
 
 
 def unreadable(pages: Iterable[Sequence[tuple[str, int]]]) -> set[int]:

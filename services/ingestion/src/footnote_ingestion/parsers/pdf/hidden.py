@@ -19,6 +19,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from PIL import Image, ImageChops
 
+from footnote_ingestion.parsers.pdf import plain
 from footnote_ingestion.parsers.pdf.lines import Line
 
 _STRIDE = 24
@@ -37,8 +38,8 @@ _EDGE = 0.15
 """Of a character's height: lines drawn above or below it are not its shape."""
 
 Area = tuple[float, float, float, float]
-_Piece = tuple[Any, list[tuple[int, Area]]]
-"""An object of the page that is text, with the indexes and places of its characters."""
+_Piece = tuple[int, list[tuple[int, Area]]]
+"""The address of an object of the page that is text, with the indexes and places of its characters."""
 
 
 class _Kind(Enum):
@@ -71,7 +72,11 @@ class Sight:
         """Look at every page closely where some of the file's `layers` are switched off."""
         self._layers = layers
         self._colour = [ctypes.c_uint() for _ in range(4)]
+        self._of_colour = [ctypes.byref(one) for one in self._colour]
         self._box = raw.FS_RECTF()
+        self._of_box = ctypes.byref(self._box)
+        self._pieces: dict[int, tuple[bool, bool]] = {}
+        """Of the pieces of a page by their addresses: whether they are unpainted, and whether they are nearly white."""
 
     def hidden(self, page: pdfium.PdfPage, text_page: object, lines: Sequence[Line]) -> frozenset[int]:
         """Return the indexes of the characters of a page that nobody sees; `lines` are those of its text page."""
@@ -80,56 +85,63 @@ class Sight:
         count = raw.FPDFText_CountChars(text_page)
         area = self._shown_area(page)
         beyond = any(_reaches_out(line, area) for line in lines)
+        holder = plain.handle(text_page)
+        self._pieces.clear()
         if not (
             beyond
             or self._layers
             or any(0 < line.size < _SMALLEST for line in lines)
-            or self._any_strange(text_page, (line.char for line in lines))
-            or self._any_strange(text_page, range(0, count, _STRIDE))
+            or self._any_strange(holder, (line.char for line in lines))
+            or self._any_strange(holder, range(0, count, _STRIDE))
         ):
             return frozenset()
-        return self._look(page, text_page, count, area, beyond=beyond)
+        return self._look(page, holder, count, area, beyond=beyond)
 
-    def _any_strange(self, text_page: object, indexes: Iterable[int]) -> bool:
-        return any(index >= 0 and self._is_strange(text_page, index) for index in indexes)
+    def _any_strange(self, text_page: plain.Handle, indexes: Iterable[int]) -> bool:
+        """Tell whether one of some characters is not painted, nearly white or very small."""
+        for index in indexes:
+            piece = plain.text_object(text_page, index) if index >= 0 else None
+            if piece and (any(self._unseen(text_page, index, piece)) or self._is_small(text_page, index)):
+                return True
+        return False
 
-    def _is_strange(self, text_page: object, index: int) -> bool:
-        """Tell whether a character is not painted, nearly white or very small."""
-        holder = raw.FPDFText_GetTextObject(text_page, index)
-        if not holder:
-            return False
-        if self._is_unpainted(text_page, index, holder):
-            return True
-        red, green, blue, _ = self._colour
-        return min(red.value, green.value, blue.value) >= _NEARLY_WHITE or self._is_small(text_page, index)
+    def _unseen(self, text_page: plain.Handle, index: int, piece: int) -> tuple[bool, bool]:
+        """Tell whether a piece, to which a character belongs, is invisible by mode or clear, and whether nearly white.
 
-    def _is_unpainted(self, text_page: object, index: int, holder: object) -> bool:
-        """Tell whether a character is invisible by mode or clear; its colour is asked for."""
-        red, green, blue, alpha = self._colour
-        if not raw.FPDFText_GetFillColor(text_page, index, red, green, blue, alpha):
-            red.value, alpha.value = 0, 255
-        return alpha.value < _NEARLY_CLEAR or raw.FPDFTextObj_GetTextRenderMode(holder) in _INVISIBLE
+        All of a piece is in one colour.
+        """
+        known = self._pieces.get(piece)
+        if known is None:
+            red, green, blue, alpha = self._colour
+            if not plain.fill_color(text_page, index, *self._of_colour):
+                red.value, alpha.value = 0, 255
+            unpainted = alpha.value < _NEARLY_CLEAR or plain.render_mode(plain.Handle(piece)) in _INVISIBLE
+            pale = min(red.value, green.value, blue.value) >= _NEARLY_WHITE
+            known = self._pieces[piece] = (unpainted, pale)
+        return known
 
-    def _is_small(self, text_page: object, index: int) -> bool:
+    def _is_small(self, text_page: plain.Handle, index: int) -> bool:
         box = self._box
-        if not raw.FPDFText_GetLooseCharBox(text_page, index, box):
+        if not plain.loose_box(text_page, index, self._of_box):
             return False
-        return bool(0 < max(box.top - box.bottom, box.right - box.left) < _SMALLEST)
+        height = box.top - box.bottom
+        return height < _SMALLEST and bool(0 < max(height, box.right - box.left) < _SMALLEST)
 
-    def _look(self, page: pdfium.PdfPage, text_page: object, count: int, area: Area, *, beyond: bool) -> frozenset[int]:
+    def _look(
+        self, page: pdfium.PdfPage, text_page: plain.Handle, count: int, area: Area, *, beyond: bool
+    ) -> frozenset[int]:
         """Look at each character of a page; `beyond`: some may stand off it."""
         hidden: set[int] = set()
         pieces: dict[int, _Piece] = {}
         kinds: dict[int, _Kind] = {}
         for index in range(count):
-            holder = raw.FPDFText_GetTextObject(text_page, index)
-            if not holder:
+            key = plain.text_object(text_page, index)
+            if not key:
                 continue
-            key = ctypes.addressof(holder.contents)
             kind = kinds.get(key)
             if kind is None:
-                kind = kinds[key] = self._kind(text_page, index, holder)
-                pieces[key] = (holder, [])
+                kind = kinds[key] = self._kind(text_page, index, key)
+                pieces[key] = (key, [])
             if (kind is _Kind.PLAIN and not beyond) or (box := self._area(text_page, index)) is None:
                 continue
             if kind is _Kind.SMALL or _outside(box, area):
@@ -141,17 +153,18 @@ class Sight:
         }
         hidden |= _without_difference(page, of_kind[_Kind.PALE], area)
         if unpainted := of_kind[_Kind.UNPAINTED]:
-            texts = [pieces[key][0] for key, kind in kinds.items() if kind is not _Kind.UNPAINTED]
+            texts = [key for key, kind in kinds.items() if kind is not _Kind.UNPAINTED]
             hidden |= _without_picture(page, unpainted, texts, area)
         return frozenset(hidden)
 
-    def _kind(self, text_page: object, index: int, holder: object) -> _Kind:
+    def _kind(self, text_page: plain.Handle, index: int, piece: int) -> _Kind:
         """Tell of which kind the piece is to which a character belongs."""
         if self._is_small(text_page, index):
             return _Kind.SMALL
-        if self._is_unpainted(text_page, index, holder):
+        unpainted, pale = self._unseen(text_page, index, piece)
+        if unpainted:
             return _Kind.UNPAINTED
-        return _Kind.PALE if self._layers or self._is_strange(text_page, index) else _Kind.PLAIN
+        return _Kind.PALE if self._layers or pale else _Kind.PLAIN
 
     def _shown_area(self, page: pdfium.PdfPage) -> Area:
         """Return what is shown of a page: its crop box as PDFium makes it out."""
@@ -159,9 +172,9 @@ class Sight:
         raw.FPDF_GetPageBoundingBox(page.raw, box)
         return box.left, box.bottom, box.right, box.top
 
-    def _area(self, text_page: object, index: int) -> Area | None:
+    def _area(self, text_page: plain.Handle, index: int) -> Area | None:
         box = self._box
-        if not raw.FPDFText_GetLooseCharBox(text_page, index, box):
+        if not plain.loose_box(text_page, index, self._of_box):
             return None
         return box.left, box.bottom, box.right, box.top
 
@@ -179,14 +192,12 @@ def _without_difference(page: pdfium.PdfPage, doubtful: Sequence[_Piece], area: 
     """Return the characters of those pieces that leave the page as it is when they are not drawn."""
     if not doubtful:
         return set()
-    after = _drawn_without(page, [holder for holder, _ in doubtful])
+    after = _drawn_without(page, [piece for piece, _ in doubtful])
     difference = ImageChops.difference(_drawn(page), after)
     return {index for piece in doubtful if not _shown(difference, piece, area) for index, _ in piece[1]}
 
 
-def _without_picture(
-    page: pdfium.PdfPage, unpainted: Sequence[_Piece], texts: Sequence[object], area: Area
-) -> set[int]:
+def _without_picture(page: pdfium.PdfPage, unpainted: Sequence[_Piece], texts: Sequence[int], area: Area) -> set[int]:
     """Return the characters of the unpainted pieces before which no picture stands, nor shapes drawn as their letters.
 
     `texts` are the page's other pieces of text, which are no shapes.
@@ -197,8 +208,8 @@ def _without_picture(
             break
         pictures.append(picture.get_bounds())
     left = [
-        (holder, bare)
-        for holder, boxes in unpainted
+        (piece, bare)
+        for piece, boxes in unpainted
         if (bare := [one for one in boxes if not any(_holds(picture, one[1]) for picture in pictures)])
     ]
     if not left:
@@ -212,14 +223,15 @@ def _holds(picture: Area, box: Area) -> bool:
     return picture[0] <= across <= picture[2] and picture[1] <= up <= picture[3]
 
 
-def _drawn_without(page: pdfium.PdfPage, pieces: Sequence[object]) -> Image.Image:
-    for piece in pieces:
-        raw.FPDFPageObj_SetIsActive(piece, 0)
+def _drawn_without(page: pdfium.PdfPage, pieces: Sequence[int]) -> Image.Image:
+    holders = [plain.Handle(piece) for piece in pieces]
+    for holder in holders:
+        plain.set_active(holder, 0)
     try:
         return _drawn(page)
     finally:
-        for piece in pieces:
-            raw.FPDFPageObj_SetIsActive(piece, 1)
+        for holder in holders:
+            plain.set_active(holder, 1)
 
 
 def _drawn(page: pdfium.PdfPage) -> Image.Image:

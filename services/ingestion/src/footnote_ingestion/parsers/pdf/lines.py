@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import pypdfium2.raw as pdfium
 
+from footnote_ingestion.parsers.pdf import plain
 from footnote_ingestion.parsers.pdf.glyphs import HYPHEN, Glyphs, has_no_character
 
 # PDFium gives no line break after the hyphen of a word that goes on in the next line.
@@ -72,6 +73,9 @@ class LineReader:
         self._matrix = pdfium.FS_MATRIX()
         self._name = ctypes.create_string_buffer(_NAME_BYTES)
         self._flags = ctypes.c_int()
+        self._of_name = (ctypes.byref(self._name), ctypes.c_ulong(_NAME_BYTES), ctypes.byref(self._flags))
+        self._of_first, self._of_last = ctypes.byref(self._first), ctypes.byref(self._last)
+        self._of_matrix = ctypes.byref(self._matrix)
         self.glyphs = Glyphs()
         self.wide = self.shifted = False
         """Whether the page's text holds characters of two units; whether its units are not its characters' indexes."""
@@ -87,6 +91,7 @@ class LineReader:
         text = self.glyphs.restored(text_page, text, count)
         wide = any(char > "\uffff" for char in text) if len(text) != max(written - 1, 0) else False
         shifted = len(text) != count
+        holder = plain.handle(text_page)
         self.wide, self.shifted = wide, shifted
         lines: list[Line] = []
         start = 0
@@ -102,9 +107,9 @@ class LineReader:
                     first, last = first, first + len(stripped.encode("utf-16-le")) // 2 - 1
                 unit = first
                 if shifted:
-                    first = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, first)
-                    last = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, last)
-                line = self._line(text_page, stripped, page, first, last, found[0] == HYPHEN)
+                    first = plain.char_index(holder, first)
+                    last = plain.char_index(holder, last)
+                line = self._line(holder, stripped, page, first, last, found[0] == HYPHEN)
                 line.unit, line.char = unit, first
                 lines.append(line)
             advance = text[start : found.end()]
@@ -114,10 +119,11 @@ class LineReader:
 
     def parted(self, text_page: object, line: Line, hidden: Set[int]) -> tuple[list[Line], list[Line]]:
         """Return the parts of a line of the page that was read last: those without `hidden` characters, and those."""
+        holder = plain.handle(text_page)
         indexes: list[int] = []
         unit = line.unit
         for char in line.text:
-            indexes.append(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, unit) if self.shifted else unit)
+            indexes.append(plain.char_index(holder, unit) if self.shifted else unit)
             unit += 2 if self.wide and char > "\uffff" else 1
         if hidden.isdisjoint(indexes):
             return [line], []
@@ -131,7 +137,7 @@ class LineReader:
             text = line.text[start:end].rstrip()
             last = start + len(text) - 1
             hyphen = line.hyphen and end == len(kept)
-            part = self._line(text_page, text, line.page, indexes[start], indexes[last], hyphen)
+            part = self._line(holder, text, line.page, indexes[start], indexes[last], hyphen)
             part.char = indexes[start]
             part.unit = line.unit + (_units(line.text[:start]) if self.wide else start)
             parts[bool(kept[start])].append(part)
@@ -141,25 +147,26 @@ class LineReader:
     def words(self, text_page: object, line: Line) -> list[Word]:
         """Return the words of a line of the page that was read last, each with its box."""
         words = []
+        holder = plain.handle(text_page)
         for found in _WORD.finditer(line.text) if line.unit >= 0 else ():
             start, length = found.start(), len(found[0])
             if self.wide:
                 start, length = _units(line.text[: found.start()]), _units(found[0])
             first, last = line.unit + start, line.unit + start + length - 1
             if self.shifted:
-                first = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, first)
-                last = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, last)
-            words += self._word(text_page, found[0], first, last, line)
+                first = plain.char_index(holder, first)
+                last = plain.char_index(holder, last)
+            words += self._word(holder, found[0], first, last, line)
         return words
 
-    def _word(self, text_page: object, text: str, first: int, last: int, line: Line) -> list[Word]:
+    def _word(self, text_page: plain.Handle, text: str, first: int, last: int, line: Line) -> list[Word]:
         """Return a word, in parts where PDFium takes for one what stands in several places: "1" above "2"."""
         box, end = self._first, self._last
-        if not pdfium.FPDFText_GetLooseCharBox(text_page, first, box):
+        if not plain.loose_box(text_page, first, self._of_first):
             return []
         if first == last:
             return [Word(text, box.left, max(box.right, box.left), box.top, box.bottom, line)]
-        if not pdfium.FPDFText_GetLooseCharBox(text_page, last, end):
+        if not plain.loose_box(text_page, last, self._of_last):
             return []
         height = max(box.top - box.bottom, 1.0)
         apart = abs(box.top - end.top) > 0.5 * height or not -height < end.right - box.left < 1.2 * height * len(text)
@@ -171,16 +178,13 @@ class LineReader:
             ]
         return [Word(text, box.left, max(end.right, box.left), box.top, box.bottom, line)]
 
-    def _line(self, text_page: object, text: str, page: int, first: int, last: int, hyphen: bool) -> Line:
+    def _line(self, text_page: plain.Handle, text: str, page: int, first: int, last: int, hyphen: bool) -> Line:
         box, end, matrix = self._first, self._last, self._matrix
-        if not (
-            pdfium.FPDFText_GetLooseCharBox(text_page, first, box)
-            and pdfium.FPDFText_GetLooseCharBox(text_page, last, end)
-        ):
+        if not (plain.loose_box(text_page, first, self._of_first) and plain.loose_box(text_page, last, self._of_last)):
             return Line(text, page, 0.0, 0.0, 0.0, 0.0, 0.0, False, hyphen)
-        size = pdfium.FPDFText_GetFontSize(text_page, first)
+        size = plain.font_size(text_page, first)
         rotated = False
-        if pdfium.FPDFText_GetMatrix(text_page, first, matrix):
+        if plain.matrix(text_page, first, self._of_matrix):
             size *= math.hypot(matrix.c, matrix.d)
             rotated = abs(matrix.b) > abs(matrix.a)
         bold = False
@@ -196,12 +200,12 @@ class LineReader:
         mapped = not has_no_character(text_page, first, last)
         return Line(text, page, left, right, top, bottom, size, bold, hyphen, rotated, mapped)
 
-    def _is_bold(self, text_page: object, index: int) -> bool:
+    def _is_bold(self, text_page: plain.Handle, index: int) -> bool:
         """Tell whether a character is bold by its font's name, or is white space."""
-        length = pdfium.FPDFText_GetFontInfo(text_page, index, self._name, _NAME_BYTES, self._flags)
+        length = plain.font_info(text_page, index, *self._of_name)
         if 0 < length <= _NAME_BYTES and _BOLD.search(self._name.value) is not None:
             return True
-        return pdfium.FPDFText_GetUnicode(text_page, index) in _SPACES
+        return plain.unicode_of(text_page, index) in _SPACES
 
 
 def _units(text: str) -> int:

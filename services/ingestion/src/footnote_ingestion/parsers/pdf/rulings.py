@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import pypdfium2.raw as pdfium
 
+from footnote_ingestion.parsers.pdf import plain
+
 _THIN = 2.5
 _SHORTEST = 6.0
 _SMALLEST = 8.0
@@ -42,18 +44,19 @@ def rulings(page: object, most: int = MOST_OBJECTS) -> Rulings:
         return found
     bounds = [ctypes.c_float() for _ in range(4)]
     left, bottom, right, top = bounds
+    edges = [ctypes.byref(edge) for edge in bounds]
     room = _MOST_SEGMENTS
+    holder, path = plain.handle(page), pdfium.FPDF_PAGEOBJ_PATH
     for index in range(count):
-        shape = pdfium.FPDFPage_GetObject(page, index)
-        if pdfium.FPDFPageObj_GetType(shape) != pdfium.FPDF_PAGEOBJ_PATH:
-            continue
-        if not pdfium.FPDFPageObj_GetBounds(shape, left, bottom, right, top):
+        one = plain.object_at(holder, index)
+        if not one or plain.object_kind(one) != path or not plain.object_bounds(one, *edges):
             continue
         if _add(found, left.value, bottom.value, right.value, top.value):
             continue
         width, height = right.value - left.value, top.value - bottom.value
         if width < _SMALLEST or height < _SMALLEST:
             continue
+        shape = pdfium.FPDFPage_GetObject(page, index)
         segments = pdfium.FPDFPath_CountSegments(shape)
         room -= segments
         if room < 0:
