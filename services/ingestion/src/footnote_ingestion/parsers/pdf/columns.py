@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.grids import (
+    CLOSING,
     CURRENCIES,
     YEAR,
     Cell,
@@ -20,6 +21,8 @@ from footnote_ingestion.parsers.pdf.grids import (
     ids,
     is_figure,
     joined_by_slash,
+    pieces_of,
+    values_of,
     visual_rows,
 )
 from footnote_ingestion.parsers.pdf.heads import header_names
@@ -36,8 +39,6 @@ _SENTENCE = re.compile(r"[.!?]\s*$")
 _BEGUN = re.compile(r"(?<!\S)[^\w\s]{0,3}[\d–—−nN-]")
 _DIGIT = re.compile(r"\d")
 _LEAST_ROWS = 2
-_SPACE = 0.45
-_CLOSING = (")", "%", ")%")
 
 
 def is_seed(line: Line) -> bool:
@@ -71,8 +72,12 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
     joined = [(_as_one(row), row) for row in beside(lines)]
     parts = {id(line): row for line, row in joined}
 
+    made: dict[int, list[Word]] = {}
+
     def known(line: Line) -> list[Word]:
-        return joined_by_slash([word for part in parts.get(id(line), (line,)) for word in words(part)])
+        if id(line) not in made:
+            made[id(line)] = joined_by_slash([word for part in parts.get(id(line), (line,)) for word in words(part)])
+        return made[id(line)]
 
     for region in _regions([line for line in (*lines, *(line for line, _ in joined)) if is_seed(line)]):
         found += _tables(region, [line for line in lines if id(line) not in used], known, rules)
@@ -190,42 +195,20 @@ def _is_prose(line: Line, words: Words) -> bool:
     letters = sum(word.text[0].isalpha() for word in found)
     if any(right.left - left.right > 2 * line.size for left, right in pairwise(found)):
         return False
-    if len(found) >= 5 and letters >= 4 and len(_pieces(found)) * 4 <= len(found):
+    if len(found) >= 5 and letters >= 4 and len(pieces_of(found)) * 4 <= len(found):
         return True
-    return len(found) > 3 and _SENTENCE.search(line.text) is not None and len(_pieces(found)) * 3 <= len(found)
-
-
-def _values(row: Sequence[Word]) -> list[Word]:
-    """Return the figures that a row ends in, without signs of currencies: those set apart from its words."""
-    found: list[Word] = []
-    for piece in reversed(_pieces(row)):
-        figures = [word for word in piece if word.text not in CURRENCIES and word.text not in _CLOSING]
-        if not all(is_figure(word.text) for word in figures):
-            break
-        found[:0] = figures
-    return found
-
-
-def _pieces(row: Sequence[Word]) -> list[list[Word]]:
-    """Return the words of a row in stretches set no further apart than words of a sentence are."""
-    pieces: list[list[Word]] = []
-    for word in row:
-        if pieces and word.left - pieces[-1][-1].right <= _SPACE * max(word.line.size, pieces[-1][-1].line.size):
-            pieces[-1].append(word)
-        else:
-            pieces.append([word])
-    return pieces
+    return len(found) > 3 and _SENTENCE.search(line.text) is not None and len(pieces_of(found)) * 3 <= len(found)
 
 
 def _names_years(row: Sequence[Word]) -> bool:
     """Tell whether a row's figures are years, which head columns."""
-    values = _values(row)
+    values = values_of(row)
     years = [word for word in values if YEAR.fullmatch(word.text)]
     return len(years) >= 1 and len(years) >= len(values) - 1 and (len(values) == len(years) or values[0] not in years)
 
 
 def _is_body(row: Sequence[Word]) -> bool:
-    values = _values(row)
+    values = values_of(row)
     if not values or _names_years(row):
         return False
     return len(values) >= 2 or any(char.isdigit() for char in values[0].text)
@@ -247,7 +230,7 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
             and row
             and (
                 (row[0].left > first - 4 * size and _over(row, columns) >= 2)
-                or (_names_years(row) and len(_values(row)) >= 2)
+                or (_names_years(row) and len(values_of(row)) >= 2)
             )
         ):
             begins.append(at)
@@ -268,7 +251,7 @@ def _over(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> int:
 
 def _columns(rows: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:
     """Return where columns stand, from the left: the figures of all rows that stand over one another."""
-    spans = sorted((word.left, word.right) for row in rows for word in _values(row))
+    spans = sorted((word.left, word.right) for row in rows for word in values_of(row))
     merged: list[list[float]] = []
     for left, right in spans:
         if merged and left < merged[-1][1] - 0.3:
@@ -283,7 +266,7 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, kee
     if len(body) < _LEAST_ROWS:
         return None
     columns = _columns([rows[at] for at in body])
-    full = sum(len(_values(rows[at])) for at in body) / len(body)
+    full = sum(len(values_of(rows[at])) for at in body) / len(body)
     if len(columns) < 2 or full < 1.3:
         return None
     names_column = _is_name_column(rows, body, columns)
@@ -320,7 +303,7 @@ def _ends_before(row: Sequence[Word], edge: float) -> bool:
 def _is_section(row: Sequence[Word], edge: float, columns: Sequence[tuple[float, float]]) -> bool:
     """Tell whether a row is one stretch of words that begins where names do, and is too long for their column."""
     left = columns[0][1] - columns[0][0]
-    return len(_pieces(row)) == 1 and row[0].left < edge - max(left, 4 * row[0].line.size)
+    return len(pieces_of(row)) == 1 and row[0].left < edge - max(left, 4 * row[0].line.size)
 
 
 def _is_name_column(
@@ -335,11 +318,11 @@ def _is_name_column(
 def _row(row: Sequence[Word], columns: Sequence[tuple[float, float]], names_column: tuple[float, float] | None) -> Row:
     """Return a row's cells: its name, then one for each column, empty ones in place."""
     edge = columns[0][0]
-    values = _values(row)
+    values = values_of(row)
     tail = {id(word) for word in values}
     cells: list[list[Word]] = [[] for _ in range(len(columns) + 1)]
     signs: list[Word] = []
-    name = {id(word) for word in _pieces(row)[0]} - tail if row[0].left < edge - 2 else set()
+    name = {id(word) for word in pieces_of(row)[0]} - tail if row[0].left < edge - 2 else set()
     for word in row:
         if id(word) in name:
             cells[0].append(word)
@@ -348,7 +331,7 @@ def _row(row: Sequence[Word], columns: Sequence[tuple[float, float]], names_colu
             signs.append(word)
             continue
         at = _column_of(word, columns) if id(word) in tail or word.left >= edge - 2 else None
-        if at is None and word.text in _CLOSING and any(cells[1:]):
+        if at is None and word.text in CLOSING and any(cells[1:]):
             at = max(index for index, cell in enumerate(cells[1:]) if cell)
         if at is None and word.left < edge:
             cells[0] += [*signs, word]
@@ -363,8 +346,9 @@ def _row(row: Sequence[Word], columns: Sequence[tuple[float, float]], names_colu
 
 def _column_of(word: Word, columns: Sequence[tuple[float, float]]) -> int | None:
     best, most = None, 0.0
+    begin, end = word.left, word.right
     for at, (left, right) in enumerate(columns):
-        shared = min(right, word.right) - max(left, word.left)
+        shared = (right if right < end else end) - (left if left > begin else begin)
         if shared > most:
             best, most = at, shared
     return best

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.pdf.lines import Line, Word
@@ -14,6 +15,9 @@ FIGURE = re.compile(  # of a whole word: sought within one it would begin anew a
 )
 CURRENCIES = frozenset("$€£¥")
 _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
+CLOSING = (")", "%", ")%")
+_LONGEST_KEPT = 32
+_SPACE = 0.45
 YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d[*)]?")
 
 
@@ -55,6 +59,11 @@ class Grid:
 
 def is_figure(text: str) -> bool:
     """Tell whether a word is what a column of values holds: a number, or a dash or "n/a" for none."""
+    return _is_known_figure(text) if len(text) <= _LONGEST_KEPT else FIGURE.fullmatch(text) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_known_figure(text: str) -> bool:
     return FIGURE.fullmatch(text) is not None
 
 
@@ -101,6 +110,39 @@ def segments(row: Sequence[Word], gap: float = 0.75) -> list[list[Word]]:
         else:
             found.append([word])
     return found
+
+
+def values_of(row: Sequence[Word]) -> list[Word]:
+    """Return the figures that a row ends in, without signs of currencies: those set apart from its words."""
+    found: list[Word] = []
+    piece: list[Word] = []
+    for at in range(len(row) - 1, -1, -1):
+        word = row[at]
+        if word.text not in CURRENCIES and word.text not in CLOSING:
+            if not is_figure(word.text):
+                break
+            piece.append(word)
+        if not at or _are_apart(row[at - 1], word):
+            found += piece
+            piece = []
+    return found[::-1]
+
+
+def pieces_of(row: Sequence[Word]) -> list[list[Word]]:
+    """Return the words of a row in stretches set no further apart than words of a sentence are."""
+    pieces: list[list[Word]] = []
+    for word in row:
+        if pieces and not _are_apart(pieces[-1][-1], word):
+            pieces[-1].append(word)
+        else:
+            pieces.append([word])
+    return pieces
+
+
+def _are_apart(left: Word, right: Word) -> bool:
+    """Tell whether two words that follow one another are set further apart than words of a sentence are."""
+    one, other = left.line.size, right.line.size
+    return not right.left - left.right <= _SPACE * (one if one > other else other)
 
 
 def joined_by_slash(row: Sequence[Word]) -> list[Word]:
