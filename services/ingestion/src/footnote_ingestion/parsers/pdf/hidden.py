@@ -9,6 +9,8 @@ invisible as well, and is not hidden: the picture in front of it shows the same 
 from __future__ import annotations
 
 import ctypes
+import re
+import zlib
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from pathlib import Path
@@ -33,6 +35,8 @@ _INVISIBLE = frozenset((raw.FPDF_TEXTRENDERMODE_INVISIBLE, raw.FPDF_TEXTRENDERMO
 _SCALE, _MOST_PIXELS = 2.0, 2_500
 _MOST_PICTURES = 200
 _LAYERS, _COMPRESSED = b"/OCProperties", b"/ObjStm"
+_ESCAPED = re.compile(rb"#([0-9A-Fa-f]{2})")
+_LONGEST_HEAD, _MOST_INFLATED = 1_000, 16_000_000
 
 _EDGE = 0.15
 """Of a character's height: lines drawn above or below it are not its shape."""
@@ -54,7 +58,7 @@ class _Kind(Enum):
 def has_hidden_layers(path: Path) -> bool:
     """Tell whether a PDF has layers that may be switched off; False where that cannot be made out."""
     data = path.read_bytes()
-    if _LAYERS not in data and _COMPRESSED not in data:
+    if _LAYERS not in data and not _may_name_layers(data):
         return False
     try:
         root: Any = pypdf.PdfReader(path, strict=False).trailer["/Root"]
@@ -63,6 +67,30 @@ def has_hidden_layers(path: Path) -> bool:
         return bool(usual.get("/OFF") or usual.get("/AS") or usual.get("/BaseState", "/ON") != "/ON")
     except Exception:  # whatever pypdf makes of a damaged file: PDFium has opened it
         return _LAYERS in data
+
+
+def _may_name_layers(data: bytes) -> bool:
+    """Tell whether layers may be named in a compressed stream of objects; True where one is not read as easily."""
+    view = memoryview(data)
+    room = _MOST_INFLATED
+    at = data.find(_COMPRESSED)
+    while at >= 0:
+        begin, end = data.rfind(b"obj", max(at - _LONGEST_HEAD, 0), at), data.find(b"stream", at, at + _LONGEST_HEAD)
+        head = data[begin:end] if 0 <= begin < end else b""
+        if b"/FlateDecode" not in head or head.count(b"/Filter") != 1 or b"/DecodeParms" in head:
+            return True
+        start = end + len(b"stream")
+        start += len(data[start : start + 2]) - len(data[start : start + 2].lstrip(b"\r\n"))
+        inflater = zlib.decompressobj()
+        try:
+            found = inflater.decompress(view[start : data.find(b"endstream", start)], room)
+        except zlib.error:
+            return True
+        room -= len(found)
+        if not inflater.eof or room <= 0 or _LAYERS in _ESCAPED.sub(lambda one: bytes.fromhex(one[1].decode()), found):
+            return True
+        at = data.find(_COMPRESSED, end)
+    return False
 
 
 class Sight:
@@ -245,7 +273,13 @@ def _drawn(page: pdfium.PdfPage) -> Image.Image:
 
 def _shown(picture: Image.Image, piece: _Piece, area: Area) -> bool:
     """Tell whether at least half of a piece's characters have light and dark in their place."""
-    return 2 * sum(_contrast(picture, box, area) for _, box in piece[1]) >= len(piece[1])
+    needed, left = (len(piece[1]) + 1) // 2, len(piece[1])
+    for _, box in piece[1]:
+        if needed <= 0 or needed > left:
+            break
+        needed -= _contrast(picture, box, area)
+        left -= 1
+    return needed <= 0
 
 
 def _contrast(picture: Image.Image, box: Area, area: Area) -> bool:
