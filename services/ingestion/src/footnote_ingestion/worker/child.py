@@ -5,6 +5,7 @@ Forked by `nursery`; it shuts itself in before it reads the first job, and ends 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -33,6 +34,7 @@ from footnote_ingestion.worker import sandbox, wire
 from footnote_ingestion.worker.isolation import Measures, Plan
 
 _SAY_SECONDS = 0.2
+_SELDOM = 20_000
 
 
 class _Frames:
@@ -142,5 +144,8 @@ def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:
         sandbox.die_with(parent)  # forgotten with every change of user
     frames = _Frames(answers)
     frames.send(wire.READY, measures.line())
+    # A reading makes many objects and few circles of them: these are looked for seldom meanwhile, and after each.
+    gc.set_threshold(_SELDOM, 10, 10)
     for line in jobs:
         run(wire.Job.from_line(line), frames)
+        gc.collect()
