@@ -20,6 +20,7 @@ from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.isolation import FILES, NETWORK, PRIVILEGES, PROCESSES, Isolation, Measures, Workers
+from footnote_ingestion.worker.nursery import NICENESS
 from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.starter import Starter
 from footnote_kit.errors import FailedPrecondition
@@ -279,6 +280,15 @@ async def test_an_idle_worker_ends(attack: Any) -> None:
     while attacker.pool.pids() or psutil.pid_exists(pids[0]) or list(scratch.iterdir()):
         assert time.monotonic() < deadline
         await asyncio.sleep(0.05)
+
+
+async def test_searches_go_first(attack: Any) -> None:
+    attacker = await attack()
+    await attacker.tries("environment")
+    pid = attacker.pool.pids()[0]
+    assert psutil.Process(pid).nice() == NICENESS
+    group = Path(f"/proc/{pid}/autogroup")  # Linux weighs sessions against one another, where it has such
+    assert not group.exists() or group.read_text().endswith(f"nice {NICENESS}\n")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")

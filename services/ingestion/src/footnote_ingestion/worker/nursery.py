@@ -18,11 +18,14 @@ import sys
 import warnings
 from contextlib import suppress
 from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import NoReturn
 
 from footnote_ingestion.worker import child, sandbox
 from footnote_ingestion.worker.isolation import Plan
 
+NICENESS = 10
+"""Of the workers: searches and answers go first."""
 _LINE = 65_536
 
 
@@ -73,6 +76,7 @@ def _become_worker(requests: socket.socket, plan: Plan, jobs: int, answers: int)
     nursery = os.getppid()
     with suppress(BaseException):
         os.setsid()  # a process group of its own, so that what it starts dies with it
+        _step_back()
         requests.detach()
         os.dup2(jobs, 0)
         os.close(jobs)
@@ -81,6 +85,13 @@ def _become_worker(requests: socket.socket, plan: Plan, jobs: int, answers: int)
         sandbox.die_with(nursery)
         child.serve(plan, nursery, os.fdopen(0, "rb"), os.fdopen(answers, "wb"))
     os._exit(0)
+
+
+def _step_back() -> None:
+    """Let searches and answers go first: niceness counts within a session, and of Linux's sessions each has its own."""
+    os.nice(NICENESS)
+    with suppress(OSError):  # a kernel that does not group processes by session has no such file
+        Path("/proc/self/autogroup").write_text(str(NICENESS))
 
 
 if __name__ == "__main__":
