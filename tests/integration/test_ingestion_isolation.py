@@ -284,11 +284,19 @@ async def test_an_idle_worker_ends(attack: Any) -> None:
 
 async def test_searches_go_first(attack: Any) -> None:
     attacker = await attack()
-    await attacker.tries("environment")
-    pid = attacker.pool.pids()[0]
-    assert psutil.Process(pid).nice() == NICENESS
-    group = Path(f"/proc/{pid}/autogroup")  # Linux weighs sessions against one another, where it has such
-    assert not group.exists() or group.read_text().endswith(f"nice {NICENESS}\n")
+    groups = []
+    for tenant in "abcdefgh":  # Linux takes few such wishes in a tenth of a second, and refuses the others
+        await attacker.tries("environment", tenant=tenant)
+        pid = attacker.pool.pids()[-1]
+        assert psutil.Process(pid).nice() == NICENESS
+        groups.append(group_of(pid))
+    assert not any(groups) or any(group.endswith(f"nice {NICENESS}") for group in groups)
+
+
+def group_of(pid: int) -> str:
+    """Return what Linux says of the priority of a process's session, nothing where it groups none."""
+    group = Path(f"/proc/{pid}/autogroup")
+    return group.read_text().strip() if group.exists() else ""
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
