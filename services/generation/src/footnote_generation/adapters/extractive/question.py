@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
+from operator import itemgetter
 
 from footnote_text import language as languages
 from footnote_text import leaning, locales, signals
@@ -161,5 +163,6 @@ def _asks(word: Word, asking: Sequence[tuple[int, int]], verbs: frozenset[str]) 
     points in it: they say how it is asked wherever they stand.
     """
     if is_unspaced(word.text[0]):
-        return any(start < word.end and word.start < end for start, end in asking)
+        at = bisect_right(asking, word.start, key=itemgetter(1))  # the first that ends after the word begins
+        return at < len(asking) and asking[at][0] < word.end
     return word.text.lower() in _ASKING or (not word.name and fold(word.text) in verbs)
