@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo quick test faults polyglot lint format protos protos-lint bench clean
+.PHONY: setup demo quick test faults polyglot lint format protos protos-lint bench bench-peers benches clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -54,7 +54,21 @@ protos-lint: setup
 	$(BIN)/buf build
 	BIN=$(BIN) libs/contracts/breaking.sh
 
-bench: setup
+# What callers of `footnote serve all` get, end to end, beside the bare engine in the same run: a page and a picture in
+# bench/. `make bench ARGS=--quick` takes under two minutes; `ARGS="--sizes 10000,50000,200000"`; `ARGS=--growth`.
+bench: $(VENV)/.bench
+	PYTHONPATH=tests $(BIN)/python -m bench.page $(ARGS)
+
+$(VENV)/.bench: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	touch $@
+
+# LanceDB, Haystack, LangChain and LlamaIndex, each in an environment of its own, on the chunks and vectors of this run.
+bench-peers: setup
+	PYTHONPATH=tests $(BIN)/python -m bench.peers $(ARGS)
+
+# Each bench of a part, by pytest.
+benches: setup
 	$(BIN)/python -m pytest tests/bench -m bench -s
 
 clean:

@@ -1,6 +1,6 @@
 """How fast documents become searchable, against the bare engine and the bare model in the same run.
 
-`make bench` prints a table. The zero-cost provider gives constant vectors, so that what is measured is all of ours:
+`make benches` prints a table. The zero-cost provider gives constant vectors, so that what is measured is all of ours:
 gRPC, cutting, terms, tokens, cache, rows, ledger. The bare engine gets the very same rows, made beforehand.
 """
 
@@ -143,7 +143,7 @@ async def service(uri: str, provider: str, model: str = "") -> AsyncIterator[Ser
         client = Client(served.channel)
         name = f"bench {provider}"
         collection = await client.create(name, **settings(provider, model))
-        await client.index(collection.id, f"{provider}-warm", documents(PER_DOCUMENT, 10**6)[0])
+        await client.index(collection.id, f"{provider}-warm", documents(PER_DOCUMENT, 10**6)[0], timeout=1000)
         running = Service(client, provider, collection.id)
         yield running
         [item] = (await client.resolve(name)).collections
@@ -237,11 +237,12 @@ async def test_against_the_bare_engine(tmp_path: Path, zero_cost: None) -> None:
     print(f"built-in embedder {builtin.rate:.0f} chunks/s")
 
 
-async def test_against_the_bare_model(tmp_path: Path) -> None:
+async def test_against_the_bare_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = shared_dir()
     folder = shared / "models" / "all-MiniLM-L6-v2-onnx" if shared else None
     if folder is None or not folder.is_dir():
         pytest.skip("the shared ONNX model is not beside the checkout")
+    monkeypatch.setenv("FOOTNOTE_ONNX_MODELS_DIR", str(folder.parent))  # elsewhere no folder can be named
     model = OnnxEmbeddings(find_files(str(folder), OnnxDeployment(), own=True), str(folder), OnnxSettings())
     rounds = max(1, min(ROUNDS, ONNX_CHUNKS // PER_DOCUMENT))
     seconds, texts_embedded, share = 0.0, 0, ONNX_CHUNKS // rounds

@@ -9,9 +9,7 @@ and that of the busiest process of services, which bounds what a core can do. FO
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import random
 import statistics
 import time
 from collections.abc import Awaitable, Callable
@@ -27,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 from support.deployment import PART, Deployment
 from support.edge_client import EdgeClient, edge_client
-from support.shared import shared_dir
+from support.scale.real_texts import questions, texts
 
 pytestmark = [pytest.mark.bench, pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -35,7 +33,6 @@ DIVISIONS = os.environ.get("FOOTNOTE_BENCH_PROCESSES", "1,3").split(",")
 ROUNDS = int(os.environ.get("FOOTNOTE_BENCH_ROUNDS", "3"))
 FILES = int(os.environ.get("FOOTNOTE_BENCH_FILES", "100"))
 SECONDS = float(os.environ.get("FOOTNOTE_BENCH_SECONDS", "5"))
-BYTES = 33_000
 
 
 @dataclass
@@ -46,31 +43,6 @@ class Figures:
 
     def add(self, name: str, value: float) -> None:
         self.values.setdefault(name, []).append(value)
-
-
-def texts() -> list[str]:
-    """Return files of real sentences."""
-    shared = shared_dir()
-    corpus = shared / "data" / "squad-13" / "corpus.jsonl" if shared is not None else Path("-")
-    if not corpus.exists():
-        pytest.skip("the corpora are not here: set FOOTNOTE_SHARED")
-    passages = [json.loads(line)["text"] for line in corpus.read_text().splitlines()]
-    rng = random.Random(1)
-    made = []
-    for _ in range(FILES):
-        parts: list[str] = []
-        while sum(map(len, parts)) < BYTES:
-            parts.append(rng.choice(passages))
-        made.append("\n\n".join(parts)[:BYTES])
-    return made
-
-
-def questions() -> list[str]:
-    """Return what is asked."""
-    shared = shared_dir()
-    assert shared is not None
-    lines = (shared / "data" / "squad-13" / "queries.jsonl").read_text().splitlines()
-    return [json.loads(line)["text"] for line in lines]
 
 
 def spent(running: Deployment) -> dict[str, float]:
@@ -122,7 +94,7 @@ async def measure(running: Deployment, figures: Figures) -> None:
                 assert (await client.settle(accepted.document.id)).state == DOCUMENT_STATE_INDEXED
 
         async def ingest() -> int:
-            await asyncio.gather(*(put(number, text) for number, text in enumerate(texts())))
+            await asyncio.gather(*(put(number, text) for number, text in enumerate(texts(FILES))))
             return FILES
 
         async def search(question: str) -> float:

@@ -1,8 +1,6 @@
 """The harness's own audit, shown what is wrong: it finds each."""
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +104,11 @@ def test_files_that_nobody_knows_or_that_are_missing_are_found(
     (tmp_path / "blobs" / "uploads").mkdir(parents=True)
     (tmp_path / "spool" / "live").mkdir(parents=True)
     (tmp_path / "blobs" / "uploads" / "one").touch()
-    with closing(sqlite3.connect(tmp_path / "documents.db")) as connection:
-        connection.execute("CREATE TABLE documents (id, blob_key, parsed_key, delete_time)")
-        connection.execute("CREATE TABLE doomed_blobs (key)")
-        connection.execute("INSERT INTO documents VALUES ('d1', 'uploads/one', '', NULL)")
-        connection.commit()
+    rows = [("d1", "uploads/one", "")]
     spoil(tmp_path)
-    assert [one.partition(":")[0] for one in beneath._files(tmp_path, World())] == ([finding] if finding else [])
+    assert [one.partition(":")[0] for one in beneath._files(tmp_path, rows, set(), World())] == (
+        [finding] if finding else []
+    )
 
 
 async def test_a_lost_answer_is_tried_again_and_a_refusal_is_not() -> None:

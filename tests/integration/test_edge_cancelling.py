@@ -191,6 +191,24 @@ async def test_a_deletion_that_broke_off_is_finished(edge: EdgeStub, world: Worl
     assert document_id not in world.blobs
 
 
+async def test_a_deletion_that_broke_off_is_not_acknowledged_before_its_chunks_are_gone(
+    edge: EdgeStub, world: World
+) -> None:
+    document_id = await upload(edge)
+    await end(edge, document_id)
+    world.failures["DeleteDocumentChunks"] = Unavailable("down")
+    again = DeleteDocumentRequest(document_id=document_id, allow_missing=True)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await edge.DeleteDocument(again)
+    assert document_id in world.chunks
+    del world.failures["DeleteDocumentChunks"]
+    await edge.DeleteDocument(again)
+    assert document_id not in world.chunks
+    assert not world.deleting
+    await edge.DeleteDocument(again)
+
+
 async def test_chunks_that_a_change_has_not_reached_are_told_later(edge: EdgeStub, world: World) -> None:
     document_id = await upload(edge)
     await end(edge, document_id)

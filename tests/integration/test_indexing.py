@@ -764,3 +764,15 @@ async def test_a_zero_byte_of_a_caller_is_no_fault(client: Client, about: dict[s
             await client.stub.CreateCollection(pb.CreateCollectionRequest(scope=client.scope, collection=wanted))
         ).collection
         assert (await client.get(made.id)).id == made.id
+
+
+async def test_a_collection_can_be_looked_up_without_counting_its_documents(client: Client) -> None:
+    made = await client.create("uncounted", max_documents=3)
+    await client.index(made.id, "uncounted-1", article(1, 1))
+    counted = await client.get("uncounted")
+    assert counted.document_count == 1
+    request = pb.GetCollectionRequest(scope=client.scope, collection="uncounted", without_counts=True)
+    found = (await client.stub.GetCollection(request)).collection
+    assert (found.document_count, found.chunk_count) == (0, 0)
+    counted.document_count = counted.chunk_count = 0
+    assert found == counted

@@ -109,7 +109,8 @@ async def test_upload_get_download_parse(client: Client) -> None:
     assert metadata.title == "Handbook"
     assert metadata.language == "en"
     assert metadata.block_count == 3
-    assert (await client.parse(document.id)) == (blocks, metadata)  # from what was kept
+    assert len(await stored(client)) == 1  # a short text is read again, not kept
+    assert (await client.parse(document.id)) == (blocks, metadata)
     await client.delete(document.id)
     await client.delete(document.id)
     with pytest.raises(NotFound):
@@ -285,16 +286,19 @@ async def test_life_cycle(client: Client) -> None:
 
 
 async def test_replace(client: Client) -> None:
-    document = (await client.upload(TEXT)).document
+    old = b"<h1>Old</h1><p>Some text.</p>"
+    document = (await client.upload(old, "old.html")).document
     await client.parse(document.id)
-    assert (await client.replace(document.id, TEXT)).unchanged
+    assert len(await stored(client)) == 2
+    assert (await client.replace(document.id, old)).unchanged
     assert await client.get(document.id) == document
     with pytest.raises(Aborted):
         await client.replace(document.id, b"Other text.", etag="stale")
-    done = await client.replace(document.id, b"# New\n\nOther text.", "new.md", document.etag)
+    data = b"<h1>New</h1><p>Other text.</p>"
+    done = await client.replace(document.id, data, "new.html", document.etag)
     assert (done.document.revision, done.document.state) == (2, UPLOADED)
-    assert (done.document.document_type, done.document.filename) == ("md", "new.md")
-    assert (await client.download(document.id))[1] == b"# New\n\nOther text."
+    assert (done.document.document_type, done.document.filename) == ("html", "new.html")
+    assert (await client.download(document.id))[1] == data
     assert [block.text for block in (await client.parse(document.id))[0]] == ["New", "Other text."]
     assert len(await stored(client)) == 2  # the file and its blocks
     with pytest.raises(FootnoteError):

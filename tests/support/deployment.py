@@ -31,8 +31,16 @@ PART = "footnote_cli.part"
 class Deployment:
     """Processes of one data folder."""
 
-    def __init__(self, folder: Path, *, separate: bool = False, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        separate: bool = False,
+        env: dict[str, str] | None = None,
+        patience: float = START_SECONDS,
+    ) -> None:
         self.folder = folder
+        self._patience = patience
         self.separate = separate
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         # One process with all services believes this besides the secret of its launch, which nobody learns; services
@@ -57,9 +65,9 @@ class Deployment:
                     stdout=subprocess.DEVNULL, stderr=log, env=self._environment(target), start_new_session=True,
                 )  # fmt: skip
 
-    def wait(self) -> None:
-        """Wait until every service is ready; the failing process's log is in the error."""
-        asyncio.run(self._serving())
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until every service is ready, its patience long; the failing process's log is in the error."""
+        asyncio.run(self._serving(seconds))
 
     def targets(self) -> tuple[str, ...]:
         """Return what this deployment's processes run."""
@@ -117,9 +125,10 @@ class Deployment:
         """Return what a caller of a stage proves itself with."""
         return shared(self.folder) if self.separate else ServiceCredential(self.token)
 
-    async def _serving(self) -> None:
+    async def _serving(self, seconds: float | None = None) -> None:
         # Ports are taken before anything answers on them; the health services tell when it does.
-        async with asyncio.timeout(START_SECONDS), AsyncExitStack() as stack:
+        patience = self._patience if seconds is None else seconds
+        async with asyncio.timeout(patience), AsyncExitStack() as stack:
             for stage in STAGES:
                 channel = await stack.enter_async_context(open_channel(self.address(stage), peer=stage))
                 while await check_health(channel, stage) is not None:

@@ -25,6 +25,8 @@ class Say:
     """Words, one event per part."""
 
     parts: Sequence[str]
+    pause: float = 0.0
+    """Seconds before each part."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,8 @@ class _Chat:
         for step in script:
             if isinstance(step, Say):
                 for part in step.parts:
+                    if step.pause:
+                        await asyncio.sleep(step.pause)
                     await self._event(send, seen, {"delta": {"content": part}})
                 seen.started.set()
             elif isinstance(step, Think):

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,8 +24,9 @@ def why_not() -> str | None:
 class RedisServer:
     """A server on a fixed port of loopback, which can go away, hang and come back; it keeps nothing on disk."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, certificates: Mapping[str, Path] | None = None) -> None:
         self._folder = folder
+        self._certificates = certificates
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
@@ -34,11 +35,18 @@ class RedisServer:
     @property
     def url(self) -> str:
         """Address as settings take it."""
-        return f"redis://127.0.0.1:{self._port}/0"
+        scheme = "redis" if self._certificates is None else "rediss"
+        return f"{scheme}://127.0.0.1:{self._port}/0"
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        command = ["redis-server", "--port", str(self._port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        command = ["redis-server", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        if self._certificates is None:
+            command += ["--port", str(self._port)]
+        else:  # besides a socket in its folder, by which it is asked whether it has started
+            command += ["--port", "0", "--tls-port", str(self._port), "--unixsocket", str(self._folder / "redis.sock")]
+            for name, path in self._certificates.items():
+                command += [f"--tls-{name}-file", str(path)]
         self._process = subprocess.Popen(
             command, cwd=self._folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -56,6 +64,10 @@ class RedisServer:
             process.kill()
             process.wait(10)
 
+    def kill(self) -> None:
+        """End it at once: it keeps nothing that an orderly end could save."""
+        self.stop()
+
     def freeze(self) -> None:
         """Let it take connections and answer nothing."""
         assert self._process is not None
@@ -69,18 +81,30 @@ class RedisServer:
     def command(self, name: str) -> bytes:
         """Send a command without arguments and return the first bytes of its answer; none when it is not there."""
         try:
-            with socket.create_connection(("127.0.0.1", self._port), timeout=5) as connection:
+            with self._connect() as connection:
                 connection.sendall(f"{name}\r\n".encode())
                 return connection.recv(4096)
         except OSError:
             return b""
 
+    def _connect(self) -> socket.socket:
+        if self._certificates is None:
+            return socket.create_connection(("127.0.0.1", self._port), timeout=5)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(5)
+        try:
+            connection.connect(str(self._folder / "redis.sock"))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
 
 @contextmanager
-def redis_server() -> Iterator[RedisServer]:
-    """Run a server of its own."""
+def redis_server(certificates: Mapping[str, Path] | None = None) -> Iterator[RedisServer]:
+    """Run a server of its own; with `certificates` (`cert`, `key`, `ca-cert`) for callers who show one, over TLS."""
     folder = Path(tempfile.mkdtemp(prefix="footnote-redis-"))
-    server = RedisServer(folder)
+    server = RedisServer(folder, certificates)
     try:
         server.start()
         yield server

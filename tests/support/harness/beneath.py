@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +12,26 @@ from footnote_store.transfer import Transfer
 
 from support.deployment import Deployment
 from support.harness.audit import Shown
+from support.harness.tables import Rows, Tables
 from support.harness.world import World
-
-Rows = list[tuple[Any, ...]]
 
 ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
 
 
-def read(path: Path, query: str) -> Rows:
-    """Read from a database of a running service."""
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20)) as connection:
-        return connection.execute(query).fetchall()
-
-
-async def jobs(running: Deployment, world: World) -> list[str]:
+async def jobs(tables: Tables, world: World) -> list[str]:
     """Return the jobs that have not ended, and those that ended otherwise than well."""
     query = "SELECT workflow_uuid, status, name FROM workflow_status"
-    rows = await asyncio.to_thread(read, running.folder / "edge" / "jobs.db", query)
+    rows = await tables.read("jobs", query)
     world.counts["jobs"] = len(rows)
     broken = ("ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
     active = [f"unfinished: job {job} ({name}) is {status}" for job, status, name in rows if status in ACTIVE]
     return active + [f"failed: job {job} ({name}) is {status}" for job, status, name in rows if status in broken]
 
 
-async def ledger(running: Deployment, listed: Shown) -> list[str]:
+async def ledger(tables: Tables, listed: Shown) -> list[str]:
     """Compare the ledger's searched revisions with the catalogue's, and its collections with those listed."""
-    path = running.folder / "indexing" / "indexing.db"
-    searched = await asyncio.to_thread(
-        read, path,
+    searched = await tables.read(
+        "indexing",
         "SELECT r.document_id, r.revision, r.chunks_stored, r.chunks_expected FROM indexing_revisions r"
         " JOIN indexing_generations g ON g.collection_id = r.collection_id AND g.number = r.generation"
         " WHERE r.state = 'CURRENT' AND g.state = 'CURRENT'",
@@ -50,18 +40,17 @@ async def ledger(running: Deployment, listed: Shown) -> list[str]:
     has = Counter((document_id, revision) for document_id, revision, *_ in searched)
     wanted = Counter((one.id, one.indexed_revision) for one in listed.indexed.values())
     found += _both_ways("the ledger's revisions", has, wanted)
-    rows = await asyncio.to_thread(read, path, "SELECT id FROM indexing_collections")
+    rows = await tables.read("indexing", "SELECT id FROM indexing_collections")
     found += _both_ways(
         "the ledger's collections", Counter(row[0] for row in rows), Counter(one.id for one in listed.collections)
     )
     return found
 
 
-async def store(running: Deployment, world: World) -> list[str]:
+async def store(running: Deployment, tables: Tables, world: World) -> list[str]:
     """Compare the store's rows with the ledger: what is searched is there, each row once, and nothing unknown."""
-    path = running.folder / "indexing" / "indexing.db"
     query = "SELECT collection_id, generation, document_id, revision, state, chunks_stored FROM indexing_revisions"
-    before = await asyncio.to_thread(read, path, query)
+    before = await tables.read("indexing", query)
     rows = await _rows(running, "chunks_", ["id", "collection_key", "revision_key"])
     ids = Counter((space, one["id"], one["collection_key"]) for space, one in rows)
     found = [f"doubled: row {key} is in the store {count} times" for key, count in ids.items() if count > 1]
@@ -107,23 +96,21 @@ async def _rows(running: Deployment, prefix: str, columns: list[str]) -> list[tu
         await source.close()
 
 
-async def files(running: Deployment, world: World) -> list[str]:
+async def files(folder: Path, tables: Tables, world: World) -> list[str]:
     """Compare the files with the catalogue: each that it names is there, and each that is there is named by it."""
-    return await asyncio.to_thread(_files, running.folder / "ingestion", world)
+    rows = await tables.read("documents", "SELECT id, blob_key, parsed_key FROM documents")
+    doomed = {key for (key,) in await tables.read("documents", "SELECT key FROM doomed_blobs")}
+    deleting = await tables.read("documents", "SELECT count(*) FROM documents WHERE delete_time IS NOT NULL")
+    found = [f"unfinished: {deleting[0][0]} deletions"] if deleting != [(0,)] else []
+    return found + await asyncio.to_thread(_files, folder / "ingestion", rows, doomed, world)
 
 
-def _files(folder: Path, world: World) -> list[str]:
-    catalogue = folder / "documents.db"
-    rows = read(catalogue, "SELECT id, blob_key, parsed_key FROM documents")
-    doomed = {key for (key,) in read(catalogue, "SELECT key FROM doomed_blobs")}
+def _files(folder: Path, rows: Rows, doomed: set[str], world: World) -> list[str]:
     root = folder / "blobs"
     there = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
     named = {key for _, *keys in rows for key in keys if key}
     found = [f"lost: file {key} of a document" for key in named - there]
     found += [f"ghost: file {key} that nobody knows of" for key in there - named - doomed]
-    deleting = read(catalogue, "SELECT count(*) FROM documents WHERE delete_time IS NOT NULL")
-    if deleting != [(0,)]:
-        found.append(f"unfinished: {deleting[0][0]} deletions")
     # Whoever died leaves its own folder, for a day; who lives has nothing in its when nothing is under way.
     folders = sorted((folder / "spool").iterdir(), key=lambda one: one.stat().st_ctime)
     left = [path for path in folders[-1].rglob("*") if path.is_file()] if folders else []

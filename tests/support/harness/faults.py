@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 
 import psutil
 
 from support.deployment import PART, Deployment
 from support.frozen import freeze, thaw
+from support.harness.modes import Ground
 from support.harness.plan import Fault
+from support.harness.tables import Tables
 from support.harness.world import World
 
 FLAPS = 6
-APPEARS = 60.0
+READY = 240.0
+"""Seconds in which every service must be ready after the last fault, on a crowded machine."""
+APPEARS = 120.0
 """Seconds in which a process that is to be struck must be there."""
 
 
 class Faults:
     """Of one deployment. All of it blocks: on a thread."""
 
-    def __init__(self, running: Deployment, world: World) -> None:
+    def __init__(self, running: Deployment, world: World, ground: Ground, tables: Tables) -> None:
         self._running = running
         self._world = world
+        self._ground = ground
+        self._tables = tables
 
     async def strike(self, faults: tuple[Fault, ...], begun: Callable[[], int]) -> None:
         """Strike each at its moment, one after the other; at the end every service is ready."""
@@ -34,13 +39,40 @@ class Faults:
                 await asyncio.sleep(0.01)
             await asyncio.sleep(fault.delay)
             self._world.note(f"FAULT {fault}")
-            self._world.counts[f"{fault.kind}s"] += 1
+            for victim in fault.victims:
+                self._world.counts[f"{fault.kind} of {victim}"] += 1
             await asyncio.to_thread(self._one, fault)
-        await asyncio.to_thread(self._running.wait)
+        await asyncio.to_thread(self._ready)
+
+    def _ready(self) -> None:
+        ends = time.monotonic() + READY
+        while True:
+            self._revive()
+            try:
+                self._running.wait(READY)
+                return
+            except RuntimeError:  # one has ended meanwhile
+                if time.monotonic() > ends:
+                    raise
+
+    def _revive(self) -> None:
+        """Start again what has ended by itself, as whoever supervises it does.
+
+        A launch ends when one of its processes is killed before all are ready, in one sentence and with exit code 1.
+        """
+        for target, process in list(self._running.processes.items()):
+            if process.poll() is not None:
+                self._world.note(f"{target} ended with {process.returncode}")
+                self._world.counts["launches broken off by a kill"] += 1
+                self._running.kill(target)
+                self._running.spawn(target)
 
     def _one(self, fault: Fault) -> None:
         if fault.kind == "lock":
-            self._lock(fault)
+            [table] = fault.victims
+            self._tables.lock(table, fault.hold)
+        elif fault.kind == "restart" or (set(fault.victims) & set(self._ground.servers) and fault.kind == "kill"):
+            self._away(fault)
         elif fault.kind == "kill":
             self._kill(fault.victims)
             if fault.again is not None:
@@ -70,29 +102,43 @@ class Faults:
         """Stop processes where they stand for a while, once or in flaps."""
         times = FLAPS if fault.kind == "flap" else 1
         for _ in range(times):
-            held = [self._process(one).pid for one in fault.victims]
+            servers = [self._ground.servers[one] for one in fault.victims if one in self._ground.servers]
+            held = [self._process(one).pid for one in fault.victims if one not in self._ground.servers]
             try:
+                for server in servers:
+                    server.freeze()
                 for pid in held:
                     freeze(pid)
                 time.sleep(fault.hold / times)
             finally:
+                for server in servers:
+                    server.thaw()
                 for pid in held:
                     thaw(pid)
             if times > 1:
                 time.sleep(0.1)
 
-    def _lock(self, fault: Fault) -> None:
-        """Hold the write lock of a database as another program may."""
-        [name] = fault.victims
-        with closing(sqlite3.connect(self._running.folder / name, timeout=20, isolation_level=None)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
+    def _away(self, fault: Fault) -> None:
+        """Take servers away, by a kill or in order, and bring them back after a while."""
+        servers = [self._ground.servers[one] for one in fault.victims if one in self._ground.servers]
+        try:
+            for server in servers:
+                if fault.kind == "kill":
+                    server.kill()
+                else:
+                    server.stop()
+            if others := tuple(one for one in fault.victims if one not in self._ground.servers):
+                self._kill(others)
             time.sleep(fault.hold)
-            connection.execute("ROLLBACK")
+        finally:
+            for server in servers:
+                server.start()
 
     def _process(self, victim: str) -> psutil.Process:
         """Return the process of a service or the engine's, as soon as there is one."""
         ends = time.monotonic() + APPEARS
         while True:
+            self._revive()
             process = self._find(victim)
             if process is not None:
                 return process

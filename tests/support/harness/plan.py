@@ -6,6 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from support.harness.modes import Mode
+
 LANES = 4
 """Callers at once; each has collections, documents, conversations and keys of its own, and does one step at a time."""
 
@@ -16,7 +18,12 @@ SEPARATE = ("store", "ingestion", "indexing", "retrieval", "augmentation", "gene
 TOGETHER = ("ingestion", "retrieval", "edge")
 """A stage of each of the three processes of `serve all`; edge's is the first, without which the others end."""
 
+SERVERS = ("postgres", "postgres", "postgres", "redis")
+"""As often as each is struck beside the other."""
+
 DATABASES = ("ingestion/documents.db", "indexing/indexing.db", "edge/edge.db", "edge/jobs.db")
+TABLES = ("ingestion.documents", "indexing_revisions", "edge.messages", "dbos.workflow_status")
+"""Locked where there is PostgreSQL."""
 
 STEPS = {
     "upload": 8, "duplicate": 1, "replace": 3, "retag": 2, "delete": 3, "reindex": 2, "look": 3,
@@ -80,14 +87,14 @@ class _Intended:
     keys: list[int] = field(default_factory=list)
 
 
-def plan(seed: int, *, separate: bool) -> Plan:
+def plan(seed: int, mode: Mode) -> Plan:
     """Return the round of a seed."""
     steps, faults = (5, 2) if seed < SHORT else (14, 3)
-    chance = random.Random(f"{seed}/{separate}")
+    chance = random.Random(f"{seed}/{mode.name}")
     lanes = tuple(_lane(chance, seed, lane, steps) for lane in range(LANES))
     total = sum(map(len, lanes))
     moments = sorted(chance.sample(range(2, total - LANES), faults))
-    return Plan(seed, lanes, tuple(_fault(chance, separate, moment) for moment in moments))
+    return Plan(seed, lanes, tuple(_fault(chance, mode, moment) for moment in moments))
 
 
 def _lane(chance: random.Random, seed: int, lane: int, count: int) -> tuple[Step, ...]:
@@ -146,17 +153,32 @@ def _step(chance: random.Random, has: _Intended, kind: str, lane: int, at: int, 
     return Step(lane, at, kind, collection, document, fresh, other, abandon, repeat)
 
 
-def _fault(chance: random.Random, separate: bool, after: int) -> Fault:
-    """Draw a fault: a kill more often than the others, of one process, a pair, or all; a third of kills come twice."""
-    stages: Sequence[str] = SEPARATE if separate else TOGETHER
+def _fault(chance: random.Random, mode: Mode, after: int) -> Fault:
+    """Draw a fault: a kill more often than the others, of one process, a pair, or all; a third of kills come twice.
+
+    Half of them strike what the deployment stands on, where the mode has it.
+    """
+    if mode.servers and chance.random() < 0.5:
+        return _beneath(chance, mode, after)
+    stages: Sequence[str] = SEPARATE if mode.separate else TOGETHER
     kind = chance.choices(["kill", "stop", "flap", "lock"], [6, 2, 1, 1])[0]
     delay, hold = chance.uniform(0, 0.3), chance.uniform(0.3, 2.5)
     again = chance.uniform(0, 2.0) if kind == "kill" and chance.random() < 1 / 3 else None
     if kind == "lock":
-        victims: tuple[str, ...] = (chance.choice(DATABASES),)
+        victims: tuple[str, ...] = (chance.choice(TABLES if mode.servers else DATABASES),)
     elif kind == "kill" and chance.random() < 0.15:
         victims = ("whole",)
     else:
         several = 2 if chance.random() < 0.3 else 1
         victims = tuple(chance.sample([*stages, "engine"], several))
     return Fault(kind, victims, after, delay, hold, again)
+
+
+def _beneath(chance: random.Random, mode: Mode, after: int) -> Fault:
+    """Draw a fault of a server, with a stage's process in a quarter of kills."""
+    delay, hold = chance.uniform(0, 0.3), chance.uniform(0.3, 6.0)
+    kind = chance.choices(["kill", "restart", "stop", "flap"], [4, 2, 2, 1])[0]
+    victims: tuple[str, ...] = (chance.choice(SERVERS),)
+    if kind == "kill" and chance.random() < 0.25:
+        victims += (chance.choice(SEPARATE),)
+    return Fault(kind, victims, after, delay, hold)

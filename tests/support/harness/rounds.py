@@ -18,9 +18,11 @@ from footnote_kit.errors import FootnoteError
 from support.deployment import Deployment
 from support.harness import audit, beneath, said
 from support.harness.caller import Caller
-from support.harness.faults import Faults
+from support.harness.faults import READY, Faults
+from support.harness.modes import Ground, Mode, ground
 from support.harness.operations import Lane
 from support.harness.plan import Plan, Step, plan
+from support.harness.tables import Tables
 from support.harness.world import World
 
 REST = 90.0
@@ -49,14 +51,14 @@ STANDING = (
 class Host:
     """A deployment with the model of everything that its callers were told."""
 
-    def __init__(self, folder: Path, *, separate: bool) -> None:
-        folder.mkdir(parents=True)
-        env = ENV if separate else {**ENV, "FOOTNOTE_PROCESSES": "3"}
-        self.separate = separate
-        self.mode = "separate" if separate else "all"
-        self.running = Deployment(folder, separate=separate, env=env)
+    def __init__(self, folder: Path, mode: Mode, ground: Ground) -> None:
+        env = ENV if mode.separate else {**ENV, "FOOTNOTE_PROCESSES": "3"}
+        self.mode = mode
+        self.running = Deployment(folder, separate=mode.separate, env={**env, **ground.env})
         self.world = World()
-        self._secret = asyncio.run(_first_key(folder))
+        self._ground = ground
+        self._tables = Tables(folder, ground.database)
+        self._secret = asyncio.run(_first_key(folder, ground))
 
     async def round(self, plan: Plan) -> list[str]:
         """Run a round and return what the audit finds; nothing where all is as it was told."""
@@ -72,7 +74,9 @@ class Host:
         async with asyncio.timeout(900), asyncio.TaskGroup() as group:
             for steps in plan.lanes:
                 group.create_task(self._lane(plan, steps, count))
-            group.create_task(Faults(self.running, world).strike(plan.faults, lambda: begun))
+            group.create_task(
+                Faults(self.running, world, self._ground, self._tables).strike(plan.faults, lambda: begun)
+            )
         async with open_channel(self.running.address(), peer="edge") as channel:
             found = await self._audit(Caller(channel, world, self._secret), plan)
         problems, world.problems = world.problems, []
@@ -83,22 +87,22 @@ class Host:
             await Lane(self.world, Caller(channel, self.world, self._secret), plan.seed, count).run(steps)
 
     async def _audit(self, caller: Caller, plan: Plan) -> list[str]:
-        world, running = self.world, self.running
+        world, running, tables = self.world, self.running, self._tables
         found = await _rest(lambda: audit.unfinished(caller, world))
-        found += await _rest(lambda: beneath.jobs(running, world))
+        found += await _rest(lambda: beneath.jobs(tables, world))
         found += await _rest(lambda: audit.catalogue(caller, world))
         found += await _rest(lambda: audit.chunks(caller, world))
-        found += await _rest(lambda: _ledger(running, caller))
-        found += await _rest(lambda: beneath.store(running, world))
-        found += await _rest(lambda: beneath.files(running, world))
+        found += await _rest(lambda: _ledger(tables, caller))
+        found += await _rest(lambda: beneath.store(running, tables, world))
+        found += await _rest(lambda: beneath.files(running.folder, tables, world))
         found += await _rest(lambda: said.conversations(caller, world))
-        found += await _rest(lambda: said.memory(running, world))
+        found += await _rest(lambda: said.memory(running, tables, world))
         found += await _rest(lambda: said.api_keys(caller, world))
         return found + await _rest(lambda: audit.found_again(caller, world, plan.seed))
 
 
-async def _ledger(running: Deployment, caller: Caller) -> list[str]:
-    return await beneath.ledger(running, await audit.shown(caller))
+async def _ledger(tables: Tables, caller: Caller) -> list[str]:
+    return await beneath.ledger(tables, await audit.shown(caller))
 
 
 async def _rest(look: Callable[[], Awaitable[list[str]]]) -> list[str]:
@@ -114,8 +118,10 @@ async def _rest(look: Callable[[], Awaitable[list[str]]]) -> list[str]:
         await asyncio.sleep(0.5)
 
 
-async def _first_key(folder: Path) -> str:
-    database, keys = await offline(folder)
+async def _first_key(folder: Path, ground: Ground) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FOOTNOTE_EDGE_DATABASE_URL", ground.database)
+        database, keys = await offline(folder)
     try:
         _, secret = await keys.create("harness", "default", "harness", ROLE_ADMIN)
     finally:
@@ -124,14 +130,16 @@ async def _first_key(folder: Path) -> str:
 
 
 @contextmanager
-def host(folder: Path, *, separate: bool) -> Iterator[Host]:
+def host(folder: Path, mode: Mode) -> Iterator[Host]:
     """Start a deployment for rounds and stop it afterwards."""
-    made = Host(folder, separate=separate)
-    try:
-        made.running.start()
-        yield made
-    finally:
-        made.running.stop()
+    with ground(mode, folder) as beneath_it:
+        made = Host(folder, mode, beneath_it)
+        try:
+            made.running.spawn()
+            made.running.wait(READY)
+            yield made
+        finally:
+            made.running.stop()
 
 
 @contextmanager
@@ -157,7 +165,7 @@ def report(total: Counter[str], mode: str, rounds: int) -> str:
 
 def run(one: Host, seed: int, total: Counter[str]) -> None:
     """Run the round of a seed; a finding fails with the seed and the last that happened."""
-    made = plan(seed, separate=one.separate)
+    made = plan(seed, one.mode)
     with counting(total, one):
         try:
             found = asyncio.run(one.round(made))
@@ -169,5 +177,5 @@ def run(one: Host, seed: int, total: Counter[str]) -> None:
     if found:
         last = "\n  ".join(one.world.journal)
         what = "\n  ".join(found[:40])
-        replay = f"FOOTNOTE_FAULTS_MODE={one.mode} FOOTNOTE_FAULTS_SEED={seed}"
+        replay = f"FOOTNOTE_FAULTS_MODE={one.mode.name} FOOTNOTE_FAULTS_SEED={seed}"
         pytest.fail(f"{replay} went wrong ({len(found)} findings):\n  {what}\nlast:\n  {last}")

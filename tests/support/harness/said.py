@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 
 from footnote.edge.v1 import conversations_pb2 as talk
@@ -12,8 +11,9 @@ from footnote_kit.errors import NotFound, Unauthenticated
 
 from support.deployment import Deployment
 from support.harness import world as model
-from support.harness.beneath import memory_rows, read
+from support.harness.beneath import memory_rows
 from support.harness.caller import Caller, bearer
+from support.harness.tables import Tables
 from support.harness.world import Presence, World
 
 
@@ -58,15 +58,14 @@ async def _messages(caller: Caller, one: model.Conversation) -> list[str]:
     return found
 
 
-async def memory(running: Deployment, world: World) -> list[str]:
+async def memory(running: Deployment, tables: Tables, world: World) -> list[str]:
     """Compare the rows of memory with the messages; those still owed are counted: a kill may cost them 15 minutes.
 
     A message that was noted as remembered has its row, and no row is without its message. Answers may lose theirs:
     what a deleted document took out of one is forgotten.
     """
-    path = running.folder / "edge" / "edge.db"
     query = "SELECT id, conversation_id, role, embed_time FROM messages WHERE superseded_by IS NULL"
-    messages = await asyncio.to_thread(read, path, query)
+    messages = await tables.read("edge", query)
     rows = Counter(str(one["id"]).rpartition(":")[2] for one in await memory_rows(running))
     found = [f"doubled: message {one} has {count} rows in memory" for one, count in rows.items() if count > 1]
     known = {row[0]: row for row in messages if row[1] is not None}

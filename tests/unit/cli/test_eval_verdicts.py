@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from footnote_cli.evaluation.dataset import DatasetError
 from footnote_cli.evaluation.statements import load
-from footnote_cli.evaluation.verdicts import Verdict, changes, figures, grouped
+from footnote_cli.evaluation.verdicts import Verdict, changes, figures, grouped, reliability
 from footnote_cli.main import app
 from support.tiny_nli import write_model
 from typer.testing import CliRunner
@@ -69,6 +69,17 @@ def test_figures(dataset: Path) -> None:
     assert changes(labels, before, {**before, "t2": "SUPPORTED", "t1": "WEAK"}) == (4, ["t2"], ["t1"])
 
 
+def test_reliability_is_by_tenths_of_the_score_and_partly_true_is_not_true(dataset: Path) -> None:
+    verdicts = {
+        "t1": Verdict("SUPPORTED", 1.0), "t2": Verdict("WEAK", 0.92), "f1": Verdict("UNSUPPORTED", 0.0),
+        "p1": Verdict("WEAK", 0.96),
+    }  # fmt: skip
+    assert reliability(load(dataset), verdicts) == [
+        {"from": 0.0, "to": 0.1, "statements": 1, "score": 0.0, "true": 0.0},
+        {"from": 0.9, "to": 1.0, "statements": 3, "score": pytest.approx(0.96), "true": pytest.approx(2 / 3)},
+    ]
+
+
 @pytest.mark.slow
 def test_a_run_through_the_service_with_and_without_a_reader(dataset: Path, tmp_path: Path) -> None:
     reader = f"nli:{write_model(tmp_path / 'nli', {'left': 'ENTAILMENT', 'vacated': 'ENTAILMENT'})}"
@@ -78,6 +89,7 @@ def test_a_run_through_the_service_with_and_without_a_reader(dataset: Path, tmp_
     assert rules["verdicts"]["t1"] == {"label": "supported", "verdict": "SUPPORTED", "score": 1.0, "reason": ""}
     assert rules["verdicts"]["f1"]["verdict"] == "UNSUPPORTED"
     assert rules["figures"]["recall"] == 0.5
+    assert sum(one["statements"] for one in rules["reliability"]) == len(LINES)
     (tmp_path / "earlier.json").write_text(first.stdout)
     arguments = ["eval", "verdicts", str(dataset), "--reader", reader, "--compare", str(tmp_path / "earlier.json")]
     second = CliRunner().invoke(app, [*arguments, "--json"])
@@ -89,6 +101,7 @@ def test_a_run_through_the_service_with_and_without_a_reader(dataset: Path, tmp_
     assert (compared["shared"], compared["better"], compared["worse"]) == (4, [], [])
     shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
     assert "paraphrase" in shown.output
+    assert "0.9 to 1.0" in shown.output
     assert "Against the earlier run, rules: 4 statements in both" in shown.output
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, PermissionDenied
-from footnote_providers import onnx_files, registry
+from footnote_providers import registry
 from footnote_providers.onnx_files import find_files, find_folder
 from footnote_providers.settings import OnnxSettings
 
@@ -34,7 +34,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]
         path = tmp_path / "hub" / name
         return str(path if path.exists() else model_folder(path))
 
-    monkeypatch.setattr(onnx_files, "snapshot_download", download)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     return asked
 
 

@@ -91,7 +91,7 @@ OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
 {{- end }}
 {{- if eq .stage "edge" }}
 - {name: FOOTNOTE_EDGE_AUTH, value: {{ $own.auth | quote }}}
-# Jobs that a pod left unfinished are taken up by the next one of its name.
+# What its jobs are marked with; those it leaves unfinished are taken over by whichever replica is left.
 - {name: FOOTNOTE_EDGE_EXECUTOR_ID, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
 {{- end }}
 {{- range $key, $value := $own.env }}

@@ -18,7 +18,7 @@ from footnote_cli.console import make_console, print_json
 from footnote_cli.evaluation.dataset import DatasetError
 from footnote_cli.evaluation.judging import RULES, Judged, judge
 from footnote_cli.evaluation.statements import Statement, load
-from footnote_cli.evaluation.verdicts import changes, figures, grouped
+from footnote_cli.evaluation.verdicts import changes, figures, grouped, reliability
 from footnote_cli.supervise import StartError
 
 _COLUMNS = {
@@ -79,12 +79,13 @@ async def _judged(console: Console, statements: Sequence[Statement], reader: str
 
 
 def _record(statements: Sequence[Statement], reader: str, judged: Judged) -> dict[str, Any]:
-    """Return what a run came to: all of it, by kind, by language, and each verdict."""
+    """Return what a run came to: all of it, by kind, by language, by score, and each verdict."""
     return {
         "reader": reader,
         "figures": figures(statements, judged.verdicts),
         "by_kind": grouped(statements, judged.verdicts, "kind"),
         "by_language": grouped(statements, judged.verdicts, "language"),
+        "reliability": reliability(statements, judged.verdicts),
         "tokens": judged.usage.prompt_tokens + judged.usage.completion_tokens,
         "degradations": judged.degraded,
         "verdicts": {
@@ -132,6 +133,7 @@ def _print(console: Console, result: Mapping[str, Any]) -> None:
             for at, (name, one) in enumerate(rows, 1):
                 table.add_row(name, *_cells(one), end_section=at == len(rows))
         console.print(table)
+        console.print(_reliability(run))
         if run["tokens"]:
             console.print(f"{run['reader']}: {run['tokens']} tokens")
         for what, count in run["degradations"].items():
@@ -146,6 +148,16 @@ def _print(console: Console, result: Mapping[str, Any]) -> None:
         console.print(table)
         console.print(f"better: {len(one['better'])} {' '.join(one['better'][:20])}")
         console.print(f"worse: {len(one['worse'])} {' '.join(one['worse'][:20])}")
+
+
+def _reliability(run: Mapping[str, Any]) -> Table:
+    table = Table(title=f"How often statements of a score are true, read by {run['reader']}")
+    for heading in ("score", "statements", "mean score", "true"):
+        table.add_column(heading, justify="right")
+    for one in run["reliability"]:
+        cells = _number(one["statements"]), _number(one["score"]), _number(one["true"])
+        table.add_row(f"{one['from']:.1f} to {one['to']:.1f}", *cells)
+    return table
 
 
 def _cells(one: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from footnote_database import undisturbed, zero_bytes
+from footnote_database import tls, undisturbed, zero_bytes
 from footnote_database.sqlite import pragmas
 from footnote_database.traits import Pool, Traits, Writers
 
@@ -52,8 +52,9 @@ def _sqlite(url: URL, traits: Traits) -> AsyncEngine:
 
 
 def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    opened = connection.connection.driver_connection
+    assert isinstance(opened, undisturbed.Connection)
+    opened.begin(writes=bool(connection.get_execution_options().get("writes")))
 
 
 def _postgres(url: URL, traits: Traits) -> AsyncEngine:
@@ -64,13 +65,28 @@ def _postgres(url: URL, traits: Traits) -> AsyncEngine:
         arguments["timeout"] = traits.connect_seconds
     if traits.command_seconds is not None:
         arguments["command_timeout"] = traits.command_seconds
-    return create_async_engine(
-        url.set(drivername="postgresql+asyncpg"),
-        pool_pre_ping=True,
-        hide_parameters=True,
-        connect_args=arguments,
-        **_pool(traits.postgres_pool),
-    )
+    return server(url, arguments, pool_pre_ping=True, **_pool(traits.postgres_pool))
+
+
+def server(url: URL, arguments: dict[str, Any], **more: Any) -> AsyncEngine:
+    """Return an engine for a server of PostgreSQL's; `arguments` are the driver's, `more` the engine's.
+
+    FailedPrecondition where its URL asks for TLS that cannot be. Connections that it or we refuse are Unavailable.
+    """
+    driven = tls.without(url).set(drivername="postgresql+asyncpg")
+    engine = create_async_engine(driven, hide_parameters=True, connect_args=arguments, **more)
+    if (secured := tls.asked(url)) is not None:
+
+        def connecting(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
+            try:
+                return dialect.connect(*positional, **named, ssl=secured())
+            except Exception as error:  # the driver's own words are kept for what is not about certificates
+                if (known := tls.refused(url, error)) is None:
+                    raise
+                raise known from error
+
+        event.listen(engine.sync_engine, "do_connect", connecting)
+    return engine
 
 
 def _pool(pool: Pool | None) -> dict[str, Any]:

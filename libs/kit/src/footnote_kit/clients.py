@@ -4,8 +4,10 @@ A wrapper around the plain channel rather than grpc.aio's client interceptors: t
 iterated, and cost a task per call.
 """
 
+import asyncio
 import json
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +36,9 @@ _RETRY = {
     "backoffMultiplier": 2.0,
     "retryableStatusCodes": ["UNAVAILABLE"],
 }
+_LANES = 2
+"""Turns that are taken side by side, over the same connections. A question asks a stage twice, for little and for much:
+in one row of turns two replicas would get all of the little and all of the much."""
 
 
 def service_config(peer: str) -> str:
@@ -81,10 +86,12 @@ def open_channel(
     peer: str = "",
     settings: KitSettings | None = None,
     credential: ServiceCredential | None = None,
+    name: str = "",
 ) -> "KitChannel":
     """Return a channel to `address` (host:port, unix:…, dns:///…); `peer` names the stage, for retries and messages.
 
-    With a `credential` every call proves to the stage that a service makes it, and on whose behalf.
+    With a `credential` every call proves to the stage that a service makes it, and on whose behalf. With TLS the
+    certificate must be for `name`, where it is given, in place of the address.
     """
     settings = settings or KitSettings()
     target = (
@@ -101,9 +108,10 @@ def open_channel(
         ("grpc.dns_min_time_between_resolutions_ms", 5_000),
         # A company's proxy for the web must not stand between two processes of one machine.
         ("grpc.enable_http_proxy", int(not is_loopback(address.rpartition(":")[0]))),
+        *([("grpc.ssl_target_name_override", name)] if name else []),
     ]
-    plain = plain_channel(target, options, tls.renewed_channel_credentials(settings))
-    return KitChannel(plain, Wiring(peer, settings.call_timeout, settings.stream_timeout, credential))
+    lanes = [plain_channel(target, options, tls.renewed_channel_credentials(settings)) for _ in range(_LANES)]
+    return KitChannel(lanes, Wiring(peer, settings.call_timeout, settings.stream_timeout, credential))
 
 
 async def check_health(channel: grpc.aio.Channel, peer: str, timeout: float = 2.0) -> str | None:
@@ -130,8 +138,9 @@ async def check_trust(channel: grpc.aio.Channel, timeout: float = 2.0) -> str | 
 class KitChannel(grpc.aio.Channel):
     """A grpc.aio channel for generated stubs."""
 
-    def __init__(self, plain: grpc.aio.Channel, wiring: Wiring) -> None:
-        self._plain = plain
+    def __init__(self, lanes: Sequence[grpc.aio.Channel], wiring: Wiring) -> None:
+        self._lanes = lanes
+        self._plain = lanes[0]
         self._wiring = wiring
 
     async def __aenter__(self) -> "KitChannel":
@@ -142,7 +151,7 @@ class KitChannel(grpc.aio.Channel):
 
     async def close(self, grace: float | None = None) -> None:
         """Close the channel; calls in flight get `grace` seconds."""
-        await self._plain.close(grace)
+        await asyncio.gather(*(lane.close(grace) for lane in self._lanes))
 
     def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
         """Return the state of the connection."""
@@ -156,26 +165,31 @@ class KitChannel(grpc.aio.Channel):
         """Wait until the channel is connected."""
         await self._plain.channel_ready()
 
+    def _turns(self, kind: str, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+        """Return what starts a call of a method on one of the lanes."""
+        starts = [getattr(lane, kind)(method, *args, **kwargs) for lane in self._lanes]
+        return lambda *arguments, **options: random.choice(starts)(*arguments, **options)
+
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Return the callable of a unary method."""
-        plain = self._plain.unary_unary(method, *args, **kwargs)
+        plain = self._turns("unary_unary", method, args, kwargs)
         return lambda request, **options: UnaryCall(self._wiring, method, plain, request, options)
 
     def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Return the callable of a method that streams its responses."""
-        plain = self._plain.unary_stream(method, *args, **kwargs)
+        plain = self._turns("unary_stream", method, args, kwargs)
         return lambda request, **options: StreamCall(self._wiring, method, plain, request, options)
 
     def stream_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Return the callable of a method whose requests are streamed."""
-        plain = self._plain.stream_unary(method, *args, **kwargs)
+        plain = self._turns("stream_unary", method, args, kwargs)
         return lambda requests=None, **options: UnaryCall(
             self._wiring, method, plain, requests, options, streams_requests=True
         )
 
     def stream_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Return the callable of a method that streams both ways."""
-        plain = self._plain.stream_stream(method, *args, **kwargs)
+        plain = self._turns("stream_stream", method, args, kwargs)
         return lambda requests=None, **options: StreamCall(
             self._wiring, method, plain, requests, options, streams_requests=True
         )

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied
 from footnote_kit.provider_calls import unconfigured
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
 from footnote_providers.settings import OnnxSettings
 
@@ -87,6 +85,9 @@ def _fetched(model: str, settings: OnnxSettings, checksum: str) -> Path:
         raise _refused(
             model, f"has no pinned checksum: set FOOTNOTE_ONNX_MODEL_SHA256={model}=<SHA-256 of its model.onnx>"
         )
+    from huggingface_hub import snapshot_download  # slow to load, and wanted where downloads are allowed
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
     try:
         folder = Path(snapshot_download(model, allow_patterns=_DOWNLOAD))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:

@@ -1,21 +1,24 @@
 """A local sentence-embedding model: a folder with `model.onnx` and `tokenizer.json`, run by onnxruntime."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import onnxruntime
 from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_text.scripts import HAN, KANA, SOUTH_EAST_ASIAN
 from pydantic import BaseModel, ConfigDict, Field
-from tokenizers import Encoding, Tokenizer
 
 from footnote_providers.base import Health, Vectors, normalized
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
 
 # With all-MiniLM and stemmed BM25, Cranfield (English) gains 0.007 nDCG@10 by 0.6 instead of 0.5, while PIAF (French,
 # which the model hardly knows) loses 0.015.
@@ -60,6 +63,10 @@ class OnnxEmbeddings:
     _inner_batch = 32
 
     def __init__(self, files: tuple[Path, Path], model: str, settings: Settings, threads: int = 0) -> None:
+        # Loaded with the first model: 20 MB and a quarter of a second, for which most deployments have no use.
+        import onnxruntime
+        from tokenizers import Tokenizer
+
         self.model = model
         self._settings = settings
         self._tokenizer = Tokenizer.from_file(str(files[1]))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import onnxruntime
 from footnote_kit.errors import InvalidArgument
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
 
 _BATCH = 16
 
@@ -35,6 +36,10 @@ class PairClassifier:
                 f"The folder {folder.name!r} holds no {what}: it needs {', '.join(['model.onnx', *needed])}.",
                 reason="PROVIDER_INVALID",
             )
+        # Loaded with the first model: 20 MB and a quarter of a second, for which most deployments have no use.
+        import onnxruntime
+        from tokenizers import Tokenizer
+
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

@@ -6,6 +6,9 @@ as long as the engine took to find them. Its handler's stub gives the answer as 
 
 from __future__ import annotations
 
+import footnote_store.light_pymilvus  # noqa: F401
+
+# isort: split
 from collections.abc import Mapping, Sequence
 from typing import Any
 

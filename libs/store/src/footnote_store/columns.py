@@ -7,6 +7,9 @@ elsewhere, which is what this makes: off the loop and some ten times as fast. Va
 
 from __future__ import annotations
 
+import footnote_store.light_pymilvus  # noqa: F401
+
+# isort: split
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

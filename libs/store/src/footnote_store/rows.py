@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import footnote_store.light_pymilvus  # noqa: F401
+
+# isort: split
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence

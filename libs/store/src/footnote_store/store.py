@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import footnote_store.light_pymilvus  # noqa: F401
+
+# isort: split
 import asyncio
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet

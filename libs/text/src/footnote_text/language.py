@@ -36,10 +36,10 @@ _LATIN = re.compile("[A-Za-z]")
 
 @lru_cache(maxsize=1)
 def _identifier() -> Any:
-    # Imported late: loading the model takes about 0.2 s, which a process that never asks need not pay.
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    # Imported late: a process that never asks need not load it.
+    from footnote_text import language_model
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    return language_model.identifier()
 
 
 def _model_scores(text: str) -> dict[str, float]:

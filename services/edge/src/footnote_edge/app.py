@@ -1,5 +1,6 @@
 """Puts the edge service together."""
 
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_providers.egress.egress import Egress
 
 from footnote_edge.adapters.database import TRAITS, Database
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.adapters.stages import Stages, telemetry_of
 from footnote_edge.api.about import about
 from footnote_edge.api.parts import Parts
 from footnote_edge.asking.asker import Asker
@@ -38,10 +39,10 @@ from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import Cancelling
 from footnote_edge.documents.chunks import Chunks
 from footnote_edge.documents.comparing import Comparison
-from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.deleting import SYSTEM, Deleting
 from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.editing import Editing
-from footnote_edge.documents.leftovers import SYSTEM, Leftovers
+from footnote_edge.documents.leftovers import Leftovers
 from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.reconcile import Reconciler
@@ -132,7 +133,7 @@ async def build(runtime: Runtime) -> App:
     deletion = Deletion(stages, answers, forgetting, records, operation_book, settings)
     reindexing = Reindexing(stages, chores, operation_book, settings)
     work = Work(processor, chores, operation_book, reindexing, deletion)
-    jobs = Jobs(settings, folder, work, records, Leases(database, settings.executor()))
+    jobs = Jobs(settings, folder, work, records, Leases(database, settings.executor(), told=limits.divide))
     await jobs.launch()
     catalog = Catalog(stages, permissions, allowances, database, request_ids, settings.call_timeout_seconds)
     documents = Documents(stages, catalog, permissions, jobs, limiting, bus, settings)
@@ -184,7 +185,7 @@ async def build(runtime: Runtime) -> App:
         providers=Providers(stages, settings.call_timeout_seconds),
         keys=KeyAdmin(keys, request_ids, settings),
         health=Health(stages, runtime.check, database.check, loads),
-        traces=Traces(stages, TelemetryServicer()),
+        traces=Traces(partial(telemetry_of, runtime), TelemetryServicer()),
         usage=UsageDesk(stages, meter, settings.call_timeout_seconds),
         activity=activity,
         about=about(settings, runtime.settings, version),

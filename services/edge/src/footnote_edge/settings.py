@@ -145,12 +145,12 @@ class Settings(BaseSettings):
     oidc_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Origins of that issuer's token and revocation endpoints, where they are not its own."
     )
-    requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant and replica; 0 for no limit.")
-    uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant and replica; 0 for no limit.")
+    requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant, all replicas; 0 for no limit.")
+    uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant, all replicas; 0 for no limit.")
     upload_bytes_per_minute: float = Field(
-        default=0, ge=0, description="Bytes uploaded per tenant and replica; 0 for no limit."
+        default=0, ge=0, description="Bytes uploaded per tenant, all replicas; 0 for no limit."
     )
-    tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant and replica; 0 for none.")
+    tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant, all replicas; 0 for none.")
     watches_per_user: int = Field(default=32, ge=1, description="Documents or collections a user watches at once.")
     asks_at_once: int = Field(
         default=128,

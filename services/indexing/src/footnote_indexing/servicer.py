@@ -76,7 +76,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         """Return one collection."""
         epoch = self._indexing.epoch
         found = await self._collections.find(request.scope, request.collection)
-        collection = await self._collections.with_effective(request.scope, found)
+        collection = await self._collections.with_effective(request.scope, found, counted=not request.without_counts)
         return pb.GetCollectionResponse(collection=collection, epoch=epoch if epoch == self._indexing.epoch else "")
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:

@@ -52,3 +52,31 @@ def test_bytes_are_charged_as_they_come_and_hold_up_the_next_upload() -> None:
     assert caught.value.retry_after == pytest.approx(30)
     clock.now += 31
     limits.enter("t", "ReplaceDocument")
+
+
+def test_replicas_that_divide_a_limit_keep_it_together() -> None:
+    """Two replicas are asked in turn for a minute; what they let in is what one alone would have."""
+    now = 0.0
+    settings = Settings(requests_per_minute=60)
+    one, two = Limits(settings, lambda: now), Limits(settings, lambda: now)
+    for limits in (one, two):
+        limits.divide(2)
+    taken = 0
+    for step in range(600):
+        now = step / 10
+        try:
+            (one, two)[step % 2].enter("acme", "Search")
+            taken += 1
+        except ResourceExhausted:
+            pass
+    assert 60 <= taken <= 60 + 10  # what ten quiet seconds have saved comes on top
+
+
+def test_a_replica_that_is_left_alone_has_the_whole_limit_again() -> None:
+    now = 0.0
+    bucket = Bucket(10.0, 20.0, lambda: now)
+    bucket.divide(2)
+    assert sum(not bucket.wait("acme") for _ in range(50)) == 10
+    bucket.divide(1)
+    now = 10.0
+    assert sum(not bucket.wait("acme") for _ in range(50)) == 20

@@ -31,10 +31,10 @@ def is_supported(case: Case) -> bool:
     return judge(case["statement"], prepare(source["text"], context)).support == VERDICT_SUPPORTED
 
 
-@pytest.mark.parametrize("half", ["open.jsonl", "sealed.jsonl.gz"])
+@pytest.mark.parametrize(("half", "least"), [("open.jsonl", 0.09), ("sealed.jsonl.gz", 0.07)])
 @pytest.mark.slow
-def test_few_false_statements_are_supported_and_what_is_quoted_is(half: str) -> None:
-    """Measured: 0 and 3 false ones (before the rules asked for one place: 28 and 28), 12 and 14 true ones."""
+def test_few_false_statements_are_supported_and_what_is_quoted_is(half: str, least: float) -> None:
+    """Measured: 0 and 3 false ones (before the rules asked for one place: 28 and 28), 18 and 14 true ones."""
     count: Counter[bool] = Counter()
     supported: Counter[bool] = Counter()
     unquoted = []
@@ -45,9 +45,10 @@ def test_few_false_statements_are_supported_and_what_is_quoted_is(half: str) -> 
         supported[true] += found
         if case["kind"] == "verbatim" and not found:
             unquoted.append(case["id"])
+    print(f"\n{half}: SUPPORTED {supported[True]} of {count[True]} true, {supported[False]} of {count[False]} false")
     assert supported[False] / count[False] <= 0.02, "false statements that came back SUPPORTED"
     # The rules know few paraphrases; that is what second readers are for.
-    assert supported[True] / count[True] >= 0.06
+    assert supported[True] / count[True] >= least
     assert not unquoted
 
 
@@ -76,29 +77,41 @@ def letters(text: str) -> set[str]:
     return {plain[at : at + 3] for at in range(len(plain) - 2)} or {plain}
 
 
-def is_raised(case: Case) -> bool:
-    """Whether a reader who says "supported" of everything, and quotes what is likeliest, makes a case SUPPORTED."""
+def raised_by(case: Case) -> list[bool]:
+    """Whether a reader who says "supported" of everything makes a case SUPPORTED, by what it quotes (`QUOTES`)."""
     source = case["source"]
     evidence = prepare(source["text"], " . ".join([source["filename"], source["title"], *source["headings"]]))
     verdict = judge(case["statement"], evidence)
-    spans = tuple(likeliest(case["statement"], source["text"]))
-    opinions = [Opinion(0.9, 0.0, spans)]
-    heard = reconsider(case["statement"], evidence, verdict, [(0, len(source["text"]))], opinions, 0.8)
-    return heard.support == VERDICT_SUPPORTED
+    spans = likeliest(case["statement"], source["text"])
+    whole = (0, len(source["text"]))
+    found = []
+    for quoted in (spans, spans[:1], [whole]):
+        opinions = [Opinion(0.9, 0.0, tuple(quoted))]
+        heard = reconsider(case["statement"], evidence, verdict, [whole], opinions, 0.8)
+        found.append(heard.support == VERDICT_SUPPORTED)
+    return found
 
 
-@pytest.mark.parametrize(("half", "least"), [("open.jsonl", 0.85), ("sealed.jsonl.gz", 0.76)])
+QUOTES = ("up to three sentences", "one sentence", "the whole passage")
+
+
+@pytest.mark.parametrize(
+    ("half", "least", "most"), [("open.jsonl", (0.90, 0.85, 0.95), 0.66), ("sealed.jsonl.gz", (0.80, 0.79, 0.85), 0.66)]
+)
 @pytest.mark.slow
-def test_a_second_reader_may_raise_what_is_true_and_the_rules_stop_some_lies(half: str, least: float) -> None:
-    """Measured: true ones 0.872 and 0.779 (aim 0.85); of false ones a reader who always says yes raises 0.64 (open)."""
+def test_a_second_reader_may_raise_what_is_true_and_the_rules_stop_some_lies(
+    half: str, least: tuple[float, ...], most: float
+) -> None:
+    """Measured of true ones: 0.909, 0.856, 0.957 and 0.805, 0.795, 0.853 by quote (aim 0.85); of false ones 0.65."""
     count: Counter[bool] = Counter()
-    raised: Counter[bool] = Counter()
+    raised: Counter[tuple[str, bool]] = Counter()
     for case in cases(half):
         true = case["label"] == "supported"
         count[true] += 1
-        raised[true] += is_raised(case)
-    share = {true: raised[true] / count[true] for true in count}
-    print(f"\n{half}: true {share[True]:.3f}, false {share[False]:.3f} of a reader who always says yes")
-    assert share[True] >= least
-    if half == "open.jsonl":
-        assert share[False] <= 0.68
+        raised.update((quote, true) for quote, found in zip(QUOTES, raised_by(case), strict=True) if found)
+    share = {key: number / count[key[1]] for key, number in raised.items()}
+    for quote in QUOTES:
+        print(f"\n{half}, quoting {quote}: true {raised[quote, True]}, false {raised[quote, False]} of {dict(count)}")
+    for quote, floor in zip(QUOTES, least, strict=True):
+        assert share[quote, True] >= floor, quote
+    assert share[QUOTES[0], False] <= most

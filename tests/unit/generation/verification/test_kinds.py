@@ -2,12 +2,18 @@
 """Kinds of statements that shared words alone would take for borne out, and true ones beside them, in eight languages."""
 
 import pytest
-from footnote.types.v1.answer_pb2 import VERDICT_NOT_A_CLAIM, VERDICT_SUPPORTED, Source
+from footnote.types.v1.answer_pb2 import (
+    VERDICT_NOT_A_CLAIM,
+    VERDICT_SUPPORTED,
+    VERDICT_UNSUPPORTED,
+    VERDICT_WEAK,
+    Source,
+)
 from footnote.types.v1.reasons_pb2 import CLAIM_REASON_OTHER_LANGUAGE
 from footnote_generation.language import grammar
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.claims import PlacedMarker, segment
-from footnote_generation.verification.support import judge, prepare
+from footnote_generation.verification.support import confidence, judge, prepare
 
 _SALES = "Anna Berg leads the sales team, and John Carter leads the support team."
 _DOSE = "Adults take two tablets three times a day."
@@ -47,6 +53,10 @@ _FALSE = [
     ("quantifier", "Some members receive a discount.", "All members receive a discount."),
     ("weekday", "The market takes place on Tuesday.", "The market takes place on Thursday."),
     ("number word", "Der Kurs dauert einundzwanzig Tage.", "Der Kurs dauert zwölf Tage."),
+    ("bound", "The paste must not be used more than 3 times a day.", "The paste must be used more than 3 times a day."),
+    ("bound", "No use el gel más de 5 días.", "El gel se usa al menos 5 días."),
+    ("modality", "## Planned\n- A lift to the roof garden\n", "There is a lift to the roof garden."),
+    ("list", "The soup contains salt but contains neither milk nor nuts.", "The soup contains nuts."),
     ("heading", "## Not covered\n- Damage by flood\n\n## Covered\n- Damage by fire\n", "Damage by flood is covered."),
 ]  # fmt: skip
 _TRUE = [
@@ -64,6 +74,12 @@ _TRUE = [
     ("El museo no abre los lunes.", "Los lunes el museo no abre."),
     ("La sala può ospitare al massimo 40 persone.", "La sala può ospitare fino a 40 persone."),
     ("O parque de estacionamento fecha às 22:00.", "Às 22:00 o parque de estacionamento fecha."),
+    ("De zaal mag niet meer dan 40 personen bevatten.", "De zaal mag hooguit 40 personen bevatten."),
+    ("L'amende est plafonnée à 30 euros.", "L'amende est due dans la limite de 30 euros."),
+    ("No use el gel más de 5 días.", "Use el gel como máximo 5 días."),
+    ("## Planned\n- A lift to the roof garden\n", "A lift to the roof garden is planned."),
+    ("The soup contains salt but contains neither milk nor nuts.", "The soup does not contain nuts."),
+    ("Os cães não entram na sala.", "O cão não entra na sala."),
     ("De cursus duurt veertien dagen.", "De cursus duurt twee weken."),
     ("会员每年享有15天年假。", "会员每年享有十五天年假。"),
 ]  # fmt: skip
@@ -72,6 +88,15 @@ _TRUE = [
 @pytest.mark.parametrize(("kind", "source", "statement"), _FALSE)
 def test_what_shares_words_only_is_not_borne_out(kind: str, source: str, statement: str) -> None:
     assert judge(statement, prepare(source)).support != VERDICT_SUPPORTED
+
+
+def test_a_denial_with_all_words_is_trusted_less_than_half_of_a_statement() -> None:
+    denied = judge("The museum opens on Mondays.", prepare("The museum never opens on Mondays."))
+    assert (denied.support, denied.score) == (VERDICT_UNSUPPORTED, 1.0)
+    in_order = [(VERDICT_UNSUPPORTED, 1.0), (VERDICT_WEAK, 0.5), (VERDICT_WEAK, 0.9), (VERDICT_SUPPORTED, 0.9)]
+    found = [confidence(*one) for one in in_order]
+    assert found == sorted(set(found))
+    assert (confidence(VERDICT_UNSUPPORTED, 0.0), confidence(VERDICT_SUPPORTED, 1.0)) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("source", "statement"), _TRUE)

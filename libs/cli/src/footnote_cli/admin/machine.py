@@ -4,14 +4,15 @@ import os
 import platform
 import shutil
 import socket
+import ssl
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from cryptography import x509
 from footnote_kit.settings import KitSettings
@@ -125,8 +126,19 @@ def servers(where: Places) -> Iterator[Finding]:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or 6379
         try:
-            socket.create_connection((host, port), _CONNECT_SECONDS).close()
+            with socket.create_connection((host, port), _CONNECT_SECONDS) as plain:
+                if parts.scheme == "rediss":
+                    _greet(plain, host, dict(parse_qsl(parts.query)))
+        except ssl.SSLCertVerificationError as error:
+            why = f"the certificate of {host}:{port} is not accepted: {error.verify_message}"
+            yield broken(purpose, why, "Set ssl_ca_certs and the host in its URL right.")
+        except ssl.SSLError as error:
+            why = f"{host}:{port} refuses this certificate, or that there is none: {error.reason}"
+            yield broken(purpose, why, "Set ssl_certfile and ssl_keyfile in its URL right.")
         except OSError as error:
+            if error.filename:
+                yield broken(purpose, f"{error.filename}: {error.strerror}", "Set its URL right.")
+                continue
             yield broken(
                 purpose,
                 f"{host}:{port} does not answer: {error.strerror or type(error).__name__}",
@@ -134,3 +146,16 @@ def servers(where: Places) -> Iterator[Finding]:
             )
         else:
             yield ok(purpose, f"{host}:{port} answers")
+
+
+def _greet(plain: socket.socket, host: str, said: Mapping[str, str]) -> None:
+    """Speak TLS as a URL of Redis says, and wait for a word: who refuses our certificate says so after the greeting."""
+    context = ssl.create_default_context(cafile=said.get("ssl_ca_certs"))
+    context.check_hostname = said.get("ssl_check_hostname", "true").lower() not in ("0", "f", "false", "n", "no")
+    if said.get("ssl_cert_reqs") == "none":
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if "ssl_certfile" in said:
+        context.load_cert_chain(said["ssl_certfile"], said.get("ssl_keyfile"), password="")
+    with context.wrap_socket(plain, server_hostname=host) as secured:
+        secured.sendall(b"PING\r\n")
+        secured.recv(64)

@@ -5,10 +5,12 @@ import time
 from collections.abc import Iterator
 
 from footnote_database import soundness
+from footnote_database.engine import server
 from footnote_database.keeping import KeptDatabase
 from footnote_database.migrations import Newer
+from footnote_kit.errors import FootnoteError
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_cli.admin.findings import Finding, broken, ok, older, refused, warning
 
@@ -38,11 +40,10 @@ async def examine(one: KeptDatabase) -> Finding:
     check = f"{one.name} database"
     schema = one.traits.schema if one.traits is not None else None
     settings = {"search_path": schema} if schema is not None else {}
-    engine = create_async_engine(
-        one.url.set(drivername="postgresql+asyncpg"),
-        connect_args={"timeout": _SECONDS, "server_settings": settings},
-        hide_parameters=True,
-    )
+    try:
+        engine = server(one.url, {"timeout": _SECONDS, "server_settings": settings})
+    except FootnoteError as error:
+        return broken(check, error.message, f"Set {_VARIABLES.get(one.name, 'its URL')} right.")
     try:
         async with asyncio.timeout(2 * _SECONDS), engine.connect() as connection:
             return await _connected(check, one, schema or "public", connection)
@@ -56,6 +57,8 @@ def _unreached(check: str, one: KeptDatabase, error: BaseException) -> Finding:
     """Return why nothing could be asked; the driver's own words are left out, they may quote."""
     where = f"{one.url.host}:{one.url.port or 5432}"
     variable = _VARIABLES.get(one.name, "its URL")
+    if isinstance(error, FootnoteError):
+        return broken(check, error.message, f"Put a good certificate in its place, or set {variable} right.")
     state = next((found for found in map(_sqlstate, _chain(error)) if found), "")
     if state in _PASSWORD:
         return broken(

@@ -10,6 +10,7 @@ from typing import Any
 from footnote_cli.evaluation.statements import NOT, PARTLY, SUPPORTED, Statement
 
 _RANKS = {"SUPPORTED": 2, "WEAK": 1}
+_BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,26 @@ def grouped(statements: Sequence[Statement], verdicts: Mapping[str, Verdict], by
     for one in statements:
         groups[one.kind if by == "kind" else one.language].append(one)
     return {name: figures(groups[name], verdicts) for name in sorted(groups)}
+
+
+def reliability(statements: Sequence[Statement], verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
+    """Return for each tenth of the scores that has statements how many, their mean score, and the share that is true.
+
+    A score that can be read as confidence has shares that rise from row to row; what is borne out in part is not true.
+    """
+    bins: dict[int, list[Statement]] = defaultdict(list)
+    for one in statements:
+        bins[min(_BINS - 1, int(verdicts[one.id].score * _BINS))].append(one)
+    return [
+        {
+            "from": number / _BINS,
+            "to": (number + 1) / _BINS,
+            "statements": len(bins[number]),
+            "score": sum(verdicts[one.id].score for one in bins[number]) / len(bins[number]),
+            "true": sum(one.label == SUPPORTED for one in bins[number]) / len(bins[number]),
+        }
+        for number in sorted(bins)
+    ]
 
 
 def changes(

@@ -17,7 +17,9 @@ CALL_TIMEOUT = 60.0
 STREAM_TIMEOUT = 600.0
 """Seconds: models may write for minutes."""
 _MAX_MESSAGE = 64 * 1024 * 1024
-_OPTIONS: tuple[tuple[str, int], ...] = (
+_OPTIONS: tuple[tuple[str, int | str], ...] = (
+    # A name with several addresses is as many replicas: each call goes to the next one that is there.
+    ("grpc.service_config", '{"loadBalancingConfig": [{"round_robin": {}}]}'),
     ("grpc.max_receive_message_length", _MAX_MESSAGE),
     # A server that has just been started is found within a second rather than after gRPC's default back-off.
     ("grpc.initial_reconnect_backoff_ms", 200),

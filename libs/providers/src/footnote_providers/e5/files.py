@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.provider_calls import unconfigured
+from footnote_text.language_model import cache_folder
 
 from footnote_providers.settings import E5Settings
 
@@ -65,19 +65,13 @@ def require_installed() -> None:
 
 def places(cache: Path | None) -> tuple[Path, Path]:
     """Return where model.onnx and tokenizer.json are, or will be."""
-    folder = (cache or default_cache()) / f"e5-{SHA256[:12]}-{FORM}"
+    folder = (cache or cache_folder()) / f"e5-{SHA256[:12]}-{FORM}"
     return folder / "model.onnx", folder / "tokenizer.json"
 
 
 def made(cache: Path | None) -> bool:
     """Whether `find` has nothing to make."""
     return all(file.is_file() for file in places(cache))
-
-
-def default_cache() -> Path:
-    """Return the user's folder for what can be made again."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "footnote"
 
 
 def _package() -> Path | None:

@@ -14,9 +14,10 @@ import numpy as np
 from footnote_kit.children import child_environment
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
+from footnote_text.language_model import cache_folder
 
 from footnote_providers.base import Vectors
-from footnote_providers.e5.files import default_cache, made
+from footnote_providers.e5.files import made
 from footnote_providers.e5.wire import FAILED, HEADER, READY
 
 _log = get_logger(__name__)
@@ -103,7 +104,7 @@ class EmbeddingProcess:
     """The process behind a provider; made when it is first asked, again when it died; for one event loop."""
 
     def __init__(self, cache: Path | None, threads: int) -> None:
-        self._cache = cache or default_cache()
+        self._cache = cache or cache_folder()
         self._arguments = [str(self._cache), str(threads)]
         self._running: _Running | None = None
         self._starting = asyncio.Lock()

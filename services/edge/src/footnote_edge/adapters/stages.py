@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceStub
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
+from footnote_kit import replicas
+from footnote_kit.app import Runtime
 
 if TYPE_CHECKING:  # what the stubs are on an asyncio channel exists for the type checker alone
     from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceAsyncStub
@@ -27,14 +30,13 @@ STAGE_NAMES = ("ingestion", "indexing", "retrieval", "augmentation", "generation
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Stubs of the five stages; `telemetry` and `channels` by stage name."""
+    """Stubs of the five stages; `channels` by stage name."""
 
     ingestion: IngestionServiceAsyncStub
     indexing: IndexingServiceAsyncStub
     retrieval: RetrievalServiceAsyncStub
     augmentation: AugmentationServiceAsyncStub
     generation: GenerationServiceAsyncStub
-    telemetry: Mapping[str, TelemetryServiceAsyncStub] = field(default_factory=dict)
     channels: Mapping[str, aio.Channel] = field(default_factory=dict)
 
     @classmethod
@@ -47,6 +49,12 @@ class Stages:
             retrieval=RetrievalServiceStub(channels["retrieval"]),
             augmentation=AugmentationServiceStub(channels["augmentation"]),
             generation=GenerationServiceStub(channels["generation"]),
-            telemetry={name: TelemetryServiceStub(channels[name]) for name in STAGE_NAMES},
             channels=channels,
         )
+
+
+@asynccontextmanager
+async def telemetry_of(runtime: Runtime, stage: str) -> AsyncIterator[list[TelemetryServiceAsyncStub]]:
+    """Give telemetry of each replica of a stage while the block lasts; OSError where there is no such name."""
+    async with replicas.channels(runtime, stage) as channels:
+        yield [TelemetryServiceStub(channel) for channel in channels]

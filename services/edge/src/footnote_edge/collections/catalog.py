@@ -35,6 +35,7 @@ DEFAULT = "default"
 _RESOURCE = re.compile(r"\bcollection\.(?=[a-z])")
 MOST_NAMED = 100
 """Collections that a conversation may name; none means all."""
+_MOST_NOTED = 1024
 
 
 class Catalog:
@@ -56,15 +57,18 @@ class Catalog:
         self._sessions = database.sessions
         self._request_ids = request_ids
         self._timeout = timeout
+        self._noted: dict[tuple[str, str, str], Collection] = {}
 
-    async def get(self, scope: Scope, name: str, needs: Access = Access.READ) -> Collection:
+    async def get(self, scope: Scope, name: str, needs: Access = Access.READ, *, counted: bool = True) -> Collection:
         """Return a collection by name or id, in which the caller may do what it `needs` to.
+
+        Not `counted`, it does not tell how many documents and chunks it has.
 
         Raises NotFound when there is none that the caller may see, PermissionDenied when it may only do less.
         """
         if not name:
             raise InvalidArgument.field("collection", "must be given")
-        request = indexing.GetCollectionRequest(scope=scope, collection=name)
+        request = indexing.GetCollectionRequest(scope=scope, collection=name, without_counts=not counted)
         response = await self._indexing.GetCollection(request, timeout=self._timeout)
         found: Collection = response.collection
         if needs > Access.READ:
@@ -209,10 +213,11 @@ class Catalog:
                     KnownCollectionRow.tenant_id == scope.tenant_id, KnownCollectionRow.name.in_(names)
                 )
             )
+        self._noted.clear()
 
     async def _get_or_default(self, scope: Scope, name: str) -> Collection:
         try:
-            found = await self.get(scope, name)
+            found = await self.get(scope, name, counted=False)
             # Somebody's private collection that happens to be named so is not where files go that name no collection.
             if name != DEFAULT or found.visibility != VISIBILITY_PRIVATE or found.owner_id == scope.user_id:
                 return found
@@ -232,7 +237,7 @@ class Catalog:
         try:
             return await self.create(maker, Collection(name=DEFAULT, description="Made by the first upload."))
         except AlreadyExists:
-            return await self.get(scope, DEFAULT)
+            return await self.get(scope, DEFAULT, counted=False)
 
     async def _known(self, scope: Scope, name: str) -> Collection | None:
         async with self._sessions() as session:
@@ -251,8 +256,13 @@ class Catalog:
             settings=collection.settings,
             effective_settings=collection.effective_settings,
         )
-        known = await self._known(scope, name)
-        if known == kept:
+        key = (scope.tenant_id, scope.user_id, name)
+        if self._noted.get(key) == kept:
+            return
+        if len(self._noted) >= _MOST_NOTED:
+            self._noted.clear()
+        if await self._known(scope, name) == kept:
+            self._noted[key] = kept
             return
         row = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "name": name}
         try:
@@ -260,6 +270,7 @@ class Catalog:
         except IntegrityError:
             # Another first upload wrote the row between our look and our insert; this time it is found and updated.
             await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+        self._noted[key] = kept
 
     async def _write(self, row: KnownCollectionRow) -> None:
         async with self._sessions.begin() as session:

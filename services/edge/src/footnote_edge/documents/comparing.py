@@ -17,7 +17,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, untraced
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.documents.leftovers import SYSTEM
+from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.settings import Settings

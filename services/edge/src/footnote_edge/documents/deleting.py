@@ -14,6 +14,10 @@ from footnote_edge.documents.documents import Documents
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.progress import ProgressBus
 
+PAGE = 500
+SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])
+"""On whose behalf the edge looks after the documents of all tenants."""
+
 
 class Deleting:
     """Deletes documents with their chunks and files."""
@@ -39,18 +43,40 @@ class Deleting:
         """Delete a document; return how many chunks searches saw of it. Raises Aborted for another etag.
 
         From the mark on it is gone for every caller and for jobs: one at work on it finds it gone and removes what it
-        wrote. Then its chunks go, and at last its record, so that nothing is ever left that nobody knows of.
+        wrote. Then its chunks go, and at last its record, so that nothing is ever left that nobody knows of. One that
+        is marked already is finished: what is acknowledged is found by no search.
         """
         try:
             await self._documents.get(scope, document_id, Access.WRITE)
             begin = ingestion.BeginDeletionRequest(scope=scope, document_id=document_id, etag=etag)
             document: Document = (await self._ingestion.BeginDeletion(begin, timeout=self._timeout)).document
         except NotFound:
+            left = await self._left(scope, document_id)
+            if left is not None:
+                with detached("edge", _own_account(left)):
+                    return await self._finish(_own_account(left), left)
             if allow_missing:
                 return 0
             raise
         self._bus.changed(document.id, document.collection_id)
         return await self._finish(scope, document)
+
+    async def _left(self, scope: Scope, document_id: str) -> Document | None:
+        """Return a document that is marked and whose chunks may be there yet; None when the caller may not delete it.
+
+        It is gone for whoever asks for it, so that it is sought among all that are.
+        """
+        token = ""
+        while True:
+            request = ingestion.ListUnfinishedDocumentsRequest(scope=SYSTEM, page_size=PAGE, page_token=token)
+            with detached("edge", SYSTEM):
+                page = await self._ingestion.ListUnfinishedDocuments(request, timeout=self._timeout)
+            for one in page.documents:
+                if one.deletion and (one.document.id, one.document.tenant_id) == (document_id, scope.tenant_id):
+                    return one.document if await self._documents.permits(scope, one.document, Access.WRITE) else None
+            token = page.next_page_token
+            if not token:
+                return None
 
     async def finish(self, document: Document) -> None:
         """Finish a deletion that was begun and left."""

@@ -15,7 +15,7 @@ from footnote.types.v1.document_pb2 import (
 )
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.logs import get_logger
 
 from footnote_edge.adapters.stages import Stages
@@ -139,6 +139,14 @@ class Documents:
         document: Document = (await self._ingestion.GetDocument(request, timeout=self._timeout)).document
         await self._permissions.document(scope, document, needs)
         return document
+
+    async def permits(self, scope: Scope, document: Document, needs: Access) -> bool:
+        """Tell whether the caller may do with a document what it `needs` to."""
+        try:
+            await self._permissions.document(scope, document, needs)
+        except (NotFound, PermissionDenied):
+            return False
+        return True
 
     async def page(self, scope: Scope, request: edge.ListDocumentsRequest) -> ingestion.ListDocumentsResponse:
         """Return a page of documents of one collection, or of every one that the caller may read."""

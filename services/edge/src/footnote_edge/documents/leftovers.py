@@ -9,14 +9,10 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.deleting import PAGE, SYSTEM, Deleting
 from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.settings import Settings
-
-PAGE = 500
-SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])
-"""On whose behalf the edge looks after the documents of all tenants."""
 
 _log = get_logger(__name__)
 

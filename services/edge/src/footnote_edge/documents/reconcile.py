@@ -13,7 +13,8 @@ from footnote_kit.telemetry import untraced
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.comparing import Comparison
-from footnote_edge.documents.leftovers import SYSTEM, Leftovers
+from footnote_edge.documents.deleting import SYSTEM
+from footnote_edge.documents.leftovers import Leftovers
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.waiting import until_available

@@ -12,7 +12,7 @@ from footnote_edge.door.metering import Meter, Spent
 
 @dataclass(frozen=True, slots=True)
 class Limiting:
-    """Rates by minute on this replica, allowances as operators set them, and the meter of what is used a day."""
+    """Rates by minute (this replica's part), allowances as operators set them, and the meter of what is used a day."""
 
     rates: Limits
     allowances: Allowances

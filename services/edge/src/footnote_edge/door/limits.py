@@ -1,4 +1,8 @@
-"""Limits kept by this replica: requests, uploads, their bytes and tokens of models by tenant; watches by user."""
+"""Limits by the minute: requests, uploads, their bytes and tokens of models by tenant; watches by user.
+
+Each replica lets in its part of a limit, so that all of them together keep it without asking anybody at each call;
+callers that balance, or a gateway that does, take the parts in turn.
+"""
 
 import time
 from collections import Counter, OrderedDict
@@ -27,13 +31,21 @@ class _Bucket:
 
 
 class Bucket:
-    """One kind of allowance for many tenants: `rate` units a second, saved up to `burst` units; 0 is no limit."""
+    """One kind of allowance for many tenants: `rate` units a second, saved up to `burst` units; 0 is no limit.
+
+    This replica has its part of both; of a burst one unit at least.
+    """
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate = rate
-        self._burst = max(burst, 1.0)
+        self._whole = rate, burst
+        self._rate, self._burst = rate, max(burst, 1.0)
         self._clock = clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+
+    def divide(self, replicas: int) -> None:
+        """Take this replica's part from now on, one of so many."""
+        rate, burst = self._whole
+        self._rate, self._burst = rate / replicas, max(burst / replicas, 1.0)
 
     def wait(self, tenant: str, units: float = 1.0) -> float:
         """Take `units` and return 0, or return the seconds until they may be taken."""
@@ -74,6 +86,11 @@ class Limits:
         self._uploads = bucket(settings.uploads_per_minute, BURST_SECONDS)
         self._bytes = bucket(settings.upload_bytes_per_minute, 60.0)
         self._tokens = bucket(settings.tokens_per_minute, 60.0)
+
+    def divide(self, replicas: int) -> None:
+        """Hold each tenant to this replica's part of the limits, one of so many."""
+        for one in (self._requests, self._uploads, self._bytes, self._tokens):
+            one.divide(replicas)
 
     def enter(self, tenant: str, method: str) -> None:
         """Let a call in; raises ResourceExhausted with the time to wait when the tenant has used up its share."""

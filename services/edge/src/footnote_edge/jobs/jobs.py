@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, Queue, SetWorkflowID
-from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED, Document
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_database import soundness
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
@@ -136,6 +136,8 @@ class Jobs:
     async def process(self, document: Document) -> None:
         """Take on a revision of a document; a second call for the same one changes nothing."""
         job = f"{document.id}:{document.revision}"
+        if document.state == DOCUMENT_STATE_UPLOADED:
+            self._work.processor.taken(document)
         self._work.hurry(DOCUMENTS)
         await enqueue_document(
             document.tenant_id, document.owner_id, document.id, document.revision, job, current_traceparent()

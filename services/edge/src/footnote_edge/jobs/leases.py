@@ -30,12 +30,19 @@ _log = get_logger(__name__)
 
 
 class Leases:
-    """This replica's lease, and a look at those of the others."""
+    """This replica's lease, and a look at those of the others; `told` hears at each look how many there are."""
 
-    def __init__(self, database: Database, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        database: Database,
+        name: str,
+        clock: Callable[[], float] = time.monotonic,
+        told: Callable[[int], None] | None = None,
+    ) -> None:
         self._database = database
         self._name = name
         self._clock = clock
+        self._told = told
         self._last = self._since = -LEASE_SECONDS
         self._rounds = Rounds("leases", self.look, BEAT_SECONDS, service="edge", jitter=0.0)
 
@@ -63,6 +70,9 @@ class Leases:
                 await connection.execute(sa.insert(ReplicaRow).values(name=unknown, beat=now))
             overdue = ReplicaRow.beat < now - int(LEASE_SECONDS * 1000)
             dead = set((await connection.execute(sa.select(ReplicaRow.name).where(overdue))).scalars())
+            alive = (await connection.execute(sa.select(sa.func.count()).where(~overdue))).scalar_one()
+        if self._told is not None:
+            self._told(alive)
         if not self._may_judge():
             return 0
         for name in dead & owners:

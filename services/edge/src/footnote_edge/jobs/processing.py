@@ -4,6 +4,7 @@ Nothing here knows how jobs are kept; `jobs.py` makes the three steps durable.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import suppress
 
@@ -57,6 +58,9 @@ STALL_SECONDS = 120.0
 TURN_SECONDS = 0.2
 """What a part of a document counts as, in its tenant's share of this process."""
 
+MOST_TAKEN = 4096
+"""Documents remembered from their upload until their job begins."""
+
 _log = get_logger(__name__)
 
 
@@ -80,10 +84,14 @@ class Processor:
         self._ceiling = settings.retry_ceiling_seconds
         self._call_timeout = settings.call_timeout_seconds
         self._longest = settings.job_timeout_seconds
+        self._taken: OrderedDict[str, str] = OrderedDict()
 
     async def begin(self, scope: Scope, document_id: str, revision: int) -> Document | None:
         """Move the document to PROCESSING and return it; None when there is nothing to do: gone, newer, or done."""
         await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
+        if (document := await self._begin_as_taken(scope, document_id, revision)) is not None:
+            self._bus.told(document)
+            return document
         try:
             document = await self._get(scope, document_id)
             if document.revision != revision or document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR):
@@ -99,6 +107,22 @@ class Processor:
             return None
         self._bus.told(document)
         return document
+
+    def taken(self, document: Document) -> None:
+        """Remember what an upload answered: its job need not ask what the document is."""
+        self._taken[document.id] = document.etag
+        if len(self._taken) > MOST_TAKEN:
+            self._taken.popitem(last=False)
+
+    async def _begin_as_taken(self, scope: Scope, document_id: str, revision: int) -> Document | None:
+        """Move a document that nobody has touched since its upload to PROCESSING; None where that is not known."""
+        etag = self._taken.pop(document_id, "")
+        if not etag:
+            return None
+        try:
+            return await self._update(scope, document_id, revision, state=DOCUMENT_STATE_PROCESSING, etag=etag)
+        except (NotFound, Aborted, FailedPrecondition):
+            return None
 
     async def index(self, scope: Scope, document: Document) -> ingestion.UpdateDocumentStateRequest | None:
         """Parse and index one revision and return the move that ends it; None when it was deleted meanwhile.
@@ -281,12 +305,13 @@ class Processor:
         document: Document = response.document
         return document
 
-    async def _update(self, scope: Scope, document_id: str, revision: int, *, state: int) -> Document:
+    async def _update(self, scope: Scope, document_id: str, revision: int, *, state: int, etag: str = "") -> Document:
         request = ingestion.UpdateDocumentStateRequest(
             scope=scope,
             document_id=document_id,
             revision=revision,
             state=state,  # type: ignore[arg-type]
+            etag=etag,
         )
         response = await until_available(
             lambda: self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout), self._ceiling

@@ -1,22 +1,30 @@
 """A recent trace, put together from the spans that every process kept."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
-from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, TraceSpan
+from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.telemetry_service import TelemetryServicer
 
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.adapters.stages import STAGE_NAMES
 
 TIMEOUT = 3.0
 
+Replicas = Callable[[str], AbstractAsyncContextManager[Sequence[Any]]]
+"""The telemetry service of each replica of a stage."""
+Kept = list[Sequence[TraceSpan] | None]
+"""By replica, None for one that was not reached."""
+
 
 class Traces:
-    """Asks every stage, and itself, for the spans of a trace."""
+    """Asks every replica of every stage, and itself, for the spans of a trace."""
 
-    def __init__(self, stages: Stages, own: TelemetryServicer) -> None:
-        self._stages = stages
+    def __init__(self, replicas: Replicas, own: TelemetryServicer) -> None:
+        self._replicas = replicas
         self._own = own
 
     async def get(self, scope: Scope, trace_id: str) -> tuple[list[TraceSpan], list[str]]:
@@ -24,23 +32,35 @@ class Traces:
         request = GetTraceRequest(scope=scope, trace_id=trace_id)
         found: dict[str, TraceSpan] = {}
         missing: list[str] = []
-        names = list(self._stages.telemetry)
-        answers = await asyncio.gather(
-            self._own.GetTrace(request, None),
-            *(self._stages.telemetry[name].GetTrace(request, timeout=TIMEOUT) for name in names),
-            return_exceptions=True,
+        own, others = await asyncio.gather(
+            _spans(self._own.GetTrace(request, None)),
+            asyncio.gather(*(self._of(name, request) for name in STAGE_NAMES)),
         )
-        for name, answer in zip(["edge", *names], answers, strict=True):
-            if isinstance(answer, NotFound):
-                continue
-            if isinstance(answer, FootnoteError):
+        kept: list[Kept] = [[own], *others]
+        for name, of_replicas in zip(("edge", *STAGE_NAMES), kept, strict=True):
+            if None in of_replicas:
                 missing.append(name)
-            elif isinstance(answer, BaseException):
-                raise answer
-            else:
-                # In one process all stages share their spans: each is shown once.
-                found.update({span.span_id: span for span in answer.spans})
+            # In one process all stages share their spans: each is shown once.
+            found.update({span.span_id: span for some in of_replicas for span in some or ()})
         if not found:
             raise NotFound(f"Trace '{trace_id}' is not among those kept", reason="TRACE_NOT_FOUND")
         spans = sorted(found.values(), key=lambda span: (span.start_time.ToNanoseconds(), span.span_id))
         return spans, missing
+
+    async def _of(self, stage: str, request: GetTraceRequest) -> Kept:
+        """Return what each replica of a stage has kept, None for one that was not reached."""
+        try:
+            async with self._replicas(stage) as stubs:
+                return await asyncio.gather(*(_spans(stub.GetTrace(request, timeout=TIMEOUT)) for stub in stubs))
+        except OSError:  # there is no such name
+            return [None]
+
+
+async def _spans(call: Awaitable[GetTraceResponse]) -> Sequence[TraceSpan] | None:
+    """Return what was kept; None where nobody answered."""
+    try:
+        return (await call).spans
+    except NotFound:
+        return ()
+    except FootnoteError:
+        return None

@@ -22,6 +22,7 @@ NEGATED = {
     "exemption": "requirement",
 }
 """What a class of modal words says where its clause is denied: "not allowed" forbids, "not required" leaves free."""
+_SHORTEST = 2  # letters before an ending
 MODAL = frozenset({*NEGATED, "advice", "uncertain"})
 
 
@@ -55,6 +56,7 @@ class Grammar:
     relations: Mapping[str, tuple[int, int]]
     exclusive: Mapping[str, tuple[int, int]]
     irregular: Mapping[str, str]
+    plurals: tuple[str, ...]
     numbers: Mapping[str, str]
     units: Mapping[str, str]
     named: Mapping[str, frozenset[str]]
@@ -87,6 +89,7 @@ def load(code: str) -> Grammar | None:
     data = tomllib.loads((resources.files(__package__) / "grammars" / f"{code}.toml").read_text("utf-8"))
     clauses = {name: _folded(words) for name, words in data["clauses"].items()}
     irregular = _irregular(data["words"]["irregular"])
+    plurals = tuple(data["words"].get("plurals", "").split())
     if code in _SHARED:
         irregular = {**lexicon.irregular(), **irregular}
     stop = frozenset(fold(word) for word in STOP_WORDS.get(code, frozenset()))
@@ -94,7 +97,7 @@ def load(code: str) -> Grammar | None:
     function |= clauses["coordinators"] | clauses["copulas"] | _folded(data["numbers"]["ones"])
 
     def stems(words: str) -> frozenset[str]:
-        return frozenset(stem_of(word, code, irregular) for word in words.replace("|", " ").split())
+        return frozenset(stem_of(word, code, irregular, plurals) for word in words.replace("|", " ").split())
 
     return Grammar(
         code=code,
@@ -124,6 +127,7 @@ def load(code: str) -> Grammar | None:
             for stem in stems(member)
         },
         irregular=irregular,
+        plurals=plurals,
         numbers=data["numbers"],
         units=data.get("units", {}),
         named={dimension: stems(words) for dimension, words in data["named"].items()},
@@ -132,10 +136,10 @@ def load(code: str) -> Grammar | None:
     )
 
 
-def stem_of(word: str, code: str, irregular: Mapping[str, str]) -> str:
+def stem_of(word: str, code: str, irregular: Mapping[str, str], plurals: Iterable[str]) -> str:
     """Return what the forms of a word have in common, itself folded for a function word."""
     plain = fold(word)
-    base = irregular.get(plain, plain)
+    base = irregular.get(plain) or _singular(plain, plurals)
     found = terms(base, code)
     return found[0] if len(found) == 1 else fold(base)
 
@@ -144,7 +148,16 @@ def stem_of(word: str, code: str, irregular: Mapping[str, str]) -> str:
 def stem(word: str, code: str) -> str:
     """Return the stem of a word of a language that has a file."""
     grammar = load(code)
-    return stem_of(word, code, grammar.irregular if grammar else {})
+    return stem_of(word, code, grammar.irregular, grammar.plurals) if grammar else stem_of(word, code, {}, ())
+
+
+def _singular(plain: str, plurals: Iterable[str]) -> str:
+    """Return a word with the ending of its singular, by the first pair like "oes=ao" that fits; short ones as is."""
+    for pair in plurals:
+        many, one = pair.split("=")
+        if plain.endswith(many) and len(plain) >= len(many) + _SHORTEST:
+            return plain[: -len(many)] + one
+    return plain
 
 
 def _folded(words: str) -> frozenset[str]:

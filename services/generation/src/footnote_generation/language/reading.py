@@ -94,6 +94,7 @@ def read(text: str, language: str) -> Reading:
     numbered = _owners(spans, found)
     bounds, bounding = _bounds(phrases, numbered, segments, grammar)
     phrases = [item for item in phrases if item[0].sort != "until" or _past(item[1], numbered, found, bounding)]
+    phrases = _spent(phrases, bounds, bounding, numbered, segments, grammar)
     items = tuple(
         _item(text, spans[at], plains[at], segments[at], numbered[at], at in taken or at in bounding, grammar)
         for at in range(len(spans))
@@ -264,6 +265,69 @@ def _bounds(
             bounds[target] = phrase.sort
             used.update(places)
     return bounds, used
+
+
+def _spent(
+    phrases: Sequence[tuple[Phrase, tuple[int, ...]]],
+    bounds: dict[int, str],
+    bounding: set[int],
+    numbered: Sequence[int],
+    segments: Sequence[int],
+    grammar: Grammar,
+) -> list[tuple[Phrase, tuple[int, ...]]]:
+    """Leave out denials that only make a bound: those in its words ("not more than 3"), and of "more" just before it.
+
+    "Must not be given more than 3 times" says what "at most 3 times" says, and `bounds` is changed to that.
+    """
+    kept: list[tuple[Phrase, tuple[int, ...]]] = []
+    denials: list[tuple[Phrase, tuple[int, ...]]] = []
+    for phrase, places in phrases:
+        if phrase.compare or phrase.sort not in _DENIALS:
+            kept.append((phrase, places))
+        else:
+            denials.append((phrase, places))
+    begun: dict[int, list[int]] = {}
+    for at, (_, places) in enumerate(denials):
+        begun.setdefault(places[0], []).append(at)
+    longest = max((places[-1] - places[0] for _, places in denials), default=0)
+    left = set(range(len(denials)))
+    bound: set[int] = set()
+    for phrase, places in phrases:
+        target = _target(phrase, places, bounds, bounding, numbered, grammar)
+        if target < 0:
+            continue
+        bound.update(places)
+        before = range(max(places[0] - _NEAR - longest, 0), places[0])
+        near = [at for first in before for at in begun.get(first, ()) if at in left]
+        near = [at for at in near if segments[denials[at][1][0]] == segments[places[0]]]
+        near = [at for at in near if places[0] <= denials[at][1][-1] + _NEAR]
+        if len(near) == 1:
+            bounds[target] = "at_most"
+            left.remove(near[0])
+    # "Não use por mais de 14 dias": what reads as "no longer" ends in the words for "more than".
+    kept = [one for one in kept if one[0].sort != "former" or not bound.intersection(one[1][1:])]
+    return [*kept, *(denials[at] for at in sorted(left) if not bounding.intersection(denials[at][1]))]
+
+
+_DENIALS = frozenset({"negation", "prohibition"})
+
+
+def _target(
+    phrase: Phrase,
+    places: tuple[int, ...],
+    bounds: dict[int, str],
+    bounding: set[int],
+    numbered: Sequence[int],
+    grammar: Grammar,
+) -> int:
+    """Return the quantity that a word for "more than" bounds from below, -1 for another word or none."""
+    # "Above" and "after" tell a place or a time too: what is denied there is not the amount.
+    if not phrase.compare or phrase.sort != "more" or phrase.words[0] in grammar.relations:
+        return -1
+    if not bounding.issuperset(places):
+        return -1
+    after = (numbered[at] for at in range(places[-1] + 1, min(places[-1] + 3, len(numbered))))
+    return next((number for number in after if number >= 0 and bounds.get(number) == "more"), -1)
 
 
 def _past(places: Sequence[int], numbered: Sequence[int], found: Sequence[Quantity], bounding: set[int]) -> bool:

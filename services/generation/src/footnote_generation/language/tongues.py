@@ -9,7 +9,8 @@ from footnote_text import language as languages
 from footnote_text.stopwords import STOP_WORDS
 
 _WORD = re.compile(r"[^\W\d_]+")
-_ASCII = re.compile(r"[\x00-\x7f\u00c0-\u024f\u2010-\u203a\s]*")
+# Latin letters, and signs that every language writes: "€", "°", "²", "≤", dashes.
+_LATIN = re.compile(r"[\x00-\x7f\u00a0-\u024f\u2000-\u2bff\s]*")
 _LOOKED_AT = 600
 _CLEAR = 2  # function words more than any other language has
 _LANGUAGES: dict[str, frozenset[str]] = {}
@@ -22,7 +23,7 @@ for _code, _words in STOP_WORDS.items():
 def sure(text: str) -> str:
     """Return the language that a text's function words or its script show clearly, "" where they do not."""
     sample = text[:_LOOKED_AT]
-    if not _ASCII.fullmatch(sample):
+    if not _LATIN.fullmatch(sample):
         found = languages.detect(sample)
         return found if found not in STOP_WORDS else _voted(sample)[0]
     return _voted(sample)[0]
@@ -42,7 +43,7 @@ def _voted(sample: str) -> tuple[str, dict[str, int]]:
 def of(text: str, expected: str = "") -> str:
     """Return the language of a text as ISO 639-1 code, "" when unsure; `expected` is what little evidence leaves."""
     sample = text[:_LOOKED_AT]
-    if expected in {"", *STOP_WORDS} and _ASCII.fullmatch(sample):
+    if expected in {"", *STOP_WORDS} and _LATIN.fullmatch(sample):
         clear, votes = _voted(sample)
         if clear:
             return clear

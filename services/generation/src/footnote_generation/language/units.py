@@ -51,7 +51,7 @@ _FAMILIES: dict[str, dict[float, str]] = {
     "energy": {1.0: "wh", 1e3: "kwh", 1e6: "mwh", 1e9: "gwh"},
     "frequency": {1.0: "hz hertz", 1e3: "khz", 1e6: "mhz", 1e9: "ghz"},
     "voltage": {1.0: "v volt volts", 1e3: "kv"},
-    "speed": {1.0: "km/h kph kmh", 1.609344: "mph", 3.6: "m/s"},
+    "speed": {1.0: "km/h kph kmh kilometres\u00a0per\u00a0hour kilometers\u00a0per\u00a0hour kilomètres\u00a0par\u00a0heure", 1.609344: "mph miles\u00a0per\u00a0hour", 3.6: "m/s metres\u00a0per\u00a0second meters\u00a0per\u00a0second mètres\u00a0par\u00a0seconde"},
     "pressure": {1.0: "bar bars", 1e-3: "mbar", 1e-5: "pa", 1e-2: "kpa hpa", 10.0: "mpa"},
     "money:USD": {1.0: "dollar dollars usd us\u00a0dollars", 1e-2: "cent cents"},
     "money:EUR": {1.0: "€ euro euros eur"},

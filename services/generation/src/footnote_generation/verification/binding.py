@@ -17,6 +17,8 @@ from footnote_generation.verification.doubts import NONE, Doubt
 from footnote_generation.verification.facts import ABOVE, Alignment, Match
 from footnote_generation.verification.places import Place
 
+_SUBJECT_FIRST = frozenset({"en", "fr", "zh"})
+"""Languages whose statements have the subject before the verb."""
 _MOST = 40
 """Words of a statement whose order is compared; more than that are no one statement."""
 
@@ -85,6 +87,8 @@ def _clauses(alignment: Alignment, chosen: dict[int, int], claim: Reading, place
         leading = next((index for index in content if items[index].stem not in grammar.light), None)
         if leading is None or leading in hit or items[leading].quantity >= 0:
             continue
+        if grammar.code in _SUBJECT_FIRST and any(index < leading and index in hit for index in inside):
+            continue  # what follows the verb is no subject: "contains neither alcohol nor gluten"
         if segment != used[0] or len(used) > 1 or any(link.where == ABOVE for link in alignment.links):
             if (_stands_free(leading, items, grammar) and segment == used[0]) or _names(leading, items, hit):
                 continue

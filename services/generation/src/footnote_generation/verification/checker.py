@@ -31,7 +31,7 @@ from footnote_generation.verification.claims import PlacedMarker, Sentence, stat
 from footnote_generation.verification.doubts import Doubt
 from footnote_generation.verification.explanations import explain
 from footnote_generation.verification.opinion import is_unsure, reconsider, stretches
-from footnote_generation.verification.support import Evidence, Judgement, is_foreign, judge, prepare
+from footnote_generation.verification.support import Evidence, Judgement, confidence, is_foreign, judge, prepare
 
 _log = get_logger(__name__)
 _ORDER = {VERDICT_SUPPORTED: 2, VERDICT_WEAK: 1, VERDICT_UNSUPPORTED: 0}
@@ -215,7 +215,7 @@ class Checker:
         claim = Claim(
             span=span,
             support=support,
-            score=score,
+            score=confidence(support, score),
             sources=numbers,
             reason=doubt.reason,
             stated=doubt.stated,
@@ -279,7 +279,7 @@ class Checker:
             claim_span=claim,
             marker_span=TextSpan(start=marker.start, end=marker.end),
             support=verdict.support,
-            support_score=verdict.score,
+            support_score=confidence(verdict.support, verdict.score),
             label=locators.label(name, locator, self.locale),
         )
 

@@ -36,7 +36,7 @@ def turned(alignment: Alignment, chosen: Mapping[int, int], claim: Reading, plac
         used = set(range(place.reading.segments))
     return (
         polarity(alignment, used, claim, place)
-        or modal(used, claim, place)
+        or _modal(alignment, chosen, used, claim, place)
         or bounds(alignment, chosen, place)
         or relations(used, claim, place, grammar)
         or _restrictions(alignment, chosen, used, claim, place, grammar)
@@ -48,7 +48,9 @@ def polarity(alignment: Alignment, used: set[int], claim: Reading, place: Place)
     """Say that one of the two denies what the other says, or says the opposite."""
     stated = {sign.segment for sign in claim.signs if sign.sort in _DENYING}
     given = {sign.segment for sign in place.reading.signs if sign.sort in _DENYING and used & _reach(sign, place)}
-    flips = [link for link in alignment.links if link.flipped]
+    # The name of a column says what its values are about, not what they say.
+    first = min((field.start for field in place.row.fields), default=0) if place.row is not None else 0
+    flips = [link for link in alignment.links if link.flipped and place.items()[link.at[-1]].end > first]
     if (len(stated) + len(given) + len(flips)) % 2 == 0:
         return NONE
     mine, theirs = modes(claim.signs), modes([sign for sign in place.reading.signs if sign.segment in used])
@@ -70,6 +72,28 @@ def _reach(sign: Sign, place: Place) -> set[int]:
     if any(item.content for item in place.items() if item.segment == sign.segment):
         return {sign.segment}
     return {sign.segment, sign.segment + 1, sign.segment + 2}
+
+
+def _modal(alignment: Alignment, chosen: Mapping[int, int], used: set[int], claim: Reading, place: Place) -> Doubt:
+    """Say so, save where headings tell it ("Planned"), or one says "at most 2" and the other "may be at most 2"."""
+    mine = modes(claim.signs)
+    theirs = modes([sign for sign in place.reading.signs if sign.segment in used])
+    differing = mine ^ theirs
+    if differing and differing <= mine & place.warnings:
+        return NONE
+    if differing == {"permission"} and _most(alignment, chosen, place):
+        return NONE
+    return modal(used, claim, place)
+
+
+def _most(alignment: Alignment, chosen: Mapping[int, int], place: Place) -> bool:
+    """Whether both texts give the same number as the most there may be."""
+    items = place.items()
+    return any(
+        match.bound == "at_most" == place.reading.bounds.get(items[chosen[match.quantity.start]].quantity)
+        for match in alignment.matches
+        if match.quantity.start in chosen
+    )
 
 
 def modal(used: set[int], claim: Reading, place: Place) -> Doubt:

@@ -51,6 +51,10 @@ from footnote_generation.verification.senses import turned
 # kept.
 SUPPORTED_AT = 0.66
 WEAK_AT = 0.34
+_RANGES = {
+    VERDICT_UNSUPPORTED: (0.0, WEAK_AT), VERDICT_WEAK: (WEAK_AT, SUPPORTED_AT), VERDICT_SUPPORTED: (SUPPORTED_AT, 1.0),
+}  # fmt: skip
+"""What a verdict's confidence lies between."""
 _MAX_WINDOW = 3
 _CENTRES = 5
 _MAX_SOURCE = 12_000
@@ -92,6 +96,15 @@ class Window:
     score: float
     first: int
     last: int
+
+
+def confidence(support: Verdict.ValueType, score: float) -> float:
+    """Return how far to trust a statement, 0 to 1: what of it was found, within the range of its verdict.
+
+    All words of a statement stand in its denial too, so that the share of words alone says less than the verdict.
+    """
+    low, high = _RANGES.get(support, (0.0, 1.0))
+    return low + (high - low) * score
 
 
 def prepare(text: str, context: str = "", language: str = "") -> Evidence:
@@ -203,9 +216,18 @@ def judge(claim_text: str, evidence: Evidence) -> Judgement:
 
 
 def understood(statement: str, evidence: Evidence) -> Evidence:
-    """Return a source whose own words do not show its language, as rows of a table, read in the statement's."""
+    """Return a source whose own words do not show its language, as rows of a table, read in the statement's.
+
+    A statement that does not show its own either counts where the source may be in its language as well as in another.
+    """
+    if tongues.sure(evidence.text):
+        return evidence
     language = tongues.sure(statement)
-    if not language or language == evidence.language or tongues.sure(evidence.text):
+    if not language:
+        language = tongues.of(statement)
+        if not language or tongues.of(evidence.text, language) != language:
+            return evidence
+    if language == evidence.language:
         return evidence
     return _prepared(evidence.text, evidence.context_text, language)
 

@@ -40,6 +40,7 @@ _KNOWN = frozenset({CLAIM_REASON_DENIED, CLAIM_REASON_NOT_DENIED, CLAIM_REASON_O
 _MOST_OF_IT = 0.6
 """Share of a statement that a place must have for what it lacks, or joins otherwise, to speak against it."""
 _TURNING = frozenset({"negation", "absence", "exception", "only", "prohibition", "exemption", "condition", "former"})
+_DENYING = frozenset({"negation", "absence"})
 _IN_PART = frozenset({"only", "condition", "exception", "until"})
 """What says that something is allowed, forbidden or demanded in part."""
 _FEWEST_SHARED = 2
@@ -113,6 +114,8 @@ def _fits(quantity: Quantity, other: Quantity) -> bool:
     if {quantity.dimension, other.dimension} == {"clock", "time"}:
         hours = [next(iter(one.values)) / (60 if one.dimension == "clock" else 3600) for one in (quantity, other)]
         return (int(hours[0]) - int(hours[1])) % 12 == 0  # "two in the afternoon", "half past eight"
+    if quantity.dimension == other.dimension == "time":
+        return same_value(quantity, other) or _hours_of_day(quantity, other)
     if {quantity.dimension, other.dimension} == {"months", "time"}:
         return _alike_spans(quantity, other)
     loose = {"", "year", "date", "ordinal"}
@@ -121,6 +124,12 @@ def _fits(quantity: Quantity, other: Quantity) -> bool:
     if same_value(quantity, other):
         return True
     return "" in {quantity.dimension, other.dimension} and derived.numeral(quantity) == derived.numeral(other)
+
+
+def _hours_of_day(left: Quantity, right: Quantity) -> bool:
+    """Whether two times in whole hours may be one hour of the day: "2 heures de l'après-midi" for "14 h"."""
+    morning, later = sorted(max(one.values) / 3600 for one in (left, right))
+    return 1 <= morning <= 12 < later == morning + 12
 
 
 def _alike_spans(left: Quantity, right: Quantity) -> bool:
@@ -154,6 +163,8 @@ def _counted(quantity: Quantity, reading: Reading) -> str:
 
 
 def _countable(quantity: Quantity) -> bool:
+    if quantity.dimension == "percent":
+        return quantity.values <= {0.0, 100.0}  # none and all of it
     return not quantity.dimension and all(
         value == int(value) and 0 <= value <= _LARGEST_COUNT for value in quantity.values
     )
@@ -170,8 +181,9 @@ def _exclusive(found: Sequence[tuple[Alignment, Place]], grammar: Grammar) -> Do
         member = grammar.exclusive.get(item.stem)
         if item.stem not in missing or member is None:
             continue
+        denied = {sign.segment for sign in place.reading.signs if sign.sort in _DENYING}
         for other in place.items():
-            rival = grammar.exclusive.get(other.stem)
+            rival = grammar.exclusive.get(other.stem) if other.segment not in denied else None
             if rival is not None and rival[0] == member[0] and rival != member and other.stem not in stated:
                 return Doubt(CLAIM_REASON_OTHER_VALUE, stated=item.text, found=other.text)
     return NONE
@@ -273,7 +285,8 @@ def _sense(claim: Reading, found: Sequence[tuple[Alignment, Place]], grammar: Gr
             found=next(sign.text for sign in place.reading.signs if sign.sort == "uncertain" and sign.segment in used),
         )
     allowed = NONE if restricts else modal(used, claim, place)
-    for doubt in (allowed, bounds(alignment, chosen, place), relations(used, claim, place, grammar)):
+    bound = NONE if _complement(claim, place) else bounds(alignment, chosen, place)
+    for doubt in (allowed, bound, relations(used, claim, place, grammar)):
         if doubt.reason in {CLAIM_REASON_OPPOSITE, CLAIM_REASON_OTHER_VALUE}:
             return doubt
     return NONE
@@ -284,6 +297,15 @@ def _restricts(claim: Reading, place: Place) -> bool:
     if any(sign.sort in _IN_PART for sign in (*claim.signs, *place.reading.signs)):
         return True
     return bool({*claim.bounds.values(), *place.reading.bounds.values()} - {"about"})
+
+
+def _complement(claim: Reading, place: Place) -> bool:
+    """Whether one denies past a bound what the other says up to it: "before 2025 it was" for "not since 2025"."""
+    sides = [{*reading.bounds.values()} - {"about"} for reading in (claim, place.reading)]
+    both = sides[0] | sides[1]
+    apart = both in ({"less", "at_least"}, {"more", "at_most"}) and not sides[0] & sides[1]
+    denying = {*_TURNING, "exemption"}
+    return apart and any(sign.sort in denying for sign in (*claim.signs, *place.reading.signs))
 
 
 def _columns(place: Place, chosen: Mapping[int, int], claim: Reading) -> set[int]:

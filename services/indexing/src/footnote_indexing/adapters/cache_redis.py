@@ -1,13 +1,16 @@
-"""The embedding cache in Redis, shared by all replicas."""
+"""The embedding cache in Redis, shared by all replicas; TLS as its URL says (`rediss://…?ssl_ca_certs=…`)."""
 
+import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 from footnote_kit.breaker import Breaker
+from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 from footnote_providers.base import Vectors
 from redis.asyncio import Redis
+from redis.asyncio.connection import SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -22,7 +25,8 @@ class RedisCache:
     """Vectors by key; Redis lets them expire.
 
     When it does not answer within `timeout` seconds, the cache counts as empty and is left alone for `pause` seconds:
-    a server that hangs must not hold up every batch. Its going and its coming back are each logged once.
+    a server that hangs must not hold up every batch. Its going and its coming back are each logged once. Raises
+    FailedPrecondition for a URL that says what cannot be, or names files that are no good.
     """
 
     def __init__(self, url: str, ttl: float, timeout: float = 2.0, pause: float = 15.0) -> None:
@@ -30,7 +34,13 @@ class RedisCache:
         # Once more at once on a connection that turned out to be closed, as after a restart; a silent server is no
         # better asked twice.
         retry = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
-        self._redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout, retry=retry)
+        try:
+            self._redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout, retry=retry)
+            connection = self._redis.connection_pool.make_connection()  # type: ignore[no-untyped-call]
+            if isinstance(connection, SSLConnection):
+                connection.ssl_context.get()
+        except (TypeError, ValueError, RedisError, OSError) as error:
+            raise FailedPrecondition(_wrong(error)) from error
         self._pause = pause
         self._breaker = Breaker(1, pause)
 
@@ -73,8 +83,31 @@ class RedisCache:
             answer = await question()
         except (RedisError, OSError) as error:
             if self._breaker.failed():
-                _log.warning("embedding_cache_lost", error=type(error).__name__, asked_again_after=self._pause)
+                kind, why = type(error).__name__, _not_trusted(error)
+                _log.warning("embedding_cache_lost", error=kind, reason=why, asked_again_after=self._pause)
             return otherwise
         if self._breaker.answered():
             _log.info("embedding_cache_back")
         return answer
+
+
+def _wrong(error: Exception) -> str:
+    """Return what is wrong with a URL; TypeErrors are of words that only `rediss://` knows."""
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
+        why = f"{error.filename or 'a certificate'}: {error.strerror}"
+    elif isinstance(error, TypeError):
+        why = f"it does not know {str(error).rpartition(' ')[2]} (certificates need rediss://)"
+    else:
+        why = str(getattr(error, "reason", "") or error)
+    return f"FOOTNOTE_INDEXING_CACHE_URL is no good: {why}"
+
+
+def _not_trusted(error: BaseException | None) -> str:
+    """Return why two that speak TLS did not come to trust each other; "" where it is not that."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return f"its certificate is not accepted: {error.verify_message}"
+        if isinstance(error, ssl.SSLError):
+            return f"it refuses this certificate, or that there is none: {error.reason}"
+        error = error.__cause__ or error.__context__
+    return ""

@@ -197,19 +197,21 @@ class Collections:
         totals = await self._ledger.totals([(item.collection.id, item.generation.number) for item in found])
         counted = []
         for item in found:
-            collection = collection_pb2.Collection()
-            collection.CopyFrom(item.collection)
-            if not may_manage(scope, item.collection):
-                collection.ClearField("grants")
+            collection = _shown(scope, item)
             collection.document_count = totals[collection.id].documents
             collection.chunk_count = totals[collection.id].chunks
             collection.chunks_without_vector = totals[collection.id].owed
             counted.append(collection)
         return counted
 
-    async def with_effective(self, scope: scope_pb2.Scope, found: Found) -> collection_pb2.Collection:
-        """Return a collection as `with_counts` does, with what counts of the settings that this stage reads."""
-        collection = (await self.with_counts(scope, [found]))[0]
+    async def with_effective(
+        self, scope: scope_pb2.Scope, found: Found, *, counted: bool = True
+    ) -> collection_pb2.Collection:
+        """Return a collection as `with_counts` does, with what counts of the settings that this stage reads.
+
+        To count takes the longer the more documents it has.
+        """
+        collection = (await self.with_counts(scope, [found]))[0] if counted else _shown(scope, found)
         collection.effective_settings.CopyFrom(found.counting)
         for group in ("retrieval", "rerank", "prompt", "generation"):
             collection.effective_settings.ClearField(group)
@@ -229,6 +231,14 @@ class Collections:
     def _found(self, stored: Stored) -> Found:
         counting = resolve(self._deployment, stored.collection.settings)
         return Found(stored.collection, stored.generation, counting)
+
+
+def _shown(scope: scope_pb2.Scope, found: Found) -> collection_pb2.Collection:
+    collection = collection_pb2.Collection()
+    collection.CopyFrom(found.collection)
+    if not may_manage(scope, found.collection):
+        collection.ClearField("grants")
+    return collection
 
 
 def _keep_embedder(old: collection_pb2.EmbeddingSettings, new: collection_pb2.EmbeddingSettings) -> None:

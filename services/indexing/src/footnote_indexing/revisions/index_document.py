@@ -104,6 +104,7 @@ class DocumentIndexing:
                 outcome = await work
             finally:
                 work.cancel()
+                work.add_done_callback(_looked_at)
             yield self._progress(writers)
         tally = writers[0].tally
         yield Result(outcome.chunks, tally.stored, outcome.chosen, tally)
@@ -209,3 +210,9 @@ def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _looked_at(work: asyncio.Task[Outcome]) -> None:
+    """Take note of what work came to whose caller has gone, so that nobody is told that it was not."""
+    if not work.cancelled():
+        work.exception()

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
-from footnote.types.v1.document_pb2 import Block, ParsedMetadata
+from footnote.types.v1.document_pb2 import Block, Document, ParsedMetadata
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.access import Access
@@ -30,6 +30,9 @@ from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.ports import Documents, Files, Readers
 from footnote_ingestion.worker import wire
+
+_PLAIN, _SHORT = frozenset({"txt", "md"}), 64 * 1024
+"""Kinds of files, and bytes of them, that take a worker a few milliseconds."""
 
 _log = get_logger("footnote.ingestion")
 
@@ -189,7 +192,7 @@ class Extraction:
             return
         seconds = time.perf_counter() - started
         histogram("footnote.ingestion.parse.duration").record(seconds, {"footnote.type": document.document_type})
-        if self._keep:
+        if self._keep and not _soon_read(document):
             await self._keep_frames(stored, path)
         await spooled.end()
 
@@ -214,6 +217,11 @@ class Extraction:
                     yield await asyncio.to_thread(read_frame, path, offset)
         except (FileNotFoundError, EOFError):
             return
+
+
+def _soon_read(document: Document) -> bool:
+    """Whether reading a file again costs less than keeping what was read: two transactions, and a file on the disk."""
+    return document.document_type in _PLAIN and document.size_bytes <= _SHORT
 
 
 def _check_frames(path: Path) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -144,6 +145,7 @@ class BlockWriter:
         self._limits = limits
         self._offset = 0
         self._headings: list[tuple[int, str]] = []
+        self._above: list[tuple[int, str]] = []
         self._sample: list[str] = []
         self._sample_room = sample_chars
         self.block_count = 0
@@ -169,7 +171,19 @@ class BlockWriter:
 
     def reset_headings(self) -> None:
         """Forget the headings: the next block belongs to another sheet, chapter or message."""
-        self._headings.clear()
+        self._headings = list(self._above)
+
+    @contextmanager
+    def within(self, name: str) -> Iterator[None]:
+        """Write what is read meanwhile under `name`, a file in the one that is read, whose own headings come after."""
+        headings, above, pages = self._headings, self._above, self.pages
+        self._above = [*headings, (0, name[:300])]
+        self._headings = list(self._above)
+        self.pages = lambda read, total: None
+        try:
+            yield
+        finally:
+            self._headings, self._above, self.pages = headings, above, pages
 
     def warn(
         self,
@@ -179,7 +193,8 @@ class BlockWriter:
         places: Iterable[Place | None] = (),
     ) -> None:
         """Note what is left out, guessed or not made out; `{count}` in `words` stands for how many in the end."""
-        self.noticed.add(kind, words, count, (locate(place) for place in places if place is not None))
+        path = [name for _, name in self._above]
+        self.noticed.add(kind, words, count, (locate(place, path) for place in places if place is not None))
 
     def new_table(self) -> int:
         """Return the number for the rows of one more table."""
@@ -191,7 +206,7 @@ class BlockWriter:
         if not text:
             return
         level = min(max(level, 1), 6)
-        while self._headings and self._headings[-1][0] >= level:
+        while len(self._headings) > len(self._above) and self._headings[-1][0] >= level:
             self._headings.pop()
         self.add(HEADING, text, place, level=level, anchors=anchors)
         self._headings.append((level, text[:300]))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import olefile  # type: ignore[import-untyped]
 
+from footnote_ingestion.parsers.attached import Attached, ReadsAttached
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
@@ -25,22 +26,30 @@ _MAX_PARTS = 200
 _MAX_DEPTH = 20
 # Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
 _SUBJECT, _BODY, _HTML, _SENDER, _TO, _CC = "0037", "1000", "1013", "0C1A", "0E04", "0E03"
+_ATTACHED, _UNNAMED = "3701", "attachment"
 _SECRET = (".pgp-encrypted", ".p7m")
 _MESSAGE_CLASS, _TRANSPORT_HEADERS, _ATTACHMENT_NAMES = "001A", "007D", ("3707", "3704")
 
 
-class EmlParser:
+class EmlParser(ReadsAttached):
     """Reads RFC 822 messages."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
         """Any text can be read as a message."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write subject, headers and body; attached texts follow, other attachments by name."""
+        """Write subject, headers and body; what is attached follows, each file read as its own format."""
+        return self._read(path, out, Attached(out, limits))
+
+    def read_within(self, path: Path, out: BlockWriter, attached: Attached) -> None:
+        """Write a message that is attached to another as a file."""
+        self._read(path, out, attached)
+
+    def _read(self, path: Path, out: BlockWriter, attached: Attached) -> Properties:
         message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
         assert isinstance(message, EmailMessage)
         subject = _header(message, "Subject")
-        _write_message(message, out, _Count())
+        _write_message(message, out, _Count(attached))
         sender = email.utils.parseaddr(_header(message, "From"))
         return Properties(
             title=subject,
@@ -49,7 +58,7 @@ class EmlParser:
         )
 
 
-class MsgParser:
+class MsgParser(ReadsAttached):
     """Reads Outlook messages."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
@@ -57,7 +66,14 @@ class MsgParser:
         _ole(path).close()
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write subject, headers, body and the names of attachments."""
+        """Write subject, headers and body; what is attached follows, each file read as its own format."""
+        return self._read(path, out, Attached(out, limits))
+
+    def read_within(self, path: Path, out: BlockWriter, attached: Attached) -> None:
+        """Write a message that is attached to another as a file."""
+        self._read(path, out, attached)
+
+    def _read(self, path: Path, out: BlockWriter, attachments: Attached) -> Properties:
         with _ole(path) as ole:
             subject, sender = inline(_text(ole, _SUBJECT)), inline(_text(ole, _SENDER))
             headers = email.message_from_string(_text(ole, _TRANSPORT_HEADERS), policy=email.policy.default)
@@ -77,11 +93,13 @@ class MsgParser:
                 write_text(body, out, with_lines=False)
             elif html:
                 write_html(decode(html, out), out)
-            for name in filter(None, map(inline, attached)):
-                out.add(NOTE, f"Attachment: {name}")
-            if folders:
-                words = "{count} attachments are not read, but for their names"
-                out.warn(CONTENT_LEFT_OUT, words, len(folders))
+            for folder, name in zip(folders, map(inline, attached), strict=True):
+                stream = f"{folder}/__substg1.0_{_ATTACHED}0102"
+                if ole.exists(stream):
+                    attachments.read(name or _UNNAMED, ole.openstream(stream).read())
+                    continue
+                out.add(NOTE, f"Attachment: {name}" if name else "")
+                out.warn(CONTENT_LEFT_OUT, "{count} attachments are not read, but for their names")
         return Properties(title=subject, authors=[sender] if sender else [], file_time=_moment(date))
 
 
@@ -104,8 +122,9 @@ def _header(message: EmailMessage, name: str) -> str:
 class _Count:
     """How many parts of a file were read; and how deep messages stand in one another."""
 
-    def __init__(self) -> None:
+    def __init__(self, attached: Attached) -> None:
         self.parts = self.depth = 0
+        self.attached = attached
 
 
 def _write_message(message: EmailMessage, out: BlockWriter, count: _Count) -> None:
@@ -141,12 +160,12 @@ def _write_beside(part: EmailMessage, bodies: list[EmailMessage], out: BlockWrit
         count.depth -= 1
         return
     if name:
-        out.add(NOTE, f"Attachment: {name}")
-    if part.get_content_maintype() == "text":
+        data = part.get_payload(decode=True)
+        count.attached.read(name, data if isinstance(data, bytes) else b"")
+    elif part.get_content_maintype() == "text":
         _write_part(part, out)
     else:
-        words = "{count} attachments are not read, but for their names" if name else "{count} parts are not read"
-        out.warn(CONTENT_LEFT_OUT, words)
+        out.warn(CONTENT_LEFT_OUT, "{count} parts are not read")
 
 
 def _bodies(message: EmailMessage) -> list[EmailMessage]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from docx.document import Document
 from docx.opc.exceptions import PackageNotFoundError
@@ -26,7 +27,9 @@ from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
 from footnote_ingestion.parsers.noticed import OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
+from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
+from footnote_ingestion.parsers.office.numbering import Numbers, set_before
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
     check_package,
@@ -34,6 +37,7 @@ from footnote_ingestion.parsers.office.package import (
     transitional,
     xml_parser,
 )
+from footnote_ingestion.parsers.raised import RAISED, joined, starts_as_figure
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -42,6 +46,7 @@ _HEADING = re.compile(r"(?:heading|titre|überschrift|título|intestazione|kop)\
 for _kind in ("ms-word.document.macroEnabled", "openxmlformats-officedocument.wordprocessingml.template"):
     PartFactory.part_type_for[f"application/vnd.{_kind}.main+xml"] = DocumentPart
 _NOTE_PARTS, _MARGIN_PARTS, _COMMENTS = ("/footnotes", "/endnotes"), ("/header", "/footer"), "/comments"
+_PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _CHANGES = tuple(f"{_W}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
 _WRAPS = frozenset(f"{_W}{name}" for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"))
@@ -59,7 +64,8 @@ class DocxParser:
         """Write body paragraphs and tables in order, footnotes at the end."""
         check_package(path, limits)
         document = _open(path)
-        walker = _Walker(out, _styles(document))
+        set_before(document.element.body, Numbers(_numbering(document), document.styles.element))
+        walker = _Walker(out, _styles(document), document.part)
         walker.children(document.element.body)
         _write_beside(document, out)
         changes = sum(1 for _ in document.element.body.iter(*_CHANGES))
@@ -81,10 +87,10 @@ def _write_beside(document: Document, out: BlockWriter) -> None:
             out.warn(PARTS_UNREADABLE, "{count} parts of the document beside its text could not be read")
             continue
         if kind in _MARGIN_PARTS:
-            apart.setdefault(inline("".join(_text(root))))
+            apart.setdefault(inline(joined(_text(root))))
             continue
         for note in root:
-            text = inline("".join(_text(note)))
+            text = inline(joined(_text(note)))
             author = inline(note.get(f"{_W}author") or "") if kind == _COMMENTS else ""
             head = f"Comment by {author}: " if author else "Comment: " if kind == _COMMENTS else ""
             out.add(NOTE, head + text if text else "")
@@ -102,6 +108,16 @@ def _open(path: Path) -> Document:
         return document
     except (PackageNotFoundError, *UNREADABLE_PACKAGE, AttributeError, etree.XMLSyntaxError) as error:
         raise ParseError(CORRUPT, "The Word document is damaged and cannot be opened.") from error
+
+
+def _numbering(document: Document) -> etree._Element | None:
+    for relation in document.part.rels.values():
+        if not relation.is_external and relation.reltype.endswith("/numbering"):
+            try:
+                return etree.fromstring(relation.target_part.blob, xml_parser())
+            except etree.XMLSyntaxError:
+                return None
+    return None
 
 
 def _styles(document: Document) -> dict[str, tuple[int, bool]]:
@@ -140,6 +156,8 @@ def _text(element: etree._Element) -> Iterator[str]:
         match child.tag:
             case t if t == f"{_W}t":
                 yield child.text or ""
+            case t if t == f"{_W}r" and (raised := _raised(child)):
+                yield RAISED + raised
             case t if t in (f"{_W}tab", f"{_W}br", f"{_W}cr", f"{_W}ptab"):
                 yield " "
             case t if t == f"{_W}noBreakHyphen":
@@ -163,12 +181,22 @@ def _text(element: etree._Element) -> Iterator[str]:
                 yield from _text(child)
 
 
+def _raised(run: etree._Element) -> str:
+    """Return the text of a run that stands above the line and begins with a figure."""
+    place = run.find(f"{_W}rPr/{_W}vertAlign")
+    if place is None or place.get(f"{_W}val") != "superscript":
+        return ""
+    text = "".join(one.text or "" for one in run.iter(f"{_W}t"))
+    return text if starts_as_figure(text) else ""
+
+
 class _Walker:
     """Walks the body; remembers the styles."""
 
-    def __init__(self, out: BlockWriter, styles: dict[str, tuple[int, bool]]) -> None:
+    def __init__(self, out: BlockWriter, styles: dict[str, tuple[int, bool]], part: Any) -> None:
         self._out = out
         self._styles = styles
+        self._part = part
 
     def children(self, parent: etree._Element) -> None:
         for element in parent.iterchildren():
@@ -180,15 +208,24 @@ class _Walker:
                 self.children(element)
 
     def _paragraph(self, element: etree._Element) -> None:
-        text = inline("".join(_text(element)))
+        text = inline(joined(_text(element)))
         level, listed = self._style(element)
         if level:
             self._out.heading(text, level)
         else:
             self._out.add(LIST_ITEM if listed else PARAGRAPH, text)
+        for drawing in element.iter(f"{_W}drawing"):
+            self._drawing(drawing)
         for box in element.iter(f"{_W}txbxContent"):
             if not any(parent.tag == _FALLBACK for parent in box.iterancestors()):
                 self.children(box)
+
+    def _drawing(self, element: etree._Element) -> None:
+        """Write what a picture is said to show, and the texts of a diagram."""
+        for named in element.iter(_PICTURE):
+            self._out.add(NOTE, inline(named.get("descr") or ""))
+        for text in diagram_texts(element, self._part, self._out):
+            self._out.add(LIST_ITEM, text)
 
     def _style(self, element: etree._Element) -> tuple[int, bool]:
         style_id = ""
@@ -232,7 +269,7 @@ def _row(row: etree._Element) -> list[tuple[str, int, bool]]:
     for cell in row.iter(f"{_W}tc"):
         if cell.getparent() is not row and any(parent.tag == f"{_W}tc" for parent in cell.iterancestors()):
             continue
-        text = inline("".join(_text(cell)))
+        text = inline(joined(_text(cell)))
         span, merge = cell.find(f"{_W}tcPr/{_W}gridSpan"), cell.find(f"{_W}tcPr/{_W}vMerge")
         goes_on = merge is not None and merge.get(f"{_W}val", "continue") == "continue"
         found.append((text, _number(span) if span is not None else 1, goes_on))

@@ -57,7 +57,10 @@ class OpenDocumentParser:
         slides = list(body.iter(f"{_DRAW}page"))
         for number, slide in enumerate(slides, 1):
             out.reset_headings()
-            _Walker(out, SlideLocator(slide=number)).children(slide)
+            title = _title(slide)
+            place = SlideLocator(slide=number, title=title[:300])
+            out.heading(title, 1, place)
+            _Walker(out, place).children(slide)
             out.pages(number, len(slides))
         if not slides:
             _Walker(out, None).children(body)
@@ -148,7 +151,7 @@ class _Walker:
     def children(self, parent: etree._Element) -> None:
         for element in parent.iterchildren():
             tag = element.tag
-            if tag in _SKIP or not isinstance(tag, str):
+            if tag in _SKIP or not isinstance(tag, str) or _is_title(element):
                 continue
             if tag == f"{_TEXT}h":
                 level = element.get(f"{_TEXT}outline-level") or "1"
@@ -174,6 +177,16 @@ class _Walker:
         head = element.find(f"{_TABLE}table-header-rows")
         marked = len(head.findall(f"{_TABLE}table-row")) if head is not None else 0
         write_table(rows, self._out, self._place, marked if marked < len(rows) else 0)
+
+
+def _is_title(element: etree._Element) -> bool:
+    return bool(element.tag == f"{_DRAW}frame" and element.get(f"{_PRESENTATION}class") == "title")
+
+
+def _title(slide: etree._Element) -> str:
+    """Return what stands in a slide's places for its title."""
+    lines = (one for frame in slide.iter(f"{_DRAW}frame") if _is_title(frame) for one in frame.iter(f"{_TEXT}p"))
+    return inline(" ".join("".join(_text(line)) for line in lines))
 
 
 def _row(row: etree._Element) -> list[Cell]:

@@ -15,6 +15,7 @@ from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, TOO_LARGE, ParseError
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, PARTS_UNREADABLE
+from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, check_package, core_properties, transitional
 
@@ -102,9 +103,11 @@ def _shape(shape: Any, place: SlideLocator, out: BlockWriter) -> None:
     elif (data := shape._element.find(f".//{_A}graphicData")) is not None and not shape._element.findall(
         f".//{_A}blip"
     ):
-        uri = data.get("uri", "")
-        what = "diagrams" if uri.endswith("/diagram") else "embedded objects"
-        out.warn(CONTENT_LEFT_OUT, f"{{count}} {what} are not read", 1, [place])
+        if data.get("uri", "").endswith("/diagram"):
+            for text in diagram_texts(data, shape.part, out, place):
+                out.add(LIST_ITEM, text, place)
+        else:
+            out.warn(CONTENT_LEFT_OUT, "{count} embedded objects are not read", 1, [place])
 
 
 def _write_texts(texts: list[tuple[int, str]], place: SlideLocator, out: BlockWriter) -> None:

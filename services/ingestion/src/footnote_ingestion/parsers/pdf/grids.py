@@ -11,7 +11,7 @@ from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 
 FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
-    r"\A(?:[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?:[%)*†‡]|bn|[MBKkx])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?|[-–—−]+|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
+    r"\A(?:[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?:[%)*†‡]|bn|[MBKkx])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?|[-–—−]+|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
 )
 CURRENCIES = frozenset("$€£¥")
 _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")

@@ -14,7 +14,7 @@ _NUMBERED = re.compile(
     r"(?:(\d{1,2}(?:\.\d{1,2}){0,20})\.?|[A-Z]\.?|(?:chapter|section|part|appendix|annex|article|item)\s++\w++)\s++\S",
     re.IGNORECASE,
 )
-_FIGURE = re.compile(r"(?<![$€£(\d.,])[$€£(]*+[.,]*+\d[\d.,]*+[)%]*+")
+_FIGURE = re.compile(r"(?<![$€£(\d.,])[$€£(]*+[.,]*+\d[\d.,]*+[)%]*+(?:\^\d{1,3})?")
 _DASHES = "—–-"
 _CURRENCIES = "$€£"
 _LETTERS = re.compile(r"[^\W\d_]{2,}")

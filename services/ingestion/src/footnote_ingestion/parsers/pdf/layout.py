@@ -35,7 +35,7 @@ __all__ = ["Outline", "Page", "write_pages"]
 _ITEM = re.compile(r"(?:[•●▪◦‣∙■□▶➢✓–—*]|[-]|\(?\d{1,2}[.)]|\([a-z]{1,3}\)|[a-z]\))\s+\S")
 _TERMINAL = re.compile(r"[.!?:;。！？：；][\"'”’)\]»]*$")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-_NUMERIC = re.compile(r"(?<![$€£¥(])[$€£¥(]*+[-–—+]?\d[\d.,:/]*+[)%]*+|[-–—$€£¥%]|\(\d|\)")
+_NUMERIC = re.compile(r"(?<![$€£¥(])[$€£¥(]*+[-–—+]?\d[\d.,:/]*+[)%]*+(?:\^\d{1,3})?|[-–—$€£¥%]|\(\d|\)")
 # A row's label without figures may stand between the rows of a table: so many short lines do not end it.
 _MOST_BETWEEN, _SHORT = 2, 90
 _TWO_FIGURES = re.compile(r"\A[^\d–—-]*+[\d–—-]\S*+\s[^\d–—-]*+[\d–—-]")

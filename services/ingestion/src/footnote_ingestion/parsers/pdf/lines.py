@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 import pypdfium2.raw as pdfium
@@ -50,6 +50,8 @@ class Line:
     """Where its first character stands in the page's text, in UTF-16 units; -1 for a line that no text page has."""
     char: int = -1
     """PDFium's index of that character."""
+    marks: tuple[tuple[int, str], ...] = ()
+    """What is to be set into its text to part raised figures from others, and where."""
 
 
 @dataclass(slots=True)
@@ -156,8 +158,17 @@ class LineReader:
             if self.shifted:
                 first = plain.char_index(holder, first)
                 last = plain.char_index(holder, last)
-            words += self._word(holder, found[0], first, last, line)
+            made = self._word(holder, found[0], first, last, line)
+            if line.marks and len(made) == 1:
+                inner = ((at - found.start(), sign) for at, sign in line.marks if found.start() < at < found.end())
+                made[0].text = marked(inner, found[0])
+            words += made
         return words
+
+    def char_index(self, text_page: plain.Handle, line: Line, at: int) -> int:
+        """Return PDFium's index of a character of a line of the page that was read last."""
+        unit = line.unit + (_units(line.text[:at]) if self.wide else at)
+        return int(plain.char_index(text_page, unit)) if self.shifted else unit
 
     def _word(self, text_page: plain.Handle, text: str, first: int, last: int, line: Line) -> list[Word]:
         """Return a word, in parts where PDFium takes for one what stands in several places: "1" above "2"."""
@@ -206,6 +217,15 @@ class LineReader:
         if 0 < length <= _NAME_BYTES and _BOLD.search(self._name.value) is not None:
             return True
         return plain.unicode_of(text_page, index) in _SPACES
+
+
+def marked(marks: Iterable[tuple[int, str]], text: str) -> str:
+    """Return a text with signs set in at their places, which are in order."""
+    parts, start = [], 0
+    for at, sign in marks:
+        parts += [text[start:at], sign]
+        start = at
+    return "".join((*parts, text[start:]))
 
 
 def _units(text: str) -> int:

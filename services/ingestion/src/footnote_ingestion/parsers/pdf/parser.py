@@ -33,6 +33,8 @@ from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.hidden import Sight, has_hidden_layers
 from footnote_ingestion.parsers.pdf.layout import Outline, Page, write_pages
 from footnote_ingestion.parsers.pdf.lines import Line, LineReader
+from footnote_ingestion.parsers.pdf.order import in_order
+from footnote_ingestion.parsers.pdf.raised import part_raised, set_in
 from footnote_ingestion.parsers.pdf.rulings import rulings
 from footnote_ingestion.parsers.pdf.tables import find_tables
 
@@ -231,7 +233,10 @@ def _read(
                     _warn_of_glyphs(reader, index + 1, out)
                     if unseen := sight.hidden(page, text_page.raw, lines):
                         lines, hidden = _parted(reader, text_page.raw, lines, unseen)
+                    part_raised(reader, text_page.raw, lines)
                     tables = find_tables(lines, partial(reader.words, text_page.raw), partial(rulings, page.raw))
+                    set_in(lines)
+                    lines = in_order(lines, tables)
                 finally:
                     text_page.close()
                 if marks.annotated(page):
@@ -243,7 +248,7 @@ def _read(
         except pdfium.PdfiumError:
             unreadable.add(index + 1)
         out.pages(index + 1, len(document))
-        pages.append(Page(index + 1, _label(document, index), height, _stamps_last(lines), tables, hidden=hidden))
+        pages.append(Page(index + 1, _label(document, index), height, lines, tables, hidden=hidden))
     return pages, unreadable, pictures, annotated
 
 
@@ -279,14 +284,6 @@ def _warn_of_glyphs(reader: LineReader, page: int, out: BlockWriter) -> None:
     if reader.glyphs.unknown:
         words = "{count} glyphs without a character are shown as U+FFFD"
         out.warn(UNREADABLE_TEXT, words, reader.glyphs.unknown, places)
-
-
-def _stamps_last(lines: list[Line]) -> list[Line]:
-    """Return the lines with text set along the page's edge after the others: it would part their paragraphs."""
-    rotated = [line for line in lines if line.rotated]
-    if not rotated or len(rotated) * 2 > len(lines):
-        return lines
-    return [line for line in lines if not line.rotated] + rotated
 
 
 def _label(document: pdfium.PdfDocument, index: int) -> str:

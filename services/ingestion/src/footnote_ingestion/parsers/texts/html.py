@@ -22,6 +22,7 @@ from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline, preformatted
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT
+from footnote_ingestion.parsers.raised import RAISED, joined, starts_as_figure
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.unseen import take_out_unseen
 
@@ -104,6 +105,7 @@ _AS_BROWSERS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "
                 "euc_kr": "cp949", "iso8859-9": "cp1254"}  # fmt: skip
 # Beyond it the text is taken as it comes: each level costs three Python frames.
 _MAX_DEPTH = 150
+_FEW_LEVELS = 5
 
 
 class HtmlParser:
@@ -208,6 +210,8 @@ class _Walker:
             self._parts.append("\n")
         elif tag == "img":
             self._parts.append(f" {node.attributes.get('alt') or ''} ")
+        elif tag == "sup" and _begins_as_figure(node):
+            self._parts.append(RAISED + node.text(deep=True))
         elif tag in _INLINE:
             self._children(node, depth + 1)
         else:
@@ -217,7 +221,7 @@ class _Walker:
         self._flush()
         before = self._kind
         if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
-            self._out.heading(inline(node.text(deep=True, separator="")), int(tag[1]), self._place)
+            self._out.heading(inline(_text(node)), int(tag[1]), self._place)
         elif tag in ("pre", "xmp", "listing", "textarea"):
             self._out.add(CODE, preformatted(node.text(deep=True, separator="")), self._place)
         elif tag == "table" and self._table(node):
@@ -238,7 +242,7 @@ class _Walker:
         rows = [
             [
                 Cell(
-                    inline(cell.text(deep=True, separator=" ")),
+                    inline(_text(cell, " ")),
                     _span(cell, "rowspan"),
                     _span(cell, "colspan"),
                     cell.tag == "th",
@@ -257,9 +261,41 @@ class _Walker:
         return True
 
     def _flush(self) -> None:
-        text = inline("".join(self._parts))
+        text = inline(joined(self._parts))
         self._parts.clear()
         self._out.add(self._kind, text, self._place)
+
+
+def _text(node: LexborNode, separator: str = "") -> str:
+    """Return the text under an element, raised figures parted from what is before them."""
+    if node.css_first("sup") is None:
+        return str(node.text(deep=True, separator=separator))
+    pieces: list[str] = []
+    todo = [node.child]
+    while todo:
+        one = todo.pop()
+        if one is None:
+            continue
+        todo.append(one.next)
+        if one.tag == "sup" and _begins_as_figure(one):
+            pieces.append(RAISED + one.text(deep=True))
+            continue
+        if one.tag == "-text":
+            pieces.append(one.text_content or "")
+        elif one.tag == "br" or one.tag not in _INLINE:
+            pieces.append(separator)
+        todo.append(one.child)
+    return joined(pieces)
+
+
+def _begins_as_figure(node: LexborNode) -> bool:
+    """Tell whether the first text under an element does; what stands deep in it is not looked for."""
+    first = node.child
+    for _ in range(_FEW_LEVELS):
+        if first is None or first.tag == "-text":
+            break
+        first = first.child
+    return first is not None and starts_as_figure(first.text_content or "")
 
 
 def _span(cell: LexborNode, name: str) -> int:

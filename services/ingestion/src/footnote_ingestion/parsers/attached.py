@@ -1,0 +1,79 @@
+"""Files within a file, as attachments of mails are: read by the parser of their own format, under their name."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits
+from footnote_ingestion.parsers.failures import PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT
+from footnote_ingestion.parsers.sniff import sniff
+
+_MOST_FILES = 50
+_MOST_DEPTH = 3
+_MOST_BYTES = 50 * 1024 * 1024
+"""Of all files of a mail together."""
+_MOST_SECONDS = 20.0
+"""Of processor time: what is attached must not keep the mail itself from being read."""
+_NOT_READ = "{count} attachments are not read, but for their names"
+_LOCKED = "{count} attachments open only with a password and are not read, but for their names"
+_BEYOND = "{count} attachments are too many, too large or too deep and are not read, but for their names"
+
+
+class Attached:
+    """Reads what is attached to a mail and to the mails in it; one for each file that is uploaded."""
+
+    def __init__(self, out: BlockWriter, limits: Limits) -> None:
+        self._out = out
+        self._limits = limits
+        self._files = self._bytes = self._depth = 0
+        self._until = time.process_time() + _MOST_SECONDS
+
+    def read(self, name: str, data: bytes) -> None:
+        """Write the file's name, then what its parser finds, each block with its place in it; a warning if nothing is.
+
+        The name stands above the file's own headings in the path of each of its blocks.
+        """
+        out = self._out
+        out.add(NOTE, f"Attachment: {name}")
+        self._files += 1
+        self._bytes += len(data)
+        spent = self._bytes > _MOST_BYTES or time.process_time() > self._until
+        if self._files > _MOST_FILES or self._depth >= _MOST_DEPTH or spent:
+            out.warn(CONTENT_LEFT_OUT, _BEYOND)
+            return
+        before = out.block_count
+        self._depth += 1
+        try:
+            with out.within(name), tempfile.TemporaryDirectory() as folder:
+                self._parse(Path(folder) / "attached", name, data)
+        except ParseError as error:
+            out.warn(CONTENT_LEFT_OUT, _LOCKED if error.reason == PASSWORD_PROTECTED else _NOT_READ)
+        except MemoryError:
+            raise
+        except Exception:  # a library met what it does not expect: that file is lost, not the mail
+            out.warn(CONTENT_LEFT_OUT, _NOT_READ)
+        else:
+            if out.block_count == before:
+                out.warn(CONTENT_LEFT_OUT, _NOT_READ)
+        finally:
+            self._depth -= 1
+
+    def _parse(self, path: Path, name: str, data: bytes) -> None:
+        path.write_bytes(data)
+        parser = parser_for(sniff(path, name).document_type)
+        if isinstance(parser, ReadsAttached):
+            parser.read_within(path, self._out, self)
+        else:
+            parser.parse(path, self._out, self._limits)
+
+
+class ReadsAttached:
+    """A parser of files that hold others: in another file it counts with that one's limits."""
+
+    def read_within(self, path: Path, out: BlockWriter, attached: Attached) -> None:
+        """Write a file that is attached to another."""
+        raise NotImplementedError

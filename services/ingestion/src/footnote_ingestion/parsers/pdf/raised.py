@@ -1,0 +1,78 @@
+"""Figures set above the line, as marks of notes and exponents are: parted from the number before them, "102^3", "10^6".
+
+PDFium gives "1023" for 102 with a note 3. Only figures are looked at, each by its first and its last character: were
+letters too, that would cost more than reading the page, and a mark after a word makes no other number of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+
+import pypdfium2.raw as pdfium
+
+from footnote_ingestion.parsers.pdf import plain
+from footnote_ingestion.parsers.pdf.lines import Line, LineReader, marked
+
+_FIGURES = re.compile(r"\d[\d.,%)−–-]*\d")
+_SIGN = "^"
+_MINUS = "-−–"
+# Against the characters beside it: a raised one is at most so tall, and begins at least so much higher.
+_SMALLER, _HIGHER = 0.85, 0.12
+_LONGEST = 40
+
+
+def part_raised(reader: LineReader, text_page: object, lines: Sequence[Line]) -> None:
+    """Note in the lines of the page that was read last where raised figures begin and end."""
+    finder = _Finder(reader, text_page)
+    for line in lines:
+        finder.look(line)
+
+
+def set_in(lines: Sequence[Line]) -> None:
+    """Set what was noted into the texts of lines, whose characters are from then on no longer those of the page."""
+    for line in lines:
+        if line.marks:
+            line.text, line.marks, line.unit = marked(line.marks, line.text), (), -1
+
+
+class _Finder:
+    """Finds raised figures; keeps the C buffer between lines."""
+
+    def __init__(self, reader: LineReader, text_page: object) -> None:
+        self._reader = reader
+        self._page = plain.handle(text_page)
+        self._rectangle = pdfium.FS_RECTF()
+        self._box = ctypes.byref(self._rectangle)
+
+    def look(self, line: Line) -> None:
+        """Note in a line of the page that the reader read last where its raised figures begin and end."""
+        if line.unit < 0 or line.rotated:
+            return
+        for found in _FIGURES.finditer(line.text):
+            first, last = self._place(line, found.start()), self._place(line, found.end() - 1)
+            if first != last and len(found[0]) <= _LONGEST and (_is_raised(last, first) or _is_raised(first, last)):
+                self._part(line, found.start(), found.end())
+
+    def _part(self, line: Line, start: int, end: int) -> None:
+        places = [self._place(line, at) for at in range(start, end)]
+        base = max(places, key=lambda place: place[1])
+        raised = [_is_raised(place, base) for place in places]
+        for at in range(1, end - start):
+            char = line.text[start + at]
+            if raised[at] and not raised[at - 1] and (char.isdecimal() or char in _MINUS):
+                line.marks += ((start + at, _SIGN),)
+            elif raised[at - 1] and not raised[at] and char.isdecimal():
+                line.marks += ((start + at, " "),)
+
+    def _place(self, line: Line, at: int) -> tuple[float, float]:
+        """Return the lower edge and the height of a character's box."""
+        index = self._reader.char_index(self._page, line, at)
+        if not plain.loose_box(self._page, index, self._box):
+            return 0.0, 0.0
+        return self._rectangle.bottom, self._rectangle.top - self._rectangle.bottom
+
+
+def _is_raised(place: tuple[float, float], base: tuple[float, float]) -> bool:
+    return 0 < place[1] < _SMALLER * base[1] and place[0] > base[0] + _HIGHER * base[1]
