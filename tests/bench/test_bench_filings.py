@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.chunks_pb2 import Chunk
-from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, GetCollectionRequest
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from rich.console import Console
@@ -49,6 +49,15 @@ async def fill(client: EdgeClient, files: Sequence[Path]) -> None:
     accepted = [await client.upload(path, collection="filings") for path in files]
     settled = await asyncio.gather(*(client.settle(one.document.id, timeout=3000) for one in accepted))
     assert all(document.state == DOCUMENT_STATE_INDEXED for document in settled)
+    # Vectors that follow the words are made by another service: there is no event to wait for.
+    while await without_vector(client):  # noqa: ASYNC110
+        await asyncio.sleep(1)
+
+
+async def without_vector(client: EdgeClient) -> int:
+    """Return how many passages are found by their words alone yet."""
+    found = await client.stub.GetCollection(GetCollectionRequest(collection="filings"))
+    return int(found.collection.chunks_without_vector)
 
 
 def dataset() -> tuple[list[dict[str, Any]], list[Path]]:
@@ -63,7 +72,9 @@ def dataset() -> tuple[list[dict[str, Any]], list[Path]]:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Deployment]:
-    with deployment(tmp_path) as started:
+    # What is found is measured here, not how soon.
+    patience = {f"FOOTNOTE_RETRIEVAL_{name}_TIMEOUT": "50" for name in ("EMBED", "DENSE", "LEXICAL", "READ")}
+    with deployment(tmp_path, env=patience) as started:
         yield started
 
 

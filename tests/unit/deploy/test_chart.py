@@ -14,6 +14,8 @@ import pytest
 import yaml
 from footnote_kit.edge import SERVICES
 from footnote_kit.settings import DEFAULT_PORTS
+from footnote_store import tls
+from support.certificates import Authority
 from support.settings import known_variables
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -119,6 +121,10 @@ REFUSED = {
     "milvus.uri=": "milvus.uri is empty: give the address of your Milvus",
     "milvus.mode=operator,milvus.operator.namespace=footnote": "restricted pod standard that Milvus does not keep",
     "postgresql.mode=external": "postgresql.existingSecret is empty: name the Secret whose key `uri`",
+    "milvus.tlsSecret=certificates": "milvus.tlsSecret has no effect: name its files in milvus.uri",
+    "milvus.mode=operator,milvus.tlsSecret=certificates": "milvus.tlsSecret has no effect",
+    "postgresql.tlsSecret=certificates": "postgresql.tlsSecret has no effect with postgresql.mode=none",
+    "redis.tlsSecret=certificates": "redis.tlsSecret has no effect without redis.existingSecret",
     "serviceToken.create=false": "serviceToken.existingSecret is empty",
     "models.embedding.provider=openai": "models.embedding.existingSecret is empty: openai wants a key",
     "models.generation.provider=anthropic": "models.generation.existingSecret is empty: anthropic wants a key",
@@ -315,6 +321,43 @@ def test_with_mtls_every_service_has_a_certificate_of_its_names_and_probes_show_
             assert re.findall(r"=(/tls/\S+)", command) == shown
     (policy,) = kinds("mtls", "BackendTLSPolicy").values()
     assert policy["spec"]["validation"]["hostname"] in certificates["footnote-edge"]["spec"]["dnsNames"]
+
+
+@pytest.mark.parametrize(
+    ("values", "secret", "folder", "users"),
+    [
+        ("mtls", "footnote-milvus-tls", "/milvus", {"indexing", "retrieval"}),
+        ("postgresql", "footnote-postgresql-tls", "/pg", {"edge", "ingestion", "indexing"}),
+        ("postgresql", "footnote-redis-tls", "/redis", {"indexing"}),
+    ],
+)
+def test_certificates_for_a_store_go_to_the_services_that_use_it_and_to_no_others(
+    values: str, secret: str, folder: str, users: set[str]
+) -> None:
+    found = set()
+    for stage in DEFAULT_PORTS:
+        volumes = workload(values, stage)["spec"]["template"]["spec"]["volumes"]
+        names = [one["name"] for one in volumes if one.get("secret", {}).get("secretName") == secret]
+        for name in names:
+            (mounted,) = [one for one in container(values, stage)["volumeMounts"] if one["name"] == name]
+            assert mounted == {"name": name, "mountPath": folder, "readOnly": True}
+            found.add(stage)
+    assert found == users
+
+
+def test_the_address_of_a_milvus_with_certificates_is_one_that_the_services_read(tmp_path: Path) -> None:
+    uri = kinds("mtls", "ConfigMap")["footnote"]["data"]["FOOTNOTE_VECTOR_STORE_URI"]
+    made = Authority(tmp_path, "ca")
+    own = made.issue("tls")
+    there = {
+        "/milvus/ca.crt": made.file,
+        "/milvus/tls.crt": own["tls_cert_file"],
+        "/milvus/tls.key": own["tls_key_file"],
+    }
+    for name, file in there.items():
+        uri = uri.replace(name, str(file))
+    assert str(tmp_path) in uri
+    assert tls.address(uri).uri == "https://milvus.milvus.svc:19530"
 
 
 def test_the_secret_of_the_services_is_made_long_and_only_where_none_is_named() -> None:

@@ -24,6 +24,15 @@
 {{- if and (eq $values.postgresql.mode "external") (not $values.postgresql.existingSecret) -}}
 {{- fail "postgresql.existingSecret is empty: name the Secret whose key `uri` is postgresql://…" -}}
 {{- end -}}
+{{- if and $values.milvus.tlsSecret (or (ne $values.milvus.mode "external") (not (contains "=/milvus/" $values.milvus.uri))) -}}
+{{- fail "milvus.tlsSecret has no effect: name its files in milvus.uri, https://host:19530?ca_pem_path=/milvus/ca.crt&client_pem_path=/milvus/tls.crt&client_key_path=/milvus/tls.key" -}}
+{{- end -}}
+{{- if and $values.postgresql.tlsSecret (eq $values.postgresql.mode "none") -}}
+{{- fail "postgresql.tlsSecret has no effect with postgresql.mode=none" -}}
+{{- end -}}
+{{- if and $values.redis.tlsSecret (not $values.redis.existingSecret) -}}
+{{- fail "redis.tlsSecret has no effect without redis.existingSecret, whose key `uri` names its files" -}}
+{{- end -}}
 {{- if and (not $values.serviceToken.create) (not $values.serviceToken.existingSecret) -}}
 {{- fail "serviceToken.existingSecret is empty: name a Secret with the key `token`, or let serviceToken.create make one" -}}
 {{- end -}}

@@ -82,6 +82,20 @@ true
 {{- $who | uniq | sortAlpha | toJson -}}
 {{- end -}}
 
+{{/* Where the certificates for the stores that a service uses lie, and the Secrets that have them. */}}
+{{- define "footnote.stores" -}}
+{{- $values := .root.Values -}}
+{{- if and $values.milvus.tlsSecret (has .stage (list "indexing" "retrieval")) }}
+milvus: {{ $values.milvus.tlsSecret }}
+{{- end }}
+{{- if and $values.postgresql.tlsSecret (has .stage (list "edge" "ingestion" "indexing")) }}
+pg: {{ $values.postgresql.tlsSecret }}
+{{- end }}
+{{- if and $values.redis.tlsSecret (eq .stage "indexing") }}
+redis: {{ $values.redis.tlsSecret }}
+{{- end }}
+{{- end -}}
+
 {{/* The port of a URL: the one it names, else its scheme's. */}}
 {{- define "footnote.portOf" -}}
 {{- $host := (urlParse .).host -}}

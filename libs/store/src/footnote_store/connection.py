@@ -8,6 +8,7 @@ import footnote_store.light_pymilvus  # noqa: F401
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -18,6 +19,8 @@ from footnote_kit.telemetry import histogram, span
 from opentelemetry.trace import SpanKind
 from pymilvus import AsyncMilvusClient
 from pymilvus.exceptions import MilvusException
+
+from footnote_store import tls
 
 _CONNECT_TIMEOUT = 5.0
 # It logs every failed call with a stack trace, and ours are reported by the callers.
@@ -31,12 +34,16 @@ class SpaceMissing(Unavailable):
 
 
 class Connection:
-    """A client of the database, connected at the first call and again after a break."""
+    """A client of the database, connected at the first call, again after a break, and anew with other certificates.
+
+    Raises FailedPrecondition for an address that asks for TLS that cannot be.
+    """
 
     def __init__(self, uri: str, token: str = "") -> None:
-        self._uri = uri
+        self._address = tls.address(uri)
         self._token = token
         self._client: AsyncMilvusClient | None = None
+        self._calls: Counter[AsyncMilvusClient] = Counter()
         self._embedded = True
         self._connecting = asyncio.Lock()
         self._spaces: set[str] = set()
@@ -60,17 +67,28 @@ class Connection:
         }
 
     async def close(self) -> None:
-        """Close the connection."""
-        client, self._client = self._client, None
-        if client is not None:
+        """Close the connection, and those that calls in flight are on."""
+        left = {*self._calls, *([self._client] if self._client is not None else ())}
+        self._client = None
+        self._calls.clear()
+        for client in left:
             await client.close()
 
     async def _connected(self) -> AsyncMilvusClient:
+        if self._client is not None and self._address.renewed():
+            old, self._client = self._client, None
+            await self._close_unused(old)
         if self._client is None:
             async with self._connecting:
                 if self._client is None:
+                    # pymilvus would try until its time is up, and not say why.
+                    if why := await self._address.refusal():
+                        raise _unavailable(f"the vector store is not reached: {why}")
                     # Dedicated: the shared ones of pymilvus outlive their event loop.
-                    client = AsyncMilvusClient(self._uri, token=self._token, timeout=_CONNECT_TIMEOUT, dedicated=True)
+                    client = AsyncMilvusClient(
+                        self._address.uri, token=self._token, timeout=_CONNECT_TIMEOUT, dedicated=True,
+                        **self._address.options,
+                    )  # fmt: skip
                     await client._connect()
                     try:
                         await client.get_server_version(timeout=_CONNECT_TIMEOUT)
@@ -81,6 +99,21 @@ class Connection:
                         self._embedded = True
                     self._client = client
         return self._client
+
+    async def _close_unused(self, client: AsyncMilvusClient) -> None:
+        """Close a client that new calls do not use, unless one in flight does: the last of them closes it."""
+        if client is not self._client and not self._calls[client]:
+            self._calls.pop(client, None)
+            await client.close()
+
+    async def _run(self, function: Callable[[AsyncMilvusClient], Awaitable[Any]]) -> Any:
+        client = await self._connected()
+        self._calls[client] += 1
+        try:
+            return await function(client)
+        finally:
+            self._calls[client] -= 1
+            await self._close_unused(client)
 
     async def _read(
         self, operation: str, space: str, timeout: float, function: Callable[[AsyncMilvusClient], Awaitable[Any]],
@@ -109,7 +142,7 @@ class Connection:
         with span(label, attributes, kind=SpanKind.CLIENT):
             try:
                 async with asyncio.timeout(timeout):
-                    return await function(await self._connected())
+                    return await self._run(function)
             except FootnoteError:
                 raise
             except TimeoutError:

@@ -1,0 +1,135 @@
+"""TLS to a Milvus server, asked for in its address in pymilvus's words.
+
+`https://milvus:19530?ca_pem_path=…&client_pem_path=…&client_key_path=…&server_name=…`: whose certificates to take
+(without it the authorities that gRPC brings), this caller's own, and the name that the server's certificate bears
+where it is another than the address's. What would have no effect is refused. Files that are replaced serve the next
+connection.
+"""
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from footnote_kit.errors import FailedPrecondition
+from footnote_kit.tls import LOOK_SECONDS, Renewed
+
+_CA, _CERT, _KEY, _NAME = NAMES = ("ca_pem_path", "client_pem_path", "client_key_path", "server_name")
+_HANDSHAKE_SECONDS = 3.0
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))  # RFC 9113, 3.4: empty settings
+_HTTPS_PORT = 443  # pymilvus's, where an https:// address names none
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server is, without what the address says of TLS; the files where it names some."""
+
+    uri: str
+    said: dict[str, str]
+    files: Renewed[ssl.SSLContext] | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return what pymilvus is to be told; it reads the files itself when it connects."""
+        told = dict(self.said)
+        if _CA in told and _CERT not in told:
+            told["server_pem_path"] = told.pop(_CA)  # its word for authorities alone
+        return told
+
+    def renewed(self) -> bool:
+        """Say once whether other files lie there than at the last look."""
+        return self.files is not None and self.files.look()[1]
+
+    async def refusal(self) -> str:
+        """Shake hands as pymilvus would and return why the two do not trust each other; "" where it is not that."""
+        if self.files is None:
+            return ""
+        split = urlsplit(self.uri)
+        name = self.said.get(_NAME, split.hostname)
+        try:
+            async with asyncio.timeout(_HANDSHAKE_SECONDS):
+                reader, writer = await asyncio.open_connection(
+                    split.hostname, split.port or _HTTPS_PORT, ssl=self.files.now(), server_hostname=name
+                )
+                return await _greeted(reader, writer)
+        except ssl.SSLCertVerificationError as error:
+            return f"its certificate is not accepted: {error.verify_message}. See {_CA} and {_NAME} in its address"
+        except ssl.SSLError as error:
+            return f"it refuses the handshake: {error.reason}. Does it speak TLS?"
+        except (OSError, TimeoutError):
+            return ""
+
+
+async def _greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+    """Greet, and see whether that is answered: in TLS 1.3 a caller is refused after the handshake."""
+    why = "it hangs up"
+    try:
+        writer.write(_GREETING)
+        if await reader.read(1):
+            return ""
+    except ssl.SSLError as error:
+        why = str(error.reason)
+    except OSError:  # some hang up without a word
+        pass
+    finally:
+        writer.transport.abort()
+    return f"it refuses this certificate, or that there is none: {why}. See {_CERT} in its address"
+
+
+def address(uri: str) -> Address:
+    """Read an address; FailedPrecondition for what cannot be, or would have no effect."""
+    split = urlsplit(uri)
+    if split.scheme.lower() != "https":
+        if split.scheme.lower() in ("http", "tcp") and split.query:
+            raise _wrong(f"?{split.query.partition('=')[0]}=… has no effect without https://")
+        return Address(uri, {})
+    said = dict(parse_qsl(split.query, keep_blank_values=True))
+    _check(said)
+    named = tuple(Path(said[name]) for name in (_CA, _CERT, _KEY) if name in said)
+    try:
+        files = Renewed(named, lambda: _context(said), LOOK_SECONDS)
+    except (OSError, ValueError) as error:
+        raise _wrong(_why(error)) from error
+    return Address(_without(split), said, files)
+
+
+def _check(said: dict[str, str]) -> None:
+    if unknown := sorted(said.keys() - set(NAMES)):
+        raise _wrong(f"it does not know {unknown[0]}; there are {', '.join(NAMES)}")
+    if empty := [name for name in NAMES if said.get(name) == ""]:
+        raise _wrong(f"{empty[0]} is empty")
+    if (_CERT in said) != (_KEY in said):
+        raise _wrong(f"{_CERT} and {_KEY} belong together")
+    if _CERT in said and _CA not in said:
+        raise _wrong(f"{_CERT} has no effect without {_CA}")
+
+
+def _context(said: dict[str, str]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_alpn_protocols(["h2"])
+    if _CA in said:
+        context.load_verify_locations(said[_CA])
+    else:
+        context.load_default_certs()
+    if _CERT in said:
+        # A key that needs a password is refused, not asked for on the terminal.
+        context.load_cert_chain(said[_CERT], said[_KEY], password="")
+    return context
+
+
+def _without(split: SplitResult) -> str:
+    return split._replace(query="", fragment="").geturl()
+
+
+def _wrong(why: str) -> FailedPrecondition:
+    return FailedPrecondition(f"FOOTNOTE_VECTOR_STORE_URI is no good: {why}")
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, ssl.SSLError):
+        return f"a certificate: {error.reason or error}"
+    return str(error)
