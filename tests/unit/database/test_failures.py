@@ -1,13 +1,16 @@
 """What a database that is away, full or busy is to callers, and what a fault of ours is."""
 
 import errno
+import socket
 import sqlite3
 from pathlib import Path
 
 import pytest
 from footnote_database import failures
+from footnote_database.engine import server
 from footnote_kit import passing
-from sqlalchemy import create_engine, text
+from footnote_kit.errors import Unavailable
+from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
 from sqlalchemy.pool import QueuePool
 
@@ -75,3 +78,17 @@ def test_a_server_of_postgresql_that_is_away_is_told_from_a_wrong_statement(stat
 def test_what_the_system_has_none_left_of_is_waited_for(number: int, waiting: str | None) -> None:
     known = passing.read(OSError(number, "none left"))
     assert (None if known is None else passing.waits_for(known)) == waiting
+
+
+async def test_a_server_of_postgresql_that_nobody_listens_for_is_waited_for() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        engine = server(make_url(f"postgresql://postgres@127.0.0.1:{taken.getsockname()[1]}/any"), {})
+        try:
+            with pytest.raises(Unavailable) as caught:
+                async with engine.connect():
+                    pass
+        finally:
+            await engine.dispose()
+    assert passing.waits_for(caught.value) == passing.DATABASE
+    assert caught.value.retry_after

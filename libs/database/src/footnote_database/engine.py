@@ -3,12 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+from footnote_kit import passing
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from footnote_database import tls, undisturbed, zero_bytes
+from footnote_database import failures, tls, undisturbed, zero_bytes
 from footnote_database.sqlite import pragmas
 from footnote_database.traits import Pool, Traits, Writers
+
+_log = get_logger(__name__)
 
 
 def address(url: str, file: Path) -> URL:
@@ -71,21 +76,26 @@ def _postgres(url: URL, traits: Traits) -> AsyncEngine:
 def server(url: URL, arguments: dict[str, Any], **more: Any) -> AsyncEngine:
     """Return an engine for a server of PostgreSQL's; `arguments` are the driver's, `more` the engine's.
 
-    FailedPrecondition where its URL asks for TLS that cannot be. Connections that it or we refuse are Unavailable.
+    FailedPrecondition where its URL asks for TLS that cannot be. Connections that
+    cannot be had, or that it or we refuse, are Unavailable.
     """
     driven = tls.without(url).set(drivername="postgresql+asyncpg")
     engine = create_async_engine(driven, hide_parameters=True, connect_args=arguments, **more)
-    if (secured := tls.asked(url)) is not None:
+    secured = tls.asked(url)
 
-        def connecting(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
-            try:
-                return dialect.connect(*positional, **named, ssl=secured())
-            except Exception as error:  # the driver's own words are kept for what is not about certificates
-                if (known := tls.refused(url, error)) is None:
-                    raise
-                raise known from error
+    def connecting(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
+        try:
+            return dialect.connect(*positional, **(named if secured is None else {**named, "ssl": secured()}))
+        except Exception as error:  # the driver's own words are kept for what is neither about certificates nor absence
+            known: FootnoteError | None = tls.refused(url, error) if secured is not None else None
+            if known is None and isinstance(error, OSError):  # nobody listens there, or hangs up at once
+                _log.warning("database_not_reached", host=url.host, port=url.port, reason=str(error))
+                known = passing.read(error) or failures.away()
+            if known is None:
+                raise
+            raise known from error
 
-        event.listen(engine.sync_engine, "do_connect", connecting)
+    event.listen(engine.sync_engine, "do_connect", connecting)
     return engine
 
 

@@ -27,10 +27,15 @@ def read(error: Exception) -> Unavailable | None:
     state = str(getattr(driver, "sqlstate", "") or "")
     if (code is not None and code & 0xFF in _FULL) or state in _FULL_STATES:
         return passing.unavailable("There is no room left on the disk of the database", passing.DISK, 10.0)
-    away = code is not None and code & 0xFF in _AWAY
-    if away or state.startswith(_AWAY_STATES) or error.connection_invalidated:
-        return passing.unavailable("The database does not answer now", passing.DATABASE)
+    gone = code is not None and code & 0xFF in _AWAY
+    if gone or state.startswith(_AWAY_STATES) or error.connection_invalidated:
+        return away()
     return None
+
+
+def away() -> Unavailable:
+    """Return the error of a database that is not there now."""
+    return passing.unavailable("The database does not answer now", passing.DATABASE)
 
 
 passing.register(read)

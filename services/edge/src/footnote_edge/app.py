@@ -132,7 +132,7 @@ async def build(runtime: Runtime) -> App:
     forgetting = Forgetting(database)
     deletion = Deletion(stages, answers, forgetting, records, operation_book, settings)
     reindexing = Reindexing(stages, chores, operation_book, settings)
-    work = Work(processor, chores, operation_book, reindexing, deletion)
+    work = Work(processor, chores, operation_book, reindexing, deletion, settings.retry_ceiling_seconds)
     jobs = Jobs(settings, folder, work, records, Leases(database, settings.executor(), told=limits.divide))
     await jobs.launch()
     catalog = Catalog(stages, permissions, allowances, database, request_ids, settings.call_timeout_seconds)

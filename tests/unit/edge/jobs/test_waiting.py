@@ -1,6 +1,8 @@
+import footnote_database.failures  # noqa: F401 - it reads what drivers raise
 import pytest
 from footnote_edge.jobs.waiting import is_passing, until_available
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, InvalidArgument, ResourceExhausted, Unavailable
+from sqlalchemy.exc import OperationalError
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,7 @@ def test_what_passes_by_itself(error: FootnoteError, passing: bool) -> None:
 class Flaky:
     """Fails as told, then answers."""
 
-    def __init__(self, *failures: FootnoteError) -> None:
+    def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)
         self.calls = 0
 
@@ -56,3 +58,11 @@ async def test_a_refusal_is_raised_at_once() -> None:
 async def test_a_timeout_is_raised_where_it_does_not_count_as_passing() -> None:
     with pytest.raises(DeadlineExceeded):
         await until_available(Flaky(DeadlineExceeded("late")), 0.001, also_timeouts=False)
+
+
+async def test_a_database_of_our_own_that_is_away_is_waited_for_and_a_wrong_statement_is_not() -> None:
+    gone, wrong = Exception("terminating connection"), Exception("no such table")
+    gone.sqlstate, wrong.sqlstate = "57P01", "42P01"  # type: ignore[attr-defined]
+    assert await until_available(Flaky(OperationalError("select", {}, gone)), 0.001) == "done"
+    with pytest.raises(OperationalError):
+        await until_available(Flaky(OperationalError("select", {}, wrong)), 0.001)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 from footnote.edge.v1.operations_pb2 import OPERATION_KIND_DELETE_COLLECTION, OPERATION_STATE_FAILED
@@ -14,11 +15,15 @@ from footnote_kit.status import to_proto
 from footnote_kit.telemetry import span
 
 from footnote_edge.adapters.tables import OperationRow
-from footnote_edge.jobs.workflows import Work, active_work, enqueue_document, own_account, step
+from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.workflows import Work, active_work, enqueue_document, own_account
+from footnote_edge.jobs.workflows import step as once
 
 OPERATIONS = "operations"
 MOST_AT_WORK = 256
 """Operations that one replica has at work for all tenants; most of them wait for documents."""
+
+R = TypeVar("R")
 
 _log = get_logger(__name__)
 
@@ -26,6 +31,11 @@ _log = get_logger(__name__)
 def workflow_id(operation_id: str) -> str:
     """Return the name of an operation's workflow."""
     return f"operation:{operation_id}"
+
+
+async def step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
+    """Do a step of an operation, again where what it stands on is away for a while: the notes of edge itself too."""
+    return await once(name, lambda: until_available(operation, active_work().retry_ceiling))
 
 
 async def enqueue_operation(row: OperationRow) -> None:

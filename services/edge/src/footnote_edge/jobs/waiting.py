@@ -62,10 +62,11 @@ async def until_available(
         attempt += 1
         try:
             return await operation()
-        except FootnoteError as error:
-            if not (is_passing(error) or (also_timeouts and isinstance(error, DeadlineExceeded))):
+        except Exception as error:
+            known = error if isinstance(error, FootnoteError) else passing.read(error)  # our own database, say
+            if known is None or not (is_passing(known) or (also_timeouts and isinstance(known, DeadlineExceeded))):
                 raise
             if on_wait is not None:
-                await on_wait(error)
-            asked = error.retry_after or 0.0
+                await on_wait(known)
+            asked = known.retry_after or 0.0
         await asyncio.sleep(backoff.pause(attempt, asked))

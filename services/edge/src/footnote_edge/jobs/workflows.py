@@ -35,13 +35,21 @@ class Work:
     """What workflows do their steps with, and the tasks that they run in."""
 
     def __init__(
-        self, processor: Processor, chores: Chores, book: OperationBook, reindexing: Reindexing, deletion: Deletion
+        self,
+        processor: Processor,
+        chores: Chores,
+        book: OperationBook,
+        reindexing: Reindexing,
+        deletion: Deletion,
+        retry_ceiling: float,
     ) -> None:
         self.processor = processor
         self.chores = chores
         self.book = book
         self.reindexing = reindexing
         self.deletion = deletion
+        self.retry_ceiling = retry_ceiling
+        """Longest pause between two attempts at what is away; seconds."""
         self.tasks: set[asyncio.Task[Any]] = set()
         self.paces: dict[str, Pace] = {}
         """By queue, where it has a pace of its own."""
