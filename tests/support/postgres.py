@@ -37,6 +37,8 @@ def why_not() -> str | None:
         return "PostgreSQL is not installed"
     if os.geteuid() == 0 and _system_user() is None:
         return "PostgreSQL does not run as root, and there is no user for it"
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        return "PostgreSQL does not run as root, and there is no setpriv to become another user by"
     return None
 
 
@@ -76,7 +78,8 @@ class PostgresServer:
         """Start it and wait until it answers."""
         options = [*self._secured, "-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "shared_buffers=16MB"]
         place = ["-D", self._folder / "data", "-p", str(self._port), "-k", self._folder]
-        self._process = subprocess.Popen([self._programs / "postgres", *place, *options], **self._quiet())
+        command = [*self._as_user(), self._programs / "postgres", *place, *options]
+        self._process = subprocess.Popen(command, **self._quiet())
         end = time.monotonic() + _START_SECONDS
         ready = [self._programs / "pg_isready", "-q", "-h", str(self._folder), "-p", str(self._port)]
         while subprocess.run(ready, check=False).returncode:
@@ -123,12 +126,21 @@ class PostgresServer:
         return [first, *first.children(recursive=True)]
 
     def _quiet(self) -> dict[str, Any]:
-        return {
-            "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "user": self._user, "cwd": self._folder,
-        }  # fmt: skip
+        return {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self._folder}
+
+    def _as_user(self) -> list[str]:
+        """Return what begins a command that is another user's.
+
+        Not subprocess's own `user`, for which it forks: the child of a process with calls of gRPC's under way may end
+        by a segmentation fault before it has become anything.
+        """
+        if self._user is None:
+            return []
+        entry = pwd.getpwnam(self._user)
+        return ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups", "--"]
 
     def _run(self, command: list[str | Path]) -> None:
-        subprocess.run(command, check=True, **self._quiet())
+        subprocess.run([*self._as_user(), *command], check=True, **self._quiet())
 
 
 @contextmanager
