@@ -117,7 +117,13 @@ async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
         async def check(self, identity: Identity) -> None:
             """Let everybody go on."""
 
-    door = Door(Fooled(), Limits(Settings()), Watches(1), Shares(1, 64, 10.0), Admission(*[Size(1, 1.0)] * 3))
+    door = Door(
+        Fooled(),
+        Limits(Settings()),
+        Watches(1),
+        Shares(1, 64, 10.0),
+        Admission(*[Size(1, 1.0)] * 3, lag=lambda: 0.0, processor=lambda: 0.0),
+    )
     with pytest.raises(PermissionDenied, match="role of a service"):
         await door.admit(PATHS["Ask"], {})
 

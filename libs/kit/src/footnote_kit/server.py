@@ -35,7 +35,9 @@ _IDLE_MS = 300_000
 _HEADER_BYTES = 16 * 1024
 _CLOSE_SECONDS = 5.0
 _POLLER_SECONDS = 2.0
-# Calls that wait for a handler: of a flood of them most are refused by gRPC's core, before any Python runs.
+# Calls that wait for a handler: of a flood of them most are refused by gRPC's core, before any Python runs. It refuses
+# without a word (RST_STREAM, UNAVAILABLE at the caller's): behind a front door, which sees to how many come at once,
+# all wait for a handler that says why and when to come back.
 _PENDING = 1024
 _log = get_logger("footnote.server")
 
@@ -45,7 +47,7 @@ class ListenError(Exception):
 
 
 def _options(settings: KitSettings, public: bool) -> list[tuple[str, int]]:
-    pending = min(settings.max_concurrent_calls, _PENDING)
+    pending = settings.max_concurrent_calls if public else min(settings.max_concurrent_calls, _PENDING)
     # The connections of a public one are counted by its front door.
     counted = [] if public else [("grpc.max_allowed_incoming_connections", settings.max_connections)]
     return [

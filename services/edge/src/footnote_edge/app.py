@@ -7,6 +7,7 @@ from pathlib import Path
 from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
+from footnote_kit import loop_lag
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.edge import additions
@@ -117,7 +118,9 @@ async def build(runtime: Runtime) -> App:
         *(
             Size(at_once, settings.admission_wait_seconds)
             for at_once in (settings.asks_at_once, settings.uploads_at_once, settings.calls_at_once)
-        )
+        ),
+        lag=loop_lag.recent,
+        processor=loads.processor,
     )
     allowances = Allowances(database, settings)
     book = UsageBook(database)

@@ -4,7 +4,17 @@ import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
-from footnote_edge.door.admission import TENANTS_PART, WAITING_PER_PLACE, Admission, Lane, Size
+from footnote_edge.door.admission import (
+    LEAST_AT_ONCE,
+    LOOK_SECONDS,
+    TENANTS_PART,
+    WAITING_PER_PLACE,
+    Admission,
+    Lane,
+    Machine,
+    Size,
+)
+from footnote_edge.door.shares import Division
 from footnote_kit import context
 from footnote_kit.errors import ResourceExhausted
 
@@ -132,7 +142,54 @@ async def test_a_wait_that_would_be_too_long_is_refused_without_waiting() -> Non
 
 
 def test_each_method_has_its_lane() -> None:
-    admission = Admission(Size(1, 1), Size(2, 1), Size(3, 1))
+    admission = Admission(Size(1, 1), Size(2, 1), Size(3, 1), lag=lambda: 0.0, processor=lambda: 0.0)
     assert admission.lane("Ask") is admission.lane("EditMessage")
     assert admission.lane("UploadDocument") is admission.lane("ReplaceDocument")
     assert len({id(admission.lane(name)) for name in ("Ask", "UploadDocument", "SearchChunks", "ListDocuments")}) == 3
+
+
+async def test_few_are_begun_while_the_loop_comes_late_and_more_when_it_does_not() -> None:
+    lag = 1.0
+    machine = Machine(lag=lambda: lag)
+    callers = Callers(Lane("asks", Size(64, 60.0), machine=machine))
+    await callers.come(*[f"tenant-{one}" for one in range(64)])
+    await asyncio.sleep(3 * LOOK_SECONDS)
+    assert len(callers.order) == LEAST_AT_ONCE
+    lag = 0.0
+    await asyncio.sleep(10 * LOOK_SECONDS)
+    assert len(callers.order) == 64
+    await callers.end()
+    assert callers.lane.waiting == 0
+    assert not callers.refused
+
+
+async def test_what_a_call_costs_in_processor_time_bounds_the_line_from_the_first_call_on() -> None:
+    spent = 0.0
+    machine = Machine(division=Division(lambda: spent), cores=2)
+    lane = Lane("asks", Size(4, 10.0), machine=machine)
+    async with lane.working("first"):
+        spent += 4.0
+    callers = Callers(lane)
+    await callers.come(*[f"tenant-{one}" for one in range(4 + 20)])
+    assert len(callers.order) == 4
+    assert lane.waiting == 5  # of two seconds each, on two processors
+    assert len(callers.refused) == 15
+    await callers.end()
+    assert len(callers.order) == 9
+
+
+async def test_those_in_line_hear_at_once_that_more_is_known_than_when_they_came() -> None:
+    now = 0.0
+    callers = Callers(Lane("asks", Size(1, 10.0), clock=lambda: now))
+    await callers.come("first")
+    await callers.come("second", *[f"tenant-{one}" for one in range(10)])
+    assert callers.lane.waiting == 11
+    now = 4.0
+    callers.tasks[0].cancel()  # after four seconds
+    await settle()
+    assert len(callers.refused) == 8
+    assert all(error.retry_after for error in callers.refused)
+    assert callers.lane.waiting == 2
+    await callers.end()
+    assert callers.order == ["first", "second", "tenant-0", "tenant-1"]
+    assert callers.lane.waiting == 0

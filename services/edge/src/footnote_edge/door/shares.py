@@ -93,7 +93,7 @@ class _Level:
         return not less or (mine.working < at_once and not any(other.working for other in less))
 
 
-class _Division:
+class Division:
     """Divides the processor time that passes among the calls in work."""
 
     def __init__(self, processor: Callable[[], float]) -> None:
@@ -138,7 +138,7 @@ class Shares:
         self._at_once, self._most_waiting, self._wait_seconds = at_once, most_waiting, wait_seconds
         self._lag, self._clock = lag, clock
         self._crowded_until = float("-inf")
-        self._each = _Division(processor)
+        self._each = Division(processor)
         self._tenants = _Level()
         self._users: dict[str, _Level] = {}
         self._waiters: dict[Key, deque[_Waiter]] = {}
@@ -266,7 +266,7 @@ class Hold:
     """Something in work, until it ends or has taken as long as counts."""
 
     def __init__(
-        self, shares: tuple[_Share, _Share], clock: Callable[[], float], each: "_Division", ended: Callable[[], None]
+        self, shares: tuple[_Share, _Share], clock: Callable[[], float], each: "Division", ended: Callable[[], None]
     ) -> None:
         self._shares, self._clock, self._each, self._ended = shares, clock, each, ended
         self._began = each.enter()
