@@ -31,6 +31,7 @@ from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
 from footnote_ingestion.parsers import parser_for, sniff
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.pdf import bidi
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_kit.collection_settings import resolve
@@ -137,6 +138,7 @@ MORE: Mapping[str, Call] = {
         ("table", collection_pb2.CHUNKING_STRATEGY_TABLE),
     )},
     **{f"parsing: {kind}": lambda t, k=kind: _parsed(t, k) for kind in ("txt", "md", "html", "csv", "eml", "rtf")},
+    "parsing: order of lines that are read from the right": lambda t: bidi.logical(list(f"א{t}ב"), False),
     "parsing: sniff": lambda t: sniff.sniff(_file(t), "notes.txt"),
 }  # fmt: skip
 # What takes a name, an address, a code or an id first, never a text; or does no work on it but to send it on.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.pdf.bidi import has_letters, logical
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 
 FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
@@ -72,6 +73,8 @@ def cell_of(words: Sequence[Word]) -> Cell:
     if not words:
         return Cell()
     text = inline(" ".join(word.text for word in words))
+    if has_letters(text):
+        text = inline(" ".join(_read_from_the_right(words)))
     text = _SIGN.sub(r"\1", text)
     text = text.replace(" )", ")").replace("( ", "(").replace(" %", "%")
     return Cell(
@@ -81,6 +84,17 @@ def cell_of(words: Sequence[Word]) -> Cell:
         max(word.right for word in words),
         max(word.top for word in words),
     )
+
+
+def _read_from_the_right(words: Sequence[Word]) -> Iterator[str]:
+    """Yield the rows of a cell, whose words are given from the left, as they are read."""
+    row: list[str] = []
+    for at, word in enumerate(words):
+        if at and word.top < (words[at - 1].top + words[at - 1].bottom) / 2:
+            yield logical(row, word.line.backwards)[0]
+            row = []
+        row += [" ", word.text] if row else [word.text]
+    yield logical(row, word.line.backwards)[0]
 
 
 def visual_rows(words: Iterable[Word]) -> list[list[Word]]:

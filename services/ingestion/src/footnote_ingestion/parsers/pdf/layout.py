@@ -203,7 +203,8 @@ def _continues(group: _Group, line: Line, pitch: float) -> bool:
         return line.page == last.page and not _TERMINAL.search(last.text) and not _ITEM.match(line.text)
     same_line = last.page == line.page and abs(last.top - line.top) < 0.5 * max(last.size, line.size)
     if same_line:
-        return line.left >= last.left or not _TERMINAL.search(last.text)
+        onwards = line.right <= last.right if line.backwards else line.left >= last.left
+        return onwards or not _TERMINAL.search(last.text)
     if _ITEM.match(line.text) or abs(last.size - line.size) > 0.12 * max(last.size, line.size):
         return False
     drop = last.top - line.top
@@ -222,12 +223,13 @@ def _continues(group: _Group, line: Line, pitch: float) -> bool:
 
 def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
     """Return a first-line indent, or room left for the next word."""
-    if line.left > last.left + 0.9 * line.size and len(group.lines) > 1:
+    indent = last.right - line.right if line.backwards else line.left - last.left
+    if indent > 0.9 * line.size and len(group.lines) > 1:
         return True
-    right = max(line.right, *(one.right for one in group.lines[-3:]))
+    near = (line, *group.lines[-3:])
     width = (line.right - line.left) / max(len(line.text), 1)
     word = line.text.split(" ", 1)[0]
-    room = right - last.right
+    room = last.left - min(one.left for one in near) if line.backwards else max(one.right for one in near) - last.right
     needed = (len(word) + 1) * width + 0.6 * line.size
     return room > needed * (1.0 if _TERMINAL.search(last.text) else 1.6)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import pypdfium2.raw as pdfium
 
 from footnote_ingestion.parsers.pdf import plain
+from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import HYPHEN, Glyphs, has_no_character
 
 # PDFium gives no line break after the hyphen of a word that goes on in the next line.
@@ -52,6 +53,8 @@ class Line:
     """PDFium's index of that character."""
     marks: tuple[tuple[int, str], ...] = ()
     """What is to be set into its text to part raised figures from others, and where."""
+    backwards: bool = False
+    """Whether it is read from right to left; noted where there are letters that are."""
 
 
 @dataclass(slots=True)
@@ -140,7 +143,7 @@ class LineReader:
             last = start + len(text) - 1
             hyphen = line.hyphen and end == len(kept)
             part = self._line(holder, text, line.page, indexes[start], indexes[last], hyphen)
-            part.char = indexes[start]
+            part.char, part.backwards = indexes[start], line.backwards
             part.unit = line.unit + (_units(line.text[:start]) if self.wide else start)
             parts[bool(kept[start])].append(part)
             start = end
@@ -179,6 +182,8 @@ class LineReader:
             return [Word(text, box.left, max(box.right, box.left), box.top, box.bottom, line)]
         if not plain.loose_box(text_page, last, self._of_last):
             return []
+        if end.left < box.left and has_letters(text):
+            box, end = end, box
         height = max(box.top - box.bottom, 1.0)
         apart = abs(box.top - end.top) > 0.5 * height or not -height < end.right - box.left < 1.2 * height * len(text)
         if apart and last - first + 1 == len(text):

@@ -27,7 +27,8 @@ from footnote_ingestion.parsers.noticed import (
     TEXT_RECOGNISED,
     UNREADABLE_TEXT,
 )
-from footnote_ingestion.parsers.pdf import marks, ocr
+from footnote_ingestion.parsers.pdf import marks, ocr, right_to_left
+from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import unreadable as unreadable_lines
 from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.hidden import Sight, has_hidden_layers
@@ -229,12 +230,16 @@ def _read(
                 height = page.get_height()
                 text_page = page.get_textpage()
                 try:
-                    lines, _ = reader.read(text_page.raw, index + 1)
+                    lines, text = reader.read(text_page.raw, index + 1)
+                    if two_ways := has_letters(text):
+                        right_to_left.note_direction(lines)
                     _warn_of_glyphs(reader, index + 1, out)
                     if unseen := sight.hidden(page, text_page.raw, lines):
                         lines, hidden = _parted(reader, text_page.raw, lines, unseen)
                     part_raised(reader, text_page.raw, lines)
                     tables = find_tables(lines, partial(reader.words, text_page.raw), partial(rulings, page.raw))
+                    if two_ways:
+                        right_to_left.put_in_order(reader, text_page.raw, [*lines, *hidden])
                     set_in(lines)
                     lines = in_order(lines, tables)
                 finally:
