@@ -10,6 +10,7 @@ from functools import lru_cache
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.pdf.bidi import has_letters, logical
 from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.raised import with_raised
 
 FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
     r"\A(?:[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?:[%)*†‡]|bn|[MBKkx])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?|[-–—−]+|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
@@ -112,7 +113,7 @@ def visual_rows(words: Iterable[Word]) -> list[list[Word]]:
         edges.append((word.top, word.bottom))
     for row in rows:
         row.sort(key=lambda word: word.left)
-    return rows
+    return [with_raised(row) for row in rows]
 
 
 def segments(row: Sequence[Word], gap: float = 0.75) -> list[list[Word]]:
@@ -169,7 +170,7 @@ def joined_by_slash(row: Sequence[Word]) -> list[Word]:
             last = made[-1]
             made[-1] = Word(
                 f"{last.text}{word.text}", last.left, word.right, max(last.top, word.top),
-                min(last.bottom, word.bottom), last.line,
+                min(last.bottom, word.bottom), last.line, (*last.more, word.line, *word.more),
             )  # fmt: skip
         else:
             made.append(word)
@@ -179,7 +180,7 @@ def joined_by_slash(row: Sequence[Word]) -> list[Word]:
 
 def ids(words: Iterable[Word]) -> set[int]:
     """Return the ids of the lines that words are from."""
-    return {id(word.line) for word in words}
+    return {id(line) for word in words for line in (word.line, *word.more)}
 
 
 def bounds(lines: Sequence[Line]) -> tuple[float, float, float, float]:

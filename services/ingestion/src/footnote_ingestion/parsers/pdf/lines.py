@@ -67,6 +67,8 @@ class Word:
     top: float
     bottom: float
     line: Line
+    more: tuple[Line, ...] = ()
+    """Other lines that parts of it are from."""
 
 
 class LineReader:

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import pypdfium2.raw as pdfium
 
 from footnote_ingestion.parsers.pdf import plain
-from footnote_ingestion.parsers.pdf.lines import Line, LineReader, marked
+from footnote_ingestion.parsers.pdf.lines import Line, LineReader, Word, marked
+from footnote_ingestion.parsers.raised import RAISED, joined
 
 _FIGURES = re.compile(r"\d[\d.,%)−–-]*\d")
 _SIGN = "^"
@@ -21,6 +22,9 @@ _MINUS = "-−–"
 # Against the characters beside it: a raised one is at most so tall, and begins at least so much higher.
 _SMALLER, _HIGHER = 0.85, 0.12
 _LONGEST = 40
+_RAISED_FIGURE = re.compile(r"[-−–+]?\d{1,3}[.,;)%]?")
+_BESIDE = 0.2
+"""Of its height: how far from a word a raised figure stands at most."""
 
 
 def part_raised(reader: LineReader, text_page: object, lines: Sequence[Line]) -> None:
@@ -35,6 +39,32 @@ def set_in(lines: Sequence[Line]) -> None:
     for line in lines:
         if line.marks:
             line.text, line.marks, line.unit = marked(line.marks, line.text), (), -1
+
+
+def with_raised(row: list[Word]) -> list[Word]:
+    """Return the words of a row, from the left, in which raised figures are parts of what they stand at: "10^6", "m²".
+
+    PDFium gives for a line of its own what stands higher, and so for a word.
+    """
+    made: list[Word] = []
+    for word in row:
+        last = made[-1] if made else None
+        if last is None or not _stands_at(word, last):
+            made.append(word)
+            continue
+        text = joined((last.text, RAISED + word.text))
+        lines = (*last.more, word.line, *word.more)
+        made[-1] = Word(text, last.left, word.right, max(last.top, word.top), last.bottom, last.line, lines)
+    return made
+
+
+def _stands_at(word: Word, last: Word) -> bool:
+    height = last.top - last.bottom
+    return (
+        _is_raised((word.bottom, word.top - word.bottom), (last.bottom, height))
+        and -_BESIDE * height < word.left - last.right < _BESIDE * height
+        and _RAISED_FIGURE.fullmatch(word.text) is not None
+    )
 
 
 class _Finder:
