@@ -62,6 +62,8 @@ def _sample(text: str) -> str:
 
 
 def _by_script(text: str) -> str:
+    if text.isascii():
+        return ""
     letters = len(_LETTER.findall(text))
     if letters == 0:
         return ""

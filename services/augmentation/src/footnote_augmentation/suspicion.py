@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from footnote.types.v1 import reasons_pb2 as reasons
 from footnote.types.v1.reasons_pb2 import SuspicionReason
@@ -77,8 +78,10 @@ _SIGNS: tuple[tuple[float, SuspicionReason.ValueType, re.Pattern[str]], ...] = (
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{120,}+")
 
 
+@lru_cache(maxsize=2048)
 def assess(text: str) -> Suspicion:
     """Judges a passage as it stands in the document, before it is neutralised."""
+    # The same passages serve question after question; looking for all signs in one takes half a millisecond.
     noticed: list[SuspicionReason.ValueType] = []
     innocence = 1.0
     hidden = sum(1 for match in INVISIBLE.finditer(text) if is_invisible(text, match.start()))

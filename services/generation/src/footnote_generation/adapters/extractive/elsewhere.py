@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_text import language as languages
 from footnote_text import locators
 from footnote_text.lexical import fold
 
@@ -15,6 +14,7 @@ from footnote_generation.adapters.extractive.compose import tidy
 from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Question, read
 from footnote_generation.adapters.extractive.ranking import rank
+from footnote_generation.language import tongues
 
 _LEAST = 0.35
 """The score from which a passage is near enough, with e5.
@@ -88,7 +88,7 @@ def is_foreign(question: Question, source: Source) -> bool:
     """Whether a source is in another language than the question; rows of cells are in none."""
     if source.locator.WhichOneof("place") == "sheet":
         return False
-    return languages.detect(source.text, (question.language,)) not in ("", question.language)
+    return tongues.of_source(source.text, question.language) not in ("", question.language)
 
 
 def _passage(question: Question, source: Source) -> Passage | None:

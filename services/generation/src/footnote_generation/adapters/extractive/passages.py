@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_text import language as languages
 from footnote_text import locales, sentences, signals
 
 from footnote_generation.adapters.extractive import forms
+from footnote_generation.language import tongues
 from footnote_generation.language.words import Analysed, analyse
 
 _MAX_SENTENCES = 120
@@ -51,7 +51,7 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
     """Every usable sentence of the sources, in their order."""
     result: list[Unit] = []
     for rank, source in enumerate(sources):
-        own = languages.detect(source.text, (language,)) or language
+        own = tongues.of_source(source.text, language) or language
         context = analyse(" . ".join([source.title, source.filename, *source.locator.heading_path]), own).stems
         row = source.locator.WhichOneof("place") == "sheet"
         spans = (_lines(source.text) if row else _spans(source.text, own))[:_MAX_SENTENCES]
