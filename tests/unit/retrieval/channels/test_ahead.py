@@ -35,9 +35,16 @@ class Desk:
         return f"made of {answer}"
 
 
+async def known(keep: int = 1024) -> tuple[Ahead[str], Desk]:
+    """Return one that was given the same answer twice."""
+    ahead, desk = Ahead[str](keep), Desk()
+    for _ in range(2):
+        await ahead.run("q", desk.ask, desk.work)
+    return ahead, desk
+
+
 async def test_the_same_answer_lets_work_begin_before_it_comes() -> None:
-    ahead, desk = Ahead[str](), Desk()
-    assert await ahead.run("q", desk.ask, desk.work) == "made of a"
+    ahead, desk = await known()
     desk.may_answer.clear()
     desk.worked.clear()
     running = asyncio.create_task(ahead.run("q", desk.ask, desk.work))
@@ -45,12 +52,22 @@ async def test_the_same_answer_lets_work_begin_before_it_comes() -> None:
     assert not running.done(), "without the new answer nothing may be returned"
     desk.may_answer.set()
     assert await running == "made of a"
-    assert desk.begun == ["a", "a"]
+    assert desk.begun == ["a", "a", "a"]
+
+
+async def test_while_answers_change_work_is_done_once() -> None:
+    ahead, desk = await known()
+    desk.answer = "0"
+    await ahead.run("q", desk.ask, desk.work)
+    desk.begun.clear()
+    for answer in "123":
+        desk.answer = answer
+        assert await ahead.run("q", desk.ask, desk.work) == f"made of {answer}"
+    assert desk.begun == ["1", "2", "3"]
 
 
 async def test_work_on_an_answer_that_changed_is_thrown_away() -> None:
-    ahead, desk = Ahead[str](), Desk()
-    await ahead.run("q", desk.ask, desk.work)
+    ahead, desk = await known()
     desk.answer = "b"
     assert await ahead.run("q", desk.ask, desk.work) == "made of b"
     assert desk.ended[-1] == "b"
@@ -59,8 +76,7 @@ async def test_work_on_an_answer_that_changed_is_thrown_away() -> None:
 
 
 async def test_a_refusal_ends_what_was_begun() -> None:
-    ahead, desk = Ahead[str](), Desk()
-    await ahead.run("q", desk.ask, desk.work)
+    ahead, desk = await known()
     desk.may_work.clear()
 
     async def refuse() -> str:
@@ -69,7 +85,7 @@ async def test_a_refusal_ends_what_was_begun() -> None:
 
     with pytest.raises(PermissionError):
         await ahead.run("q", refuse, desk.work)
-    assert desk.ended == ["a"]
+    assert desk.ended == ["a", "a"]
     desk.may_work.set()
     begun = len(desk.begun)
     assert await ahead.run("q", desk.ask, desk.work) == "made of a"
@@ -77,8 +93,7 @@ async def test_a_refusal_ends_what_was_begun() -> None:
 
 
 async def test_errors_of_work_reach_the_caller_only_when_its_answer_holds() -> None:
-    ahead, desk = Ahead[str](), Desk()
-    await ahead.run("q", desk.ask, desk.work)
+    ahead, desk = await known()
 
     async def fail_on_a(answer: str) -> str:
         if answer == "a":
@@ -93,8 +108,7 @@ async def test_errors_of_work_reach_the_caller_only_when_its_answer_holds() -> N
 
 
 async def test_a_cancelled_caller_stops_the_work() -> None:
-    ahead, desk = Ahead[str](), Desk()
-    await ahead.run("q", desk.ask, desk.work)
+    ahead, desk = await known()
     desk.may_work.clear()
     desk.working.clear()
     running = asyncio.create_task(ahead.run("q", desk.ask, desk.work))
@@ -104,12 +118,12 @@ async def test_a_cancelled_caller_stops_the_work() -> None:
         await running
     desk.may_work.set()
     await asyncio.sleep(0)
-    assert desk.ended == ["a"]
+    assert desk.ended == ["a", "a"]
 
 
 async def test_old_questions_are_forgotten() -> None:
     ahead, desk = Ahead[str](keep=2), Desk()
-    for question in "xyz":
+    for question in "xxyyzz":
         await ahead.run(question, desk.ask, desk.work)
     for question, early in (("z", True), ("x", False)):
         desk.may_answer.clear()
@@ -124,7 +138,8 @@ async def test_old_questions_are_forgotten() -> None:
 
 async def test_work_that_may_not_begin_early_waits_for_the_answer() -> None:
     desk, ahead = Desk(), Ahead[str]()
-    await ahead.run("q", desk.ask, desk.work, lambda known: known != "a")
+    for _ in range(2):
+        await ahead.run("q", desk.ask, desk.work, lambda known: known != "a")
     desk.begun.clear()
     desk.may_answer.clear()
     running = asyncio.create_task(ahead.run("q", desk.ask, desk.work, lambda known: known != "a"))

@@ -17,11 +17,14 @@ class Ahead(Generic[Answer]):
     """Asks anew each time, and meanwhile works on the last answer: its result counts only if the new answer is equal.
 
     What came of an older answer is never returned, so nothing can be seen in the result that the new answer forbids.
+    An answer is worked on ahead only where it was the same twice: while a collection changes, each search of it would
+    be made twice.
     """
 
     def __init__(self, keep: int = 1024) -> None:
         """Keep the last answers to so many questions."""
-        self._answers: OrderedDict[Hashable, Answer] = OrderedDict()
+        self._answers: OrderedDict[Hashable, tuple[Answer, bool]] = OrderedDict()
+        """The last answer to each question, and whether it was the same as the one before."""
         self._keep = keep
 
     async def run(
@@ -31,10 +34,10 @@ class Ahead(Generic[Answer]):
         work: Callable[[Answer], Awaitable[Result]],
         early: Callable[[Answer], bool] = lambda _: True,
     ) -> Result:
-        """Return `await work(await ask())`, begun early where the question was asked before and `early` says so."""
-        if question not in self._answers or not early(self._answers[question]):
+        """Return `await work(await ask())`, begun early where the answer seems to last and `early` says so."""
+        known, lasting = self._answers.get(question, (None, False))
+        if known is None or not lasting or not early(known):
             return await work(self._learn(question, await ask()))
-        known = self._answers[question]
         begun = asyncio.ensure_future(work(known))
         try:
             for _ in range(_HEAD_START):
@@ -51,7 +54,8 @@ class Ahead(Generic[Answer]):
         return await work(self._learn(question, answer))
 
     def _learn(self, question: Hashable, answer: Answer) -> Answer:
-        self._answers[question] = answer
+        before = self._answers.pop(question, None)
+        self._answers[question] = (answer, before is not None and before[0] == answer)
         if len(self._answers) > self._keep:
             self._answers.popitem(last=False)
         return answer

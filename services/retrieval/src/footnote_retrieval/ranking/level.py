@@ -10,7 +10,6 @@ Chosen on SQuAD-13 and PIAF-fr; Cranfield had no say.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,15 +48,26 @@ def lexical_full(query: Sequence[str], candidates: Sequence[Candidate]) -> float
     found = sorted((c for c in candidates if c.lexical_rank and c.lexical), key=lambda c: c.lexical_rank)[:_LOOKED_AT]
     if not terms or not found:
         return 0.0
-    counts = [Counter(candidate.hit.lexical_text.split()) for candidate in found]
-    lengths = np.array([count.total() for count in counts], dtype=float)
-    times = np.array([[count[term] for term in terms] for count in counts], dtype=float)
+    lengths, times = _counted([candidate.hit.lexical_text for candidate in found], terms)
     there = times.any(axis=0)
     if not there.any():
         return 0.0
     scores = np.array([candidate.lexical for candidate in found], dtype=float)
     worth = _worth(times[:, there], lengths / lengths.mean(), scores)
     return float(worth.sum() + (~there).sum() * worth.max())
+
+
+def _counted(passages: Sequence[str], terms: Sequence[str]) -> tuple[Scores, Scores]:
+    """Return how many terms each passage has, and how often each of these is one of them.
+
+    A term that is no part of the text is none of its words: most are looked for once, in a text not taken apart.
+    """
+    words = [passage.split() for passage in passages]
+    times = [
+        [own.count(term) if term in passage else 0 for term in terms]
+        for passage, own in zip(passages, words, strict=True)
+    ]
+    return np.array([len(own) for own in words], dtype=float), np.array(times, dtype=float)
 
 
 def _worth(times: Scores, lengths: Scores, scores: Scores) -> Scores:
