@@ -1,18 +1,34 @@
 """Stored answers by their ids: those of conversations, and those outside, which are kept for a time."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument, NotFound
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import delete, insert, or_, select, update
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import AnswerOriginRow, MessageRow
-from footnote_edge.conversations.forgetting import note_documents
+from footnote_edge.adapters.tables import AnswerOriginRow, MessageDocumentRow, MessageRow
+from footnote_edge.adapters.together import Together
 from footnote_edge.conversations.messages import message_of, touch
 from footnote_edge.conversations.withholding import Withholding
+
+# Of tables, not of the ORM's rows, which would be looked after one by one.
+_TABLES: tuple[Any, ...] = (MessageRow.__table__, MessageDocumentRow.__table__, AnswerOriginRow.__table__)
+_MESSAGES, _LINKS, _ORIGINS = map(insert, _TABLES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An answer to store: its row, and the ids of the documents and collections that it came of."""
+
+    row: dict[str, Any]
+    documents: list[str]
+    origins: list[str]
 
 
 class Answers:
@@ -22,6 +38,7 @@ class Answers:
         self._sessions = database.sessions
         self._withholding = withholding
         self._keep = timedelta(days=keep_days)
+        self._kept: Together[_Kept] = Together(self._store)
 
     async def keep(self, scope: Scope, answer: ConversationMessage) -> None:
         """Store an answer outside conversations, under the id it has."""
@@ -30,21 +47,30 @@ class Answers:
         now = datetime.now(UTC)
         answer.role = MESSAGE_ROLE_ASSISTANT
         answer.create_time.FromDatetime(now)
-        row = MessageRow(
-            id=answer.id,
-            tenant_id=scope.tenant_id,
-            user_id=scope.user_id,
-            role=answer.role,
-            text=answer.text,
-            payload=answer.SerializeToString(),
-            create_time=now,
-        )
+        row = {
+            "id": answer.id,
+            "tenant_id": scope.tenant_id,
+            "user_id": scope.user_id,
+            "role": answer.role,
+            "text": answer.text,
+            "payload": answer.SerializeToString(),
+            "create_time": now,
+        }
+        documents = {source.document_id for source in answer.sources if source.document_id}
         origins = {source.collection_id for source in answer.sources if source.collection_id}
+        await self._kept.add(_Kept(row, sorted(documents), sorted(origins)))
+
+    async def _store(self, answers: Sequence["_Kept"]) -> None:
+        """Write answers, all of them or none, a statement for each table."""
+        links = [{"message_id": one.row["id"], "document_id": each} for one in answers for each in one.documents]
+        origins = [{"answer_id": one.row["id"], "collection_id": each} for one in answers for each in one.origins]
         async with self._sessions.begin() as session:
-            session.add(row)
-            await session.flush()
-            await note_documents(session, answer)
-            session.add_all(AnswerOriginRow(answer_id=answer.id, collection_id=one) for one in sorted(origins))
+            connection = await session.connection()
+            await connection.execute(_MESSAGES, [one.row for one in answers])
+            if links:
+                await connection.execute(_LINKS, links)
+            if origins:
+                await connection.execute(_ORIGINS, origins)
 
     async def get(self, scope: Scope, answer_id: str) -> ConversationMessage:
         """Return an answer as the user may see it now; raises NotFound for another's, an old one, or a question."""

@@ -69,6 +69,8 @@ class UsageBook:
         # By code points, whatever the database's own language: pages go on after a user id.
         self._user = UserUsageRow.user_id if database.is_sqlite else UserUsageRow.user_id.collate("C")
         self._insert: Any = sqlite.insert if database.is_sqlite else postgresql.insert
+        self._additions = {2: self._adding(UsageRow), 3: self._adding(UserUsageRow)}
+        """What adds to the table of accounts so long."""
 
     async def of(self, tenant: str, day: str) -> Spent:
         """Return what a tenant used on a day, given as 2026-11-22."""
@@ -97,10 +99,15 @@ class UsageBook:
 
     async def add(self, items: dict[Account, Spent]) -> None:
         """Add what was used, all of it or nothing."""
+        # In one order, so that two replicas never wait for each other: tenants, then users. A statement for each table,
+        # made once, without the ORM: there is one of these for every few answers.
+        rows: dict[int, list[dict[str, Any]]] = {}
+        for account, spent in sorted(items.items(), key=lambda item: (len(item[0]), item[0])):
+            rows.setdefault(len(account), []).append(_row(account, spent))
         async with self._sessions.begin() as session:
-            # In one order, so that two replicas never wait for each other.
-            for account, spent in sorted(items.items(), key=lambda item: item[0]):
-                await session.execute(self._adding(account, spent))
+            connection = await session.connection()
+            for length, some in rows.items():
+                await connection.execute(self._additions[length], some)
 
     async def sweep(self) -> None:
         """Forget what single users used long ago."""
@@ -115,18 +122,17 @@ class UsageBook:
             there < allowance.tokens_per_day if allowance.tokens_per_day else literal(True),
             UsageRow.cost_usd < allowance.cost_per_day if allowance.cost_per_day else literal(True),
         )
-        statement = self._adding((tenant, day), spent, left).returning(UsageRow.day)
+        statement = self._adding(UsageRow, left).returning(UsageRow.day)
         async with self._sessions.begin() as session:
-            return (await session.execute(statement)).first() is not None
+            return (await session.execute(statement, _row((tenant, day), spent))).first() is not None
 
-    def _adding(self, account: Account, spent: Spent, left: Any = None) -> Insert:
-        table: Any = UsageRow if len(account) == 2 else UserUsageRow
-        keys = dict(zip(("tenant_id", "day", "user_id"), account, strict=False))
-        values = {name: getattr(spent, name) for name in _COLUMNS}
-        insert = self._insert(table).values(**keys, **values)
-        added = {name: getattr(table, name) + getattr(insert.excluded, name) for name in _COLUMNS}
+    def _adding(self, row: Any, left: Any = None) -> Insert:
+        """Return what adds use to a table's row, where there is something `left` of what the tenant is allowed."""
+        table = row.__table__
+        insert = self._insert(table)
+        added = {name: table.c[name] + insert.excluded[name] for name in _COLUMNS}
         statement: Insert = insert.on_conflict_do_update(
-            index_elements=list(keys), set_=added, **({} if left is None else {"where": left})
+            index_elements=list(table.primary_key), set_=added, **({} if left is None else {"where": left})
         )
         return statement
 
@@ -213,6 +219,11 @@ class Meter:
 
     async def _write(self) -> None:
         await asyncio.shield(self.flush())  # what fails is kept, and tried again
+
+
+def _row(account: Account, spent: Spent) -> dict[str, Any]:
+    values = {name: getattr(spent, name) for name in _COLUMNS}
+    return dict(zip(("tenant_id", "day", "user_id"), account, strict=False)) | values
 
 
 def _check(tenant: str, spent: Spent, allowance: Allowance) -> None:

@@ -44,7 +44,7 @@ VERDICTS = {
     VERDICT_UNCITED: "claims_uncited",
 }
 
-_ROWS = 500  # of one statement
+_ROWS = 500  # of one turn of the connection's thread
 
 _log = get_logger(__name__)
 
@@ -57,7 +57,10 @@ class ActivityBook:
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
-        self._insert: Any = sqlite.insert if database.is_sqlite else postgresql.insert
+        table: Any = ActivityRow.__table__
+        insert: Any = (sqlite.insert if database.is_sqlite else postgresql.insert)(table)
+        added = {"amount": table.c.amount + insert.excluded.amount}
+        self._addition = insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=added)
 
     async def add(self, items: Mapping[Key, int]) -> None:
         """Add counts, all of them or none."""
@@ -67,12 +70,9 @@ class ActivityBook:
             for (tenant, hour, measure), amount in sorted(items.items())
         ]
         async with self._sessions.begin() as session:
+            connection = await session.connection()
             for start in range(0, len(rows), _ROWS):
-                insert = self._insert(ActivityRow).values(rows[start : start + _ROWS])
-                added = {"amount": ActivityRow.amount + insert.excluded.amount}
-                await session.execute(
-                    insert.on_conflict_do_update(index_elements=["tenant_id", "hour", "measure"], set_=added)
-                )
+                await connection.execute(self._addition, rows[start : start + _ROWS])
 
     async def since(self, tenant: str, first: datetime) -> dict[str, dict[str, int]]:
         """Return a tenant's counts by hour and measure, from the hour of a moment on."""
