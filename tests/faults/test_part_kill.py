@@ -1,6 +1,7 @@
-"""kill -9 of one of the processes that `serve all` has started: it comes back, and nothing accepted is lost."""
+"""kill -9 of one of the processes of `serve all`, started or starting: it comes back, nothing accepted is lost."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,3 +80,56 @@ async def test_questions_go_on_when_their_process_is_killed(running: Deployment,
             await asyncio.sleep(0.25)
         assert "twelve months" in done.answer.text
         assert running.processes["all"].poll() is None
+
+
+def parts(running: Deployment) -> list[psutil.Process]:
+    """Return the processes that a launch has started until now."""
+    return [one for one in psutil.Process(running.processes["all"].pid).children() if PART in " ".join(_command(one))]
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:  # it has just ended
+        return []
+
+
+def kill_one(running: Deployment, seconds: float) -> None:
+    """Kill a part so many seconds after the first has appeared."""
+    deadline = time.monotonic() + 60
+    while not parts(running):
+        assert time.monotonic() < deadline
+        assert running.processes["all"].poll() is None, running.log()[-2000:]
+        time.sleep(0.01)
+    time.sleep(seconds)
+    parts(running)[-1].kill()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 1.5, 3.0])
+async def test_a_process_that_is_killed_while_the_whole_starts_is_begun_again(tmp_path: Path, seconds: float) -> None:
+    started = Deployment(tmp_path, env={"FOOTNOTE_PROCESSES": "3"})
+    try:
+        started.spawn()
+        await asyncio.to_thread(kill_one, started, seconds)
+        await asyncio.to_thread(started.wait)
+        async with edge_client(started.address()) as edge:
+            await edge.put(b"The warranty of the laser lasts twelve months.", "a.txt")
+            assert "twelve months" in (await edge.answer("How long does the warranty of the laser last?")).answer.text
+        assert started.processes["all"].poll() is None
+    finally:
+        await asyncio.to_thread(started.stop)
+
+
+def test_a_launch_whose_process_is_killed_again_and_again_ends_and_says_so(tmp_path: Path) -> None:
+    started = Deployment(tmp_path, env={"FOOTNOTE_PROCESSES": "3"})
+    try:
+        started.spawn()
+        ends = time.monotonic() + 120
+        while started.processes["all"].poll() is None and time.monotonic() < ends:
+            for one in parts(started):
+                one.kill()
+            time.sleep(0.05)
+        assert started.processes["all"].wait(30) == 1
+        assert "did not start: its process ended with -9" in started.log()
+    finally:
+        started.stop()

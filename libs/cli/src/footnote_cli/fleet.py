@@ -18,11 +18,17 @@ from footnote_cli.supervise import StartError, Supervisor, Whole, credential_of
 from footnote_cli.targets import Target, split
 
 _PAUSES = (0.2, 1.0, 5.0, 15.0)
-"""Seconds before a process that has ended by itself is started again; the last one from then on."""
+"""Seconds before a process that has ended by itself is started again; the last one from then on. One that is killed
+before all are ready is begun again after each of them, and then no more: the launch ends."""
 _STEADY_SECONDS = 60.0
 """It has run well for so long: the first pause counts again."""
 _LINE_BYTES = 1 << 20
+_BOUND, _SERVES, _GOES, _READY = range(4)
 _log = get_logger("footnote.launcher")
+
+
+class PartKilled(StartError):
+    """A process of the launch was ended by a signal before it was ready: it has found nothing wrong."""
 
 
 class Part:
@@ -37,6 +43,8 @@ class Part:
         """Further addresses, by name."""
         self.late: dict[str, str] = {}
         """Who was not ready in time, and why."""
+        self.killed = 0
+        """How often it was killed before all were ready."""
 
     @property
     def name(self) -> str:
@@ -107,7 +115,9 @@ class Part:
         assert self._process.stdout is not None
         line = await self._process.stdout.readline()
         if not line.endswith(b"\n"):
-            raise StartError(f"{self.name} did not start: its process ended with {await self._process.wait()}")
+            code = await self._process.wait()
+            kind = PartKilled if code < 0 else StartError
+            raise kind(f"{self.name} did not start: its process ended with {code}")
         said: dict[str, Any] = json.loads(line)
         if expected not in said:
             raise StartError(str(said.get("failed", f"{self.name} did not start: it said nothing of {expected}")))
@@ -145,21 +155,46 @@ class Fleet:
         await self.supervisor.start_engine()
         self.supervisor.before_engine_ends(self._stop_parts)
         self.supervisor.bind()
-        await asyncio.gather(*(one.bound() for one in self.parts))
+        await _together(*(self._stage(one, _BOUND) for one in self.parts))
         runtime = self.supervisor.runtime
         for one in self.parts:
             runtime.addresses.update(one.addresses)
-        await _together(
-            self.supervisor.serve(),
-            *(one.serve(runtime.addresses, runtime.vector_store_uri) for one in self.parts),
-        )
-        await _together(*(one.go() for one in self.parts))
+        await _together(self.supervisor.serve(), *(self._stage(one, _SERVES) for one in self.parts))
+        await _together(*(self._stage(one, _GOES) for one in self.parts))
         await self.supervisor.go()
+
+    async def _stage(self, one: Part, stage: int) -> None:
+        """Bring a process from one stage of its start to the next; one that is killed begins again and catches up."""
+        first = stage
+        while True:
+            try:
+                for step in range(first, stage + 1):
+                    await self._step(one, step)
+                return
+            except PartKilled as error:
+                if one.killed >= len(_PAUSES):
+                    raise
+                _log.error("part_killed_at_start", services=one.name, reason=str(error))
+            await asyncio.sleep(_PAUSES[one.killed])
+            one.killed += 1
+            await one.begin()
+            first = _BOUND
+
+    async def _step(self, one: Part, step: int) -> None:
+        runtime = self.supervisor.runtime
+        if step == _BOUND:
+            await one.bound()
+        elif step == _SERVES:
+            await one.serve(runtime.addresses, runtime.vector_store_uri)
+        elif step == _GOES:
+            await one.go()
+        else:
+            await one.wait_ready()
 
     async def wait_ready(self) -> dict[str, str]:
         """Wait until all services are ready, or the time for it is over; return who is not, and why."""
         own = asyncio.create_task(self.supervisor.wait_ready())
-        await asyncio.gather(own, *(one.wait_ready() for one in self.parts))
+        await asyncio.gather(own, *(self._stage(one, _READY) for one in self.parts))
         late = own.result()
         self._watches = [asyncio.create_task(self._keep(one), name=f"part-{one.name}") for one in self.parts]
         for one in self.parts:
@@ -204,11 +239,8 @@ class Fleet:
             await asyncio.sleep(pauses[0] if len(pauses) == 1 else pauses.pop(0))
             try:
                 await one.begin()
-                await one.bound()
-                runtime = self.supervisor.runtime
-                await one.serve(runtime.addresses, runtime.vector_store_uri)
-                await one.go()
-                await one.wait_ready()
+                for step in (_BOUND, _SERVES, _GOES, _READY):
+                    await self._step(one, step)
                 _log.info("part_started_again", services=one.name)
             except (StartError, OSError) as error:
                 _log.error("part_does_not_start", services=one.name, reason=str(error))
