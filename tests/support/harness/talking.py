@@ -6,6 +6,7 @@ from footnote.edge.v1 import answers_pb2 as answers
 from footnote.edge.v1 import conversations_pb2 as talk
 from footnote.edge.v1 import keys_pb2 as keys
 from footnote.types.v1.scope_pb2 import ROLE_READER
+from footnote_kit.degradations import word
 
 from support.harness import world as model
 from support.harness.caller import Caller, Told
@@ -67,12 +68,22 @@ class Talking:
         if told.result is None:
             self._answered(step, told)
             return True
-        asked.question_id, asked.answer_id = told.result.question_id, told.result.answer.id
+        asked.question_id = told.result.question_id
+        if self._kept(told.result):
+            asked.answer_id = told.result.answer.id
         if step.repeat:
             again = await self._caller.tell(step, ask)
-            if again.result is None or again.result.answer.id != asked.answer_id:
+            if again.result is not None and self._kept(again.result):
+                asked.answer_id = again.result.answer.id
+            if again.result is None or again.result.answer.id != told.result.answer.id:
                 self._world.problem(f"question {asked.question_id} asked again under its request id: {again}")
         return True
+
+    def _kept(self, completed: answers.AskCompleted) -> bool:
+        """Tell whether an answer was acknowledged to be kept: one that could not be says so, and is given even so."""
+        kept = "ANSWER_NOT_STORED" not in map(word, completed.degradations)
+        self._world.counts["answers not stored"] += not kept
+        return kept
 
     async def _retitle(self, step: Step) -> bool:
         one = self._conversations.get(step.other)
