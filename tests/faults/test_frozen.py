@@ -5,10 +5,8 @@
 
 import asyncio
 import os
-import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from footnote_kit.degradations import word
 from footnote_kit.errors import FootnoteError
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
-from support.frozen import freeze, thaw
+from support.frozen import FAULTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -74,43 +72,6 @@ EXPECTED: dict[str, dict[str, tuple[str, ...]]] = {
 """How calls end while a stage is frozen, where it is not well."""
 ALL = os.environ.get("FOOTNOTE_FROZEN") == "all"
 Outcome = tuple[str, float]
-
-
-@contextmanager
-def frozen(pid: int) -> Iterator[None]:
-    """Stop a process for the time."""
-    freeze(pid)
-    try:
-        yield
-    finally:
-        thaw(pid)
-
-
-@contextmanager
-def halting(pid: int, stopped: float, going: float) -> Iterator[None]:
-    """Stop a process again and again; seconds."""
-    over = threading.Event()
-
-    def halt() -> None:
-        while not over.is_set():
-            with frozen(pid):
-                over.wait(stopped)
-            over.wait(going)
-
-    thread = threading.Thread(target=halt)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-FAULTS: dict[str, Callable[[int], AbstractContextManager[None]]] = {
-    "frozen": frozen,
-    "slow": lambda pid: halting(pid, 0.5, 0.05),
-    "flapping": lambda pid: halting(pid, 3.0, 2.0),
-}
 
 
 async def timed(call: Callable[[EdgeClient], Awaitable[str]], client: EdgeClient) -> Outcome:

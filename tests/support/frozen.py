@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 STOPPED = ("T", "t", "Z", "X")
@@ -39,3 +42,41 @@ def states(pid: int) -> list[str]:
             continue
         found.append(text.rpartition(")")[2].split()[0])
     return found
+
+
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    """Stop a process for the time."""
+    freeze(pid)
+    try:
+        yield
+    finally:
+        thaw(pid)
+
+
+@contextmanager
+def halting(pid: int, stopped: float, going: float) -> Iterator[None]:
+    """Stop a process again and again; seconds."""
+    over = threading.Event()
+
+    def halt() -> None:
+        while not over.is_set():
+            with frozen(pid):
+                over.wait(stopped)
+            over.wait(going)
+
+    thread = threading.Thread(target=halt)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+FAULTS: dict[str, Callable[[int], AbstractContextManager[None]]] = {
+    "frozen": frozen,
+    "slow": lambda pid: halting(pid, 0.5, 0.05),
+    "flapping": lambda pid: halting(pid, 3.0, 2.0),
+}
+"""What may be wrong with a process, by name."""

@@ -1,0 +1,82 @@
+"""Every RPC of edge while a stage is stopped: answered, degraded or refused in words, before its caller's deadline.
+
+`make test` stops one stage; `FOOTNOTE_FROZEN=all` stops, slows down and has flap each of them. The table is printed.
+"""
+
+import asyncio
+import os
+from pathlib import Path
+
+import grpc
+import pytest
+from footnote_kit.edge import METHODS
+from support.deployment import Deployment, deployment
+from support.frozen import FAULTS
+from support.frozen_rpcs import Ended, Everything
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+STAGES = ("indexing", "ingestion", "retrieval", "augmentation", "generation")
+ALL = os.environ.get("FOOTNOTE_FROZEN") == "all"
+CASES = [(kind, stage) for kind in FAULTS for stage in STAGES] if ALL else [("frozen", "indexing")]
+IN_TIME = 45.0
+"""Seconds; see `test_frozen`. All RPCs are called at once."""
+USUALLY = {
+    "CreateKey": "KEYS_OFF",
+    "ListKeys": "KEYS_OFF",
+    "RevokeKey": "KEYS_OFF",
+    "CancelDocument": "ILLEGAL_STATE",
+    "CancelOperation": "ILLEGAL_STATE",
+}
+"""What is refused when nothing is wrong: there are no keys here, and what is there has ended."""
+WORDS = {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}
+WELL_AGAIN = 120.0
+
+
+async def well(everything: Everything) -> None:
+    """Wait until all works: what was stopped has to catch up, and who called it to notice."""
+    async with asyncio.timeout(WELL_AGAIN):
+        while True:
+            try:
+                await everything.seed()
+            except (grpc.aio.AioRpcError, AssertionError):
+                await asyncio.sleep(1)
+            else:
+                return
+
+
+def show(kind: str, stage: str, table: dict[str, Ended]) -> dict[str, Ended]:
+    """Print how each RPC ended."""
+    for name, ended in table.items():
+        print(f"| {kind} | {stage} | {name} | {ended} |", flush=True)
+    return table
+
+
+async def look(running: Deployment) -> dict[tuple[str, str], dict[str, Ended]]:
+    """Return how each RPC ended, of nothing wrong first."""
+    tables: dict[tuple[str, str], dict[str, Ended]] = {}
+    async with grpc.aio.insecure_channel(running.address()) as channel:
+        everything = Everything(channel)
+        await well(everything)
+        tables["well", ""] = show("well", "", await everything.call())
+        for kind, stage in CASES:
+            await well(everything)
+            with FAULTS[kind](running.processes[stage].pid):
+                tables[kind, stage] = show(kind, stage, await everything.call())
+    return tables
+
+
+def test_each_rpc_ends_in_words_while_a_stage_is_stopped(tmp_path: Path) -> None:
+    with deployment(tmp_path, separate=True) as running:
+        tables = asyncio.run(look(running))
+    usual = tables.pop(("well", ""))
+    assert set(usual) == {method.name for method in METHODS}
+    assert {name: one.reason for name, one in usual.items() if one.code != "OK"} == USUALLY
+    wrong = [
+        (kind, stage, name, str(ended))
+        for (kind, stage), table in tables.items()
+        for name, ended in table.items()
+        if ended.seconds > IN_TIME
+        or not (ended.code in ("OK", usual[name].code) or (ended.code in WORDS and ended.reason))
+    ]
+    assert not wrong, wrong
