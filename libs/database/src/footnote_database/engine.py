@@ -90,7 +90,7 @@ def server(url: URL, arguments: dict[str, Any], **more: Any) -> AsyncEngine:
             known: FootnoteError | None = tls.refused(url, error) if secured is not None else None
             if known is None and isinstance(error, OSError):  # nobody listens there, or hangs up at once
                 _log.warning("database_not_reached", host=url.host, port=url.port, reason=str(error))
-                known = passing.read(error) or failures.away()
+                known = passing.read(error) or failures.not_reached()
             if known is None:
                 raise
             raise known from error

@@ -14,6 +14,7 @@ _AWAY = {
 _FULL_STATES = {"53100"}
 _AWAY_STATES = ("08", "53", "57P", "55P03", "40001", "40P01", "25006")
 """Beginnings of PostgreSQL's codes: connection, resources, shutdown, locks, and a server that only reads just now."""
+_AWAY_WORDS = "The database does not answer now"
 
 
 def read(error: Exception) -> Unavailable | None:
@@ -33,9 +34,18 @@ def read(error: Exception) -> Unavailable | None:
     return None
 
 
+class NotReached(Unavailable):
+    """Nobody listens where the database should be, or hangs up at once."""
+
+
 def away() -> Unavailable:
     """Return the error of a database that is not there now."""
-    return passing.unavailable("The database does not answer now", passing.DATABASE)
+    return passing.unavailable(_AWAY_WORDS, passing.DATABASE)
+
+
+def not_reached() -> NotReached:
+    """Return the error of a connection to a database that cannot be had now."""
+    return NotReached(_AWAY_WORDS, metadata={passing.WAITING: passing.DATABASE}, retry_after=passing.RETRY_SECONDS)
 
 
 passing.register(read)

@@ -16,7 +16,7 @@ from sqlalchemy.schema import CreateSchema
 
 from footnote_database import soundness
 from footnote_database.engine import connect
-from footnote_database.failures import read
+from footnote_database.failures import NotReached, read
 from footnote_database.migrations import Newer
 from footnote_database.traits import Traits, Writers
 
@@ -126,10 +126,11 @@ class Database:
     async def _translated(self) -> AsyncIterator[None]:
         try:
             yield
-        except (OperationalError, InterfaceError, ConnectionError, TimeoutError, PoolTimeout) as error:
+        except (OperationalError, InterfaceError, ConnectionError, TimeoutError, PoolTimeout, NotReached) as error:
             if not self._traits.refused:
                 raise
-            metadata = {passing.WAITING: passing.DATABASE} if (known := read(error)) is None else known.metadata
+            known = error if isinstance(error, NotReached) else read(error)
+            metadata = {passing.WAITING: passing.DATABASE} if known is None else known.metadata
             raise Unavailable(self._traits.refused, retry_after=_RETRY_SECONDS, metadata=metadata) from error
 
 
