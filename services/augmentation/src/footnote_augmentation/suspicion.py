@@ -78,7 +78,7 @@ _SIGNS: tuple[tuple[float, SuspicionReason.ValueType, re.Pattern[str]], ...] = (
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{120,}+")
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def assess(text: str) -> Suspicion:
     """Judges a passage as it stands in the document, before it is neutralised."""
     # The same passages serve question after question; looking for all signs in one takes half a millisecond.

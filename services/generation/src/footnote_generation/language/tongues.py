@@ -52,7 +52,7 @@ def of(text: str, expected: str = "") -> str:
     return languages.detect(sample, (expected,) if expected else ("en", "fr"))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def of_source(text: str, expected: str) -> str:
     """Return the language of a source, "" when unsure; `expected` is the question's.
 
