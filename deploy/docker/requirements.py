@@ -35,7 +35,6 @@ ONLY: dict[str, set[str]] = {
     "xlrd": _FILES,
     "lxml": _FILES,
     "olefile": _FILES,
-    "striprtf": _FILES,
     "selectolax": _FILES,
     "markdown-it-py": _FILES,
     "mdit-py-plugins": _FILES,

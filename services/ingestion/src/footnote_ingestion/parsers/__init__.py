@@ -29,7 +29,7 @@ _PARSERS = {
     "ods": ("sheets.parser", "WorkbookParser"),
     "odt": ("office.opendocument", "OpenDocumentParser"),
     "odp": ("office.opendocument", "OpenDocumentParser"),
-    "epub": ("office.opendocument", "EpubParser"),
+    "epub": ("office.epub", "EpubParser"),
     "rtf": ("texts.rtf", "RtfParser"),
     "eml": ("mail", "EmlParser"),
     "msg": ("mail", "MsgParser"),

@@ -69,6 +69,29 @@ def write_table(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place |
         out.add(PARAGRAPH, "; ".join(names), place)
 
 
+def joined_down(lines: Sequence[Sequence[tuple[str, int, bool]]]) -> list[list[Cell]]:
+    """Return cells with the rows that they cover, from text, columns and whether each goes on with the cell above.
+
+    A part of a merged cell that has a text of its own stays one.
+    """
+    begun: dict[int, tuple[int, int]] = {}  # column -> where the cell that may go on stands: row, index in it
+    rows: list[list[tuple[str, int, int]]] = []
+    for line in lines:
+        row: list[tuple[str, int, int]] = []
+        at = 0
+        for text, columns, goes_on in line:
+            above = begun.get(at)
+            if goes_on and above is not None and (not text or text == rows[above[0]][above[1]][0]):
+                whole = rows[above[0]][above[1]]
+                rows[above[0]][above[1]] = (whole[0], whole[1] + 1, whole[2])
+            else:
+                begun[at] = (len(rows), len(row))
+                row.append((text, 1, columns))
+            at += columns
+        rows.append(row)
+    return [[Cell(text, down, columns) for text, down, columns in row] for row in rows]
+
+
 def _write_row(
     row: Sequence[Cell], above: Sequence[Cell], headers: Sequence[str], unused: set[int], out: BlockWriter,
     place: Place | None, table: int,

@@ -16,16 +16,19 @@ from footnote_ingestion.parsers.attached import Attached, ReadsAttached
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, PARTS_UNREADABLE
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
 from footnote_ingestion.parsers.texts.plain import write_text
+from footnote_ingestion.parsers.texts.rtf import write_rtf
+from footnote_ingestion.parsers.texts.rtf_compressed import decompress
 
 _HEADERS = ("From", "To", "Cc", "Date")
 _MAX_PARTS = 200
 _MAX_DEPTH = 20
 # Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
 _SUBJECT, _BODY, _HTML, _SENDER, _TO, _CC = "0037", "1000", "1013", "0C1A", "0E04", "0E03"
+_RTF, _LONGEST_RTF = "__substg1.0_10090102", 64 * 1024 * 1024
 _ATTACHED, _UNNAMED = "3701", "attachment"
 _SECRET = (".pgp-encrypted", ".p7m")
 _MESSAGE_CLASS, _TRANSPORT_HEADERS, _ATTACHMENT_NAMES = "001A", "007D", ("3707", "3704")
@@ -93,6 +96,8 @@ class MsgParser(ReadsAttached):
                 write_text(body, out, with_lines=False)
             elif html:
                 write_html(decode(html, out), out)
+            elif ole.exists(_RTF):
+                _write_rtf(ole.openstream(_RTF).read(), out)
             for folder, name in zip(folders, map(inline, attached), strict=True):
                 stream = f"{folder}/__substg1.0_{_ATTACHED}0102"
                 if ole.exists(stream):
@@ -101,6 +106,14 @@ class MsgParser(ReadsAttached):
                 out.add(NOTE, f"Attachment: {name}" if name else "")
                 out.warn(CONTENT_LEFT_OUT, "{count} attachments are not read, but for their names")
         return Properties(title=subject, authors=[sender] if sender else [], file_time=_moment(date))
+
+
+def _write_rtf(data: bytes, out: BlockWriter) -> None:
+    """Write a body that is compressed RTF."""
+    try:
+        write_rtf(decompress(data, _LONGEST_RTF), out)
+    except ValueError:
+        out.warn(PARTS_UNREADABLE, "{count} bodies of messages, in compressed RTF, could not be read")
 
 
 def _write_head(out: BlockWriter, subject: str, headers: Iterable[tuple[str, str]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from footnote_ingestion.parsers.base import (
     Limits,
     Properties,
 )
-from footnote_ingestion.parsers.cells import Cell, write_table
+from footnote_ingestion.parsers.cells import joined_down, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
 from footnote_ingestion.parsers.noticed import OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
@@ -249,7 +249,7 @@ class _Walker:
             if row.find(f"{_W}trPr/{_W}tblHeader") is None:
                 break
             marked += 1
-        write_table(_cells(lines), self._out, None, marked if marked < len(lines) else 0)
+        write_table(joined_down(lines), self._out, None, marked if marked < len(lines) else 0)
 
 
 def _rows(parent: etree._Element) -> Iterator[etree._Element]:
@@ -279,23 +279,3 @@ def _row(row: etree._Element) -> list[tuple[str, int, bool]]:
 def _number(element: etree._Element) -> int:
     value = element.get(f"{_W}val") or ""
     return max(min(int(value[:4]), 64), 1) if value.isdecimal() else 1
-
-
-def _cells(lines: Sequence[Sequence[tuple[str, int, bool]]]) -> list[list[Cell]]:
-    """Return the cells with the rows that they cover; a part of a merged cell that has a text of its own stays one."""
-    begun: dict[int, tuple[int, int]] = {}  # column -> where the cell that may go on stands: row, index in it
-    rows: list[list[tuple[str, int, int]]] = []
-    for line in lines:
-        row: list[tuple[str, int, int]] = []
-        at = 0
-        for text, columns, goes_on in line:
-            above = begun.get(at)
-            if goes_on and above is not None and (not text or text == rows[above[0]][above[1]][0]):
-                whole = rows[above[0]][above[1]]
-                rows[above[0]][above[1]] = (whole[0], whole[1] + 1, whole[2])
-            else:
-                begun[at] = (len(rows), len(row))
-                row.append((text, 1, columns))
-            at += columns
-        rows.append(row)
-    return [[Cell(text, down, columns) for text, down, columns in row] for row in rows]

@@ -1,12 +1,10 @@
-"""OpenDocument texts and presentations, and EPUB books: zip packages of XML."""
+"""OpenDocument texts and presentations: zip packages of XML."""
 
 from __future__ import annotations
 
-import posixpath
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote
 
 from footnote.types.v1.locator_pb2 import SlideLocator
 from lxml import etree  # type: ignore[import-untyped]
@@ -23,10 +21,7 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
-from footnote_ingestion.parsers.noticed import PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.package import check_package, moment, xml_parser
-from footnote_ingestion.parsers.texts.encoding import decode
-from footnote_ingestion.parsers.texts.html import write_html
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -45,12 +40,12 @@ class OpenDocumentParser:
     def inspect(self, path: Path, limits: Limits) -> None:
         """Open the package and look whether it is encrypted."""
         check_package(path, limits)
-        _read(path, "content.xml")
+        read_part(path, "content.xml")
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write headings, paragraphs, list items, tables and notes in order."""
         check_package(path, limits)
-        body = _xml(_read(path, "content.xml")).find(f"{_OFFICE}body")
+        body = xml_of(read_part(path, "content.xml")).find(f"{_OFFICE}body")
         if body is None:
             raise ParseError(CORRUPT, "The document has no body.")
         properties = _properties(path)
@@ -68,31 +63,8 @@ class OpenDocumentParser:
         return properties
 
 
-class EpubParser:
-    """Reads EPUB books, chapter by chapter."""
-
-    def inspect(self, path: Path, limits: Limits) -> None:
-        """Open the package and find the list of chapters."""
-        check_package(path, limits)
-        _chapters(path)
-
-    def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write the chapters in reading order."""
-        check_package(path, limits)
-        names, properties = _chapters(path)
-        for name in names:
-            try:
-                data = _read(path, name)
-            except ParseError as error:
-                if error.reason != CORRUPT:
-                    raise
-                out.warn(PARTS_UNREADABLE, "{count} chapters are missing")
-                continue
-            write_html(decode(data, out), out)
-        return properties
-
-
-def _read(path: Path, name: str) -> bytes:
+def read_part(path: Path, name: str) -> bytes:
+    """Return a file of a package; raises `ParseError` where it is missing, damaged or locked."""
     try:
         with zipfile.ZipFile(path) as package:
             if "META-INF/manifest.xml" in package.namelist() and b"encryption-data" in package.read(
@@ -104,7 +76,8 @@ def _read(path: Path, name: str) -> bytes:
         raise ParseError(CORRUPT, "The document is damaged and cannot be opened.") from error
 
 
-def _xml(data: bytes) -> etree._Element:
+def xml_of(data: bytes) -> etree._Element:
+    """Return the root of an XML file; raises `ParseError` where it is malformed."""
     try:
         return etree.fromstring(data, xml_parser())
     except etree.XMLSyntaxError as error:
@@ -113,18 +86,19 @@ def _xml(data: bytes) -> etree._Element:
 
 def _properties(path: Path) -> Properties:
     try:
-        root = _xml(_read(path, "meta.xml"))
+        root = xml_of(read_part(path, "meta.xml"))
     except ParseError:
         return Properties()
     creator = next(root.iter(f"{_DC}creator"), None)
     return Properties(
-        title=_first(root, f"{_DC}title"),
+        title=first_text(root, f"{_DC}title"),
         authors=[inline(creator.text or "")] if creator is not None and creator.text else [],
-        file_time=moment(_first(root, f"{_DC}date")[:19]),
+        file_time=moment(first_text(root, f"{_DC}date")[:19]),
     )
 
 
-def _first(root: etree._Element, tag: str) -> str:
+def first_text(root: etree._Element, tag: str) -> str:
+    """Return the text of the first element of a kind, empty where there is none."""
     found = next(root.iter(tag), None)
     return inline(found.text or "") if found is not None else ""
 
@@ -204,20 +178,3 @@ def _row(row: etree._Element) -> list[Cell]:
 def _number(cell: etree._Element, name: str) -> int:
     value = cell.get(f"{_TABLE}{name}") or "1"
     return max(int(value[:6]), 1) if value.isascii() and value.isdecimal() else 1
-
-
-def _chapters(path: Path) -> tuple[list[str], Properties]:
-    """Return the names of a book's chapters in reading order, and its properties."""
-    container = _xml(_read(path, "META-INF/container.xml"))
-    package_name = next((root.get("full-path") or "" for root in container.iter("{*}rootfile")), "")
-    package = _xml(_read(path, package_name))
-    folder = posixpath.dirname(package_name)
-    hrefs = {item.get("id"): unquote(item.get("href") or "") for item in package.iter("{*}item")}
-    names = [hrefs[one.get("idref")] for one in package.iter("{*}itemref") if hrefs.get(one.get("idref"))]
-    return [posixpath.normpath(posixpath.join(folder, name)) for name in names], Properties(
-        title=_first(package, f"{_DC}title"),
-        authors=[inline(one.text) for one in package.iter(f"{_DC}creator") if one.text],
-        keywords=[inline(one.text) for one in package.iter(f"{_DC}subject") if one.text],
-        language=_first(package, f"{_DC}language")[:2].lower(),
-        file_time=moment(_first(package, f"{_DC}date")),
-    )

@@ -98,6 +98,9 @@ _INLINE = frozenset(
         "nobr",
     ]
 )
+# What books and pages call notes, and what refers to one.
+_NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endnote"))
+_MARKS = frozenset(("noteref", "doc-noteref"))
 _META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s*+=\s*+["']?\s*+([\w-]++)""", re.IGNORECASE)
 # Pages that say the one are read as the other by every browser, and mean it.
@@ -210,7 +213,7 @@ class _Walker:
             self._parts.append("\n")
         elif tag == "img":
             self._parts.append(f" {node.attributes.get('alt') or ''} ")
-        elif tag == "sup" and _begins_as_figure(node):
+        elif tag in ("sup", "a") and _is_mark(node, tag):
             self._parts.append(RAISED + node.text(deep=True))
         elif tag in _INLINE:
             self._children(node, depth + 1)
@@ -227,8 +230,10 @@ class _Walker:
         elif tag == "table" and self._table(node):
             pass
         else:
-            if tag in ("li", "dt", "dd"):
-                self._kind = LIST_ITEM
+            if not _NOTES.isdisjoint(_roles(node)):
+                self._kind = NOTE
+            elif tag in ("li", "dt", "dd"):
+                self._kind = NOTE if before == NOTE else LIST_ITEM
             elif tag in ("figcaption", "caption", "aside"):
                 self._kind = NOTE
             self._children(node, depth + 1)
@@ -268,7 +273,7 @@ class _Walker:
 
 def _text(node: LexborNode, separator: str = "") -> str:
     """Return the text under an element, raised figures parted from what is before them."""
-    if node.css_first("sup") is None:
+    if node.css_first("sup, a[epub\\:type], a[role]") is None:
         return str(node.text(deep=True, separator=separator))
     pieces: list[str] = []
     todo = [node.child]
@@ -277,7 +282,7 @@ def _text(node: LexborNode, separator: str = "") -> str:
         if one is None:
             continue
         todo.append(one.next)
-        if one.tag == "sup" and _begins_as_figure(one):
+        if one.tag in ("sup", "a") and _is_mark(one, one.tag):
             pieces.append(RAISED + one.text(deep=True))
             continue
         if one.tag == "-text":
@@ -286,6 +291,17 @@ def _text(node: LexborNode, separator: str = "") -> str:
             pieces.append(separator)
         todo.append(one.child)
     return joined(pieces)
+
+
+def _roles(node: LexborNode) -> list[str]:
+    """Return what an element is said to be by the words of books (EPUB) or of accessibility (ARIA)."""
+    found = node.attributes
+    return f"{found.get('epub:type') or ''} {found.get('role') or ''}".lower().split()
+
+
+def _is_mark(node: LexborNode, tag: str) -> bool:
+    """Tell whether an element is a raised figure, or a reference to a note by one."""
+    return (tag == "sup" or not _MARKS.isdisjoint(_roles(node))) and _begins_as_figure(node)
 
 
 def _begins_as_figure(node: LexborNode) -> bool:
