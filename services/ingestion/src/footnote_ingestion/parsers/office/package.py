@@ -38,7 +38,7 @@ def check_package(path: Path, limits: Limits) -> None:
     try:
         with zipfile.ZipFile(path) as package:
             entries = package.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise ParseError(CORRUPT, "The file is a damaged zip package; it was probably cut off.") from error
     if any(entry.flag_bits & 1 for entry in entries):
         raise ParseError(PASSWORD_PROTECTED, "The package opens only with a password.")
