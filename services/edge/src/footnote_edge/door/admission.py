@@ -38,6 +38,7 @@ LOOK_SECONDS = 0.1
 """Between two decisions about that; the loop is measured as often."""
 _LEARNING = 0.1  # weight of the newest call in the averages, of the first ones more
 _LEAST_RETRY = 0.5
+_THINNED = 16  # refused at the end of one call, at most: the loop has more to do
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +159,15 @@ class Lane:
         """Refuse the last of the longest lines as long as there are more than can be served in time."""
         each = self._each()
         beyond = sum(map(len, self._lines.values())) - int(self._size.patience / each) if each else 0
-        while beyond > 0 and self._lines:
+        for _ in range(min(beyond, _THINNED)):
+            if not self._lines:
+                break
             tenant, line = max(reversed(self._lines.items()), key=lambda one: len(one[1]))  # of equals the last
             turn = line.pop()
             if not line:
                 del self._lines[tenant]
             if not turn.done():
                 turn.set_exception(self._refusal("slow"))
-            beyond -= 1
 
     def _look_later(self) -> None:
         if self._timer is None:
