@@ -15,7 +15,7 @@ from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpa
 from footnote_augmentation import budget, neutralise, phrases, plan, subject, swapping
 from footnote_generation.adapters.extractive import compose, elsewhere, forms, provider, question, rows
 from footnote_generation.answering import addresses, markup, policy
-from footnote_generation.language import amounts, grammar, quantities, quotes, reading
+from footnote_generation.language import amounts, grammar, quantities, quotes, reading, tongues
 from footnote_generation.language.words import analyse
 from footnote_generation.verification import (
     checker,
@@ -73,6 +73,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
     "footnote_augmentation.subject.in_full": lambda t: subject.in_full(t, ["What does the Vela cost?", t[:2000]]),
     "footnote_text.pointing.begins_by_pointing": lambda t: pointing.begins_by_pointing(t, "en"),
+    "footnote_generation.language.tongues.of_source": lambda t: tongues.of_source.__wrapped__(t, "en"),
     "footnote_augmentation.phrases.tokens": lambda t: phrases.tokens(t, "de"),
     "footnote_augmentation.swapping.swapped": lambda t: swapping.swapped(
         t, phrases.tokens("in the Lyra hall", "en"), ["Vela"], "en", corrects=False
@@ -176,6 +177,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.redact.register footnote_kit.provider_calls.unconfigured footnote_store.rows.own_key
     footnote_edge.http.dialects.wrapper_vectors.addition footnote_store.rows.message_key
     footnote_edge.jobs.workflows.own_account footnote_edge.jobs.workflows.step
+    footnote_edge.jobs.operation_workflows.step
     footnote_kit.passing.unavailable footnote_database.soundness.newer footnote_database.keeping.database
     footnote_cli.admin.findings.ok footnote_cli.admin.findings.warning footnote_cli.admin.findings.broken
     footnote_cli.admin.findings.refused footnote_cli.admin.findings.older
@@ -188,7 +190,11 @@ _CACHES = {
     if isinstance(value, _lru_cache_wrapper) and value.__module__ == module.__name__
 }
 # Of texts; the others hold what is made once, as the stop words of a language.
-_FORGOTTEN = [_CACHES[name] for name in _CACHES if any(word in name for word in ("kept", "find", "analyse", "parse"))]
+_FORGOTTEN = [
+    _CACHES[name]
+    for name in _CACHES
+    if any(word in name for word in ("kept", "find", "analyse", "parse", "assess", "of_source"))
+]
 
 
 def forget() -> None:

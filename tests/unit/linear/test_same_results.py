@@ -23,7 +23,7 @@ from footnote_ingestion.parsers import metadata, sniff
 from footnote_ingestion.parsers.pdf import headings as pdf_headings
 from footnote_ingestion.parsers.pdf import layout as pdf_layout
 from footnote_ingestion.parsers.sheets import number_formats
-from footnote_ingestion.parsers.texts import markdown, rtf
+from footnote_ingestion.parsers.texts import markdown
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_retrieval.query import understanding as query
 from footnote_text import lexical, sentences
@@ -125,10 +125,6 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
         lambda t: _found(pdf_layout._TWO_FIGURES)(t.replace("\n", " ")),
     ),
     "last fragment": (_spans(_R(r"[^\W\d_]+$")), _spans(pdf_layout._LAST_FRAGMENT)),
-    "titles of rtf": (
-        lambda t: (m := _R(r"\{\\title\s+([^{}\\]{1,500})\}").search("{\\title " + t + "}")) and m[1].strip(),
-        lambda t: (m := rtf._TITLE.search("{\\title " + t + "}")) and m[1].strip() if t.strip() else None,
-    ),
     "list items": (_first(_R(r"\s*(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")), _first(text._ITEM)),
     "underlines": (_words(_whole(_R(r"\s*(={3,}|-{3,}|~{3,})\s*"))), _words(_whole(text._UNDERLINE))),
     "mail headers": (
