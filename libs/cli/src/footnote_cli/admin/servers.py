@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from footnote_database import soundness
 from footnote_database.engine import server
+from footnote_database.failures import NotReached
 from footnote_database.keeping import KeptDatabase
 from footnote_database.migrations import Newer
 from footnote_kit.errors import FootnoteError
@@ -57,7 +58,7 @@ def _unreached(check: str, one: KeptDatabase, error: BaseException) -> Finding:
     """Return why nothing could be asked; the driver's own words are left out, they may quote."""
     where = f"{one.url.host}:{one.url.port or 5432}"
     variable = _VARIABLES.get(one.name, "its URL")
-    if isinstance(error, FootnoteError):
+    if isinstance(error, FootnoteError) and not isinstance(error, NotReached):
         return broken(check, error.message, f"Put a good certificate in its place, or set {variable} right.")
     state = next((found for found in map(_sqlstate, _chain(error)) if found), "")
     if state in _PASSWORD:
