@@ -8,7 +8,7 @@ And through the public API, with real stages, how long files take to searchable 
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
@@ -25,7 +25,7 @@ from footnote_providers.onnx_files import find_files
 from footnote_providers.onnx_local import OnnxEmbeddings
 from footnote_providers.onnx_local import Settings as OnnxSettings
 from footnote_providers.settings import OnnxSettings as OnnxDeployment
-from support.deployment import deployment
+from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 from support.scale.real_texts import texts
 from support.shared import shared_dir
@@ -131,18 +131,23 @@ async def take_in(client: EdgeClient, collection: str, files: list[str]) -> floa
     return took
 
 
-async def test_time_to_searchable_beside_the_builtin(tmp_path: Path) -> None:
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Deployment]:
+    with deployment(tmp_path) as started:
+        yield started
+
+
+async def test_time_to_searchable_beside_the_builtin(running: Deployment) -> None:
     made = texts(FILES * (TURNS + 1))
     seconds: dict[str, list[float]] = {"builtin": [], "e5": []}
-    with deployment(tmp_path) as running:
-        async with edge_client(running.address()) as client:
+    async with edge_client(running.address()) as client:
+        for provider in seconds:
+            collection = Collection(name=provider)
+            collection.settings.embedding.provider = provider
+            await client.stub.CreateCollection(CreateCollectionRequest(collection=collection))
+        for turn in range(TURNS + 1):
             for provider in seconds:
-                collection = Collection(name=provider)
-                collection.settings.embedding.provider = provider
-                await client.stub.CreateCollection(CreateCollectionRequest(collection=collection))
-            for turn in range(TURNS + 1):
-                for provider in seconds:
-                    part = [f"{provider} {text}" for text in made[turn * FILES : (turn + 1) * FILES]]
-                    seconds[provider].append(await take_in(client, provider, part))
+                part = [f"{provider} {text}" for text in made[turn * FILES : (turn + 1) * FILES]]
+                seconds[provider].append(await take_in(client, provider, part))
     builtin, e5 = (median(took[1:]) for took in seconds.values())
     print(f"\n{FILES} files of 33 kB to searchable: built-in {builtin:.2f} s, e5 {e5:.2f} s: {e5 / builtin:.2f} times")
