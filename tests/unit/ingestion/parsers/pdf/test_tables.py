@@ -237,3 +237,45 @@ def test_headers_of_columns_without_values_are_kept(tmp_path: Path) -> None:
     table = [["Name", "First", "Second"], ["Alpha", "", "2"], ["Beta", "", "3"]]
     blocks = read(tmp_path, lambda pdf: ruled(pdf, table))
     assert "First" in [block.text for block in blocks if block.kind == BLOCK_KIND_PARAGRAPH]
+
+
+def test_a_column_of_words_between_names_and_figures_is_one(tmp_path: Path) -> None:
+    table = [["Product", "2023", "2022"], ["Films", "10,061", "10,033"], ["Cartons", "1,093", "1,118"]]
+    table += [["Net sales", "11,154", "11,151"]]
+
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, table, ends=(450, 550))
+        for number, text in enumerate(("Segment", "Flexibles", "Rigid packaging")):
+            pdf.text(220, 100 + 16 * number, text)
+
+    assert rows(read(tmp_path, draw)) == [
+        "Product: Films; Segment: Flexibles; 2023: 10,061; 2022: 10,033",
+        "Product: Cartons; Segment: Rigid packaging; 2023: 1,093; 2022: 1,118",
+        "Product: Net sales; 2023: 11,154; 2022: 11,151",
+    ]
+
+
+def test_names_with_a_wide_space_stay_whole_without_a_header_above(tmp_path: Path) -> None:
+    table = [["", "2023", "2022"], ["Item 1.", "10", "11"], ["Item 2.", "12", "13"]]
+
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, table, ends=(450, 550))
+        pdf.text(120, 116, "Sales")
+        pdf.text(120, 132, "Costs")
+
+    assert rows(read(tmp_path, draw)) == ["Item 1. Sales; 2023: 10; 2022: 11", "Item 2. Costs; 2023: 12; 2022: 13"]
+
+
+def test_a_header_over_the_middle_of_sign_and_figure_heads_their_column(tmp_path: Path) -> None:
+    table = [["", "", "", ""], ["Flexibles", "$ 384", "$ 376", "$ 336"], ["Other", "9", "15", "5"]]
+
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, table)
+        pdf.text(50, 100, "(in millions)")
+        for middle, year in ((310, "2023"), (410, "2022"), (510, "2021")):
+            pdf.text(middle - 10, 100, year)
+
+    assert [text.partition("; ")[2] for text in rows(read(tmp_path, draw))] == [
+        "2023: $384; 2022: $376; 2021: $336",
+        "2023: 9; 2022: 15; 2021: 5",
+    ]

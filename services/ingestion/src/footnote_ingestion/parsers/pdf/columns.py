@@ -28,6 +28,7 @@ from footnote_ingestion.parsers.pdf.grids import (
 from footnote_ingestion.parsers.pdf.heads import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rulings
+from footnote_ingestion.parsers.pdf.worded import column_of_words, with_signs
 
 Words = Callable[[Line], list[Word]]
 _FURTHEST = 5.0
@@ -272,9 +273,12 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, kee
     names_column = _is_name_column(rows, body, columns)
     if names_column is not None:
         columns = columns[1:]
+    elif (worded := column_of_words(rows[: body[0]], [rows[at] for at in body], columns[0][0], size)) is not None:
+        columns = [worded, *columns]
     first = columns[0][0] if columns else 0.0
     start = _start_of_body(rows, body[0], first, columns, size)
-    head, head_used = header_names(rows[:start], columns, names_column, rules, size)
+    heads = with_signs([rows[at] for at in body], columns)
+    head, head_used = header_names(rows[:start], heads, names_column, rules, size)
     made = [_row(row, columns, names_column) for row in rows[start:]]
     made = _joined(made, size)
     grid = Grid(page, head.names, made, columns, lead=head.lead)
