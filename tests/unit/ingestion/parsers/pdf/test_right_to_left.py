@@ -133,3 +133,23 @@ def test_words_of_a_cell_are_in_their_order(tmp_path: Path) -> None:
     for text in ("שם החברה", "סך הכול", "בנק לאומי", "1,200"):
         assert text in rows[0]
     assert "חברת Google Inc" in rows[1]
+
+
+def test_the_first_column_of_a_table_read_from_the_right_is_the_rightmost(tmp_path: Path) -> None:
+    cells = [("שם החברה", "הכנסות", "רווח"), ("בנק לאומי", "1,200", "300"), ("בנק הפועלים", "3,400", "410")]
+    placed, rules = [], b""
+    for row, texts in enumerate(cells):
+        placed += [(410 - 150 * at, 706 - 20 * row, seen(text, backwards=True)) for at, text in enumerate(texts)]
+    for row in range(4):
+        rules += b"100 %d m 550 %d l S " % (720 - 20 * row, 720 - 20 * row)
+    for left in (100, 250, 400, 550):
+        rules += b"%d 660 m %d 720 l S " % (left, left)
+    blocks = read(page(placed, rules=rules), tmp_path / "page.pdf")
+    rows = [block for block in blocks if block.kind == TABLE_ROW]
+    assert [block.text for block in rows] == [
+        "שם החברה: בנק לאומי; הכנסות: 1,200; רווח: 300",
+        "שם החברה: בנק הפועלים; הכנסות: 3,400; רווח: 410",
+    ]
+    lefts = [anchor.locator.page.box.left for anchor in rows[0].anchors]
+    assert lefts == sorted(lefts, reverse=True)
+    assert len(lefts) == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from footnote_ingestion.parsers.pdf.bidi import lean
 from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, is_figure, visual_rows
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
@@ -98,11 +99,12 @@ def _grid(
     across: Sequence[Rule],
 ) -> Grid | None:
     every = [word for line in inside for word in words(line)]
+    backwards = sum(lean(word.text) for word in every) > 0
     rows: list[list[list[Word]]] = []
     for top, bottom in pairwise(ys):
         band = [word for word in every if bottom <= (word.top + word.bottom) / 2 < top]
-        rows += _band(band, xs, down, (top + bottom) / 2)
-    rows = [row for row in rows if any(row)]
+        rows += _band(band, xs, down, (top + bottom) / 2, named_at=-1 if backwards else 0)
+    rows = [row[::-1] if backwards else row for row in rows if any(row)]
     width = len(xs) - 1
     cells = [cell for row in rows for cell in row]
     filled = sum(bool(cell) for cell in cells)
@@ -113,7 +115,8 @@ def _grid(
     depth = _depth(texts)
     headers = [" › ".join(dict.fromkeys(filter(None, (row[at] for row in texts[:depth])))) for at in range(width)]
     body = made[depth:]
-    grid = Grid(inside[0].page, headers, body, list(pairwise(xs[1:])))
+    places = list(pairwise(xs))
+    grid = Grid(inside[0].page, headers, body, places[-2::-1] if backwards else places[1:])
     grid.header_lines = set().union(*(row.lines for row in made[:depth]))
     grid.lines = ids(every)
     return grid if body else None
@@ -141,15 +144,17 @@ def _crowded(cells: Sequence[Sequence[Word]]) -> int:
     )
 
 
-def _band(band: list[Word], xs: Sequence[float], down: Sequence[Rule], middle: float) -> list[list[list[Word]]]:
-    """Return the rows between two lines across: one, or several where names begin each of them."""
+def _band(
+    band: list[Word], xs: Sequence[float], down: Sequence[Rule], middle: float, named_at: int
+) -> list[list[list[Word]]]:
+    """Return the rows between two lines across: one, or several where names, at `named_at`, begin each of them."""
     lines = visual_rows(band)
     rows = [_cells(line, xs) for line in lines]
-    named = sum(bool(row[0]) for row in rows)
+    named = sum(bool(row[named_at]) for row in rows)
     if len(rows) >= 3 and named >= 0.6 * len(rows) and sum(sum(map(bool, row)) >= 2 for row in rows) >= 0.6 * len(rows):
         made: list[list[list[Word]]] = []
         for row in rows:
-            if row[0] or not made:
+            if row[named_at] or not made:
                 made.append(row)
             else:
                 made[-1] = [[*above, *below] for above, below in zip(made[-1], row, strict=True)]
