@@ -24,7 +24,7 @@ def hashed(text: str) -> str:
 
 
 def tables(name: str) -> list[dict[str, Any]]:
-    """The labelled tables of a set: "seen" while the reading was written; "first", "second", "third" were opened after it."""
+    """The labelled tables of a set: "seen" while the reading was written; the others were opened after it."""
     return [table for table in json.loads(LABELS.read_text()) if table["set"] == name]
 
 
