@@ -279,3 +279,16 @@ def test_a_header_over_the_middle_of_sign_and_figure_heads_their_column(tmp_path
         "2023: $384; 2022: $376; 2021: $336",
         "2023: 9; 2022: 15; 2021: 5",
     ]
+
+
+def test_a_note_in_brackets_over_all_columns_stands_above_the_table(tmp_path: Path) -> None:
+    table = [["", "2023", "2022", "2021"], ["Sales", "10", "11", "12"], ["Costs", "9", "8", "7"]]
+
+    def draw(pdf: FPDF) -> None:
+        pdf.text(410, 84, "(unaudited)")
+        pdf.line(320, 88, 552, 88)
+        columns(pdf, table)
+
+    blocks = read(tmp_path, draw)
+    assert rows(blocks) == ["Sales; 2023: 10; 2022: 11; 2021: 12", "Costs; 2023: 9; 2022: 8; 2021: 7"]
+    assert [block.text for block in blocks if block.kind == BLOCK_KIND_PARAGRAPH] == ["(unaudited)"]

@@ -263,15 +263,20 @@ def _named(stub: list[list[Word]], parts: list[list[_Part]], count: int, named_b
     """Return the names of columns: groups first, parted from what stands below them."""
     width = count + (1 if named_by_column else 0)
     names: list[list[tuple[tuple[int, int], str]]] = [[] for _ in range(width)]
+    notes: list[str] = []
     for row in parts:
         for part in row:
             text = cell_of(part.words).text
+            if part.last - part.first >= count > 1 and text.startswith("(") and text.endswith(")"):
+                notes.append(text)  # "(in thousands)", "(unaudited)": of the whole table, and no column's name
+                continue
             for at in range(part.first, min(part.last, width)):
                 names[at].append(((part.first, part.last), text))
     texts = [_stacked(one) for one in names]
     words = [cell_of(piece).text for piece in stub]
     lead = [text for text in words if text.startswith("(") and text.endswith(")") and len(text) > 12]
     rest = [text for text in words if text not in lead]
+    lead += notes
     goes_on = [text for text in rest if _GOES_ON.search(text)] if texts and any(texts) else []
     corner = " ".join(text for text in rest if text not in goes_on)
     if goes_on:
