@@ -292,3 +292,20 @@ def test_a_note_in_brackets_over_all_columns_stands_above_the_table(tmp_path: Pa
     blocks = read(tmp_path, draw)
     assert rows(blocks) == ["Sales; 2023: 10; 2022: 11; 2021: 12", "Costs; 2023: 9; 2022: 8; 2021: 7"]
     assert [block.text for block in blocks if block.kind == BLOCK_KIND_PARAGRAPH] == ["(unaudited)"]
+
+
+def test_a_note_above_a_table_that_goes_on_is_kept_and_not_repeated(tmp_path: Path) -> None:
+    table = [["", "2023", "2022", "2021"], ["Sales", "10", "11", "12"], ["Costs", "9", "8", "7"]]
+
+    def draw(note: str) -> Draw:
+        def drawn(pdf: FPDF) -> None:
+            pdf.text(410, 84, note)
+            pdf.line(320, 88, 552, 88)
+            columns(pdf, table)
+
+        return drawn
+
+    blocks = read(tmp_path, draw("(unaudited)"), draw("(unaudited)"), draw("(restated)"))
+    texts = [block.text for block in blocks if block.kind == BLOCK_KIND_PARAGRAPH]
+    assert texts == ["(unaudited)", "(restated)"]
+    assert len({block.locator.page.page for block in blocks if block.kind == BLOCK_KIND_TABLE_ROW}) == 3

@@ -75,14 +75,17 @@ class TableWriter:
         if not rows:
             return
         headers = grid.headers
+        said: list[str] = []
         if self._goes_on(grid) and self._last is not None:
             headers = headers if any(headers) else self._last.headers
+            said = self._last.lead
         else:
             self._number = self._out.new_table()
-            for text in grid.lead:
+        for text in grid.lead:
+            if text not in said:
                 self._out.add(PARAGRAPH, text, self._place(grid.page))
         self._rows(rows, headers, grid.page)
-        self._last = replace(grid, headers=headers)
+        self._last = replace(grid, headers=headers, lead=[*said, *grid.lead])
         self._blocks = self._out.block_count
 
     def _goes_on(self, grid: Grid) -> bool:
