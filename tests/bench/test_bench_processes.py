@@ -52,7 +52,7 @@ def spent(running: Deployment) -> dict[str, float]:
     for one in (first, *first.children(recursive=True)):
         with suppress(psutil.Error):
             times = one.cpu_times()
-            service = one == first or PART in one.cmdline()
+            service = one == first or one.name() == PART
             name = str(one.pid) if service else ""
             found[name] = found.get(name, 0.0) + times.user + times.system + (0.0 if service else times.children_user)
     return found

@@ -30,7 +30,7 @@ def part_of(running: Deployment, stage: str) -> psutil.Process:
     first = psutil.Process(running.processes["all"].pid)
     port = int(running.address(stage).rpartition(":")[2])
     for child in first.children():
-        if PART in child.cmdline() and port in {one.laddr.port for one in child.net_connections("tcp")}:
+        if child.name() == PART and port in {one.laddr.port for one in child.net_connections("tcp")}:
             return child
     raise AssertionError(f"nobody listens for {stage}")
 
@@ -84,14 +84,14 @@ async def test_questions_go_on_when_their_process_is_killed(running: Deployment,
 
 def parts(running: Deployment) -> list[psutil.Process]:
     """Return the processes that a launch has started until now."""
-    return [one for one in psutil.Process(running.processes["all"].pid).children() if PART in " ".join(_command(one))]
+    return [one for one in psutil.Process(running.processes["all"].pid).children() if _name(one) == PART]
 
 
-def _command(process: psutil.Process) -> list[str]:
+def _name(process: psutil.Process) -> str:
     try:
-        return process.cmdline()
+        return process.name()
     except psutil.Error:  # it has just ended
-        return []
+        return ""
 
 
 def kill_one(running: Deployment, seconds: float) -> None:

@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 90.0
 STOP_SECONDS = 40.0
 OTHERS = {"http": 7180}
-PART = "footnote_cli.part"
+PART = "footnote-part"
+"""The name of the processes that a launch divides its services among, as the system lists it."""
 
 
 class Deployment:
@@ -118,7 +119,7 @@ class Deployment:
     def memory_bytes(self) -> int:
         """Return the memory of all services' processes, without the engine's and the parsers'."""
         found = [psutil.Process(process.pid) for process in self.processes.values()]
-        found += [child for one in found for child in one.children() if PART in child.cmdline()]
+        found += [child for one in found for child in one.children() if child.name() == PART]
         return sum(one.memory_info().rss for one in found)
 
     def credential(self) -> ServiceCredential:

@@ -48,7 +48,7 @@ def _name(target: str, parent: psutil.Process, one: psutil.Process) -> str:
         return target
     if line and line[0].endswith("/milvus"):
         return "engine"
-    return f"{target}, part" if PART in line else f"{target}, parsers"
+    return f"{target}, part" if one.name() == PART else f"{target}, parsers"
 
 
 def middle(several: list[Standing]) -> Standing:

@@ -44,7 +44,7 @@ def spent(running: Deployment) -> Spent:
             times, line = one.cpu_times(), one.cmdline()
             own = times.user + times.system
             ended = times.children_user + times.children_system
-            if one.pid in firsts or PART in line:
+            if one.pid in firsts or one.name() == PART:
                 services += own
                 others += ended
             elif line and line[0].endswith("/milvus"):

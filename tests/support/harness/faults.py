@@ -159,6 +159,6 @@ class Faults:
                     if victim == "engine":
                         if line and line[0].endswith("/milvus"):
                             return child
-                    elif PART in line and port in {one.laddr.port for one in child.net_connections("tcp")}:
+                    elif child.name() == PART and port in {one.laddr.port for one in child.net_connections("tcp")}:
                         return child
         return None

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.settings import STAGES, KitSettings
 
 from footnote_cli import part
+from footnote_cli.forked import Forked
 from footnote_cli.supervise import StartError, Supervisor, Whole, credential_of
 from footnote_cli.targets import Target, split
 
@@ -34,9 +36,10 @@ class PartKilled(StartError):
 class Part:
     """A process that this launch started."""
 
-    def __init__(self, orders: part.Orders) -> None:
+    def __init__(self, orders: part.Orders, forked: Forked | None = None) -> None:
         self._orders = orders
-        self._process: asyncio.subprocess.Process | None = None
+        self._forked = forked
+        self._process: asyncio.subprocess.Process | Forked | None = None
         self.addresses: dict[str, str] = {}
         """Where its services listen."""
         self.announced: dict[str, str] = {}
@@ -57,7 +60,15 @@ class Part:
         return self._process.pid if self._process is not None else 0
 
     async def begin(self) -> None:
-        """Start the process, which does not wait for anybody until it has taken its ports."""
+        """Start the process, which does not wait for anybody until it has taken its ports.
+
+        The first is the one that was forked, if there is one. Later this process has threads, and forks no more.
+        """
+        if self._forked is not None:
+            self._process, self._forked = self._forked, None
+            await self._process.attach(_LINE_BYTES)
+            self._say(self._orders.text())
+            return
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", part.MODULE,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -135,15 +146,16 @@ class Fleet:
         port_base: int | None,
         port: int | None = None,
         processes: int = 1,
+        forked: Sequence[Forked] = (),
     ) -> None:
-        """Take what is to run in how many processes; StartError as a Supervisor says it."""
+        """Take what is to run in how many processes, some of which may be there; StartError as a Supervisor says it."""
         own, *others = split(target, processes)
         whole = Whole(target.services, credential_of(target, settings, folder))
         self._settings = settings
         self.supervisor = Supervisor(own, settings, folder, port_base, port, whole)
         self.parts = [
-            Part(part.Orders(one, _own_metrics(settings, number), folder, port_base, whole))
-            for number, one in enumerate(others, 1)
+            Part(part.Orders(one, _own_metrics(settings, number), folder, port_base, whole), waiting)
+            for number, (one, waiting) in enumerate(zip_longest(others, forked), 1)
         ]
         self._watches: list[asyncio.Task[None]] = []
         self._ending = False

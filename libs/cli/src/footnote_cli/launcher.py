@@ -12,6 +12,7 @@ from footnote_kit import private, process
 from footnote_kit.settings import STAGES, KitSettings
 from pydantic import ValidationError
 
+from footnote_cli import forked
 from footnote_cli.console import is_screen, say
 from footnote_cli.fleet import Fleet
 from footnote_cli.folder import FolderInUse, locked
@@ -58,9 +59,10 @@ def serve(
         number = how_many(settings.processes, _cores(), store_is_shared(settings)) if whole else 1
         folder = _make_folder(settings.data_dir)
         with locked(folder, STATEFUL.intersection(wanted.services)):
+            waiting = _forked(wanted.services, number - 1)
             exported = process.configure(settings, wanted.services)
             private.tighten(folder)
-            fleet = Fleet(wanted, settings, folder, port_base, port, number)
+            fleet = Fleet(wanted, settings, folder, port_base, port, number, waiting)
             asyncio.run(_run(fleet, len(wanted.services) > 1, exported))
     except ValidationError as error:
         for problem in wrong_settings(error, "FOOTNOTE_"):
@@ -70,6 +72,14 @@ def serve(
         say(str(error), stderr=True)
         return 1
     return 0
+
+
+def _forked(services: tuple[str, ...], number: int) -> list[forked.Forked]:
+    """Return so many parts, forked while nothing stands in the way of that; none where it does, or none are wanted."""
+    if not number or not forked.can_fork():
+        return []
+    forked.load(services)
+    return forked.fork(number)
 
 
 def _make_folder(path: Path) -> Path:

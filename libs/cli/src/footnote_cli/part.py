@@ -28,7 +28,9 @@ from footnote_cli.supervise import StartError, Supervisor, Whole
 from footnote_cli.targets import Target
 
 MODULE = __name__ if __name__ != "__main__" else "footnote_cli.part"
-_SET_PDEATHSIG = 1
+NAME = "footnote-part"
+"""Of its process, as the system lists it; at most 15 bytes."""
+_SET_PDEATHSIG, _SET_NAME = 1, 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ class _Line:
     async def listen(self) -> None:
         """Take orders until there are no more."""
         reader = asyncio.StreamReader()
-        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        pipe = os.fdopen(0, "rb", 0)  # of a part that was forked, sys.stdin may be none
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         while (line := await reader.readline()).endswith(b"\n"):
             told: dict[str, Any] = json.loads(line)
             if "stop" in told:
@@ -118,7 +121,9 @@ def _first_line() -> bytes:
 def _die_with(parent: int) -> None:
     """Have the kernel end this process with its parent, as a power cut would end both."""
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_SET_PDEATHSIG, signal.SIGKILL)
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(_SET_PDEATHSIG, signal.SIGKILL)
+        libc.prctl(_SET_NAME, NAME.encode())  # a part that was forked has its parent's command line
     if os.getppid() != parent:
         os._exit(0)
 

@@ -1,5 +1,6 @@
 """Spans and metrics: one tracer per service, sharing processors, so that one process still shows six services."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from uuid import uuid4
@@ -21,13 +22,23 @@ from footnote_kit.spans import CleaningProcessors
 
 MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
-_INSTANCE = uuid4().hex  # tells replicas of a service apart, whose figures would overwrite each other otherwise
+_instance = uuid4().hex  # tells replicas of a service apart, whose figures would overwrite each other otherwise
 _capture = False
 ring = TraceRing()
 _processors = CleaningProcessors(ring)
 _tracers: dict[str, Tracer] = {}
 _instruments: dict[str, Counter | Histogram] = {}
 _observed: dict[str, dict[frozenset[tuple[str, AttributeValue]], Callable[[], float]]] = {}
+
+
+def _renew_instance() -> None:
+    """Let a forked process be another one."""
+    global _instance
+    _instance = uuid4().hex
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_instance)
 
 
 def processors() -> SynchronousMultiSpanProcessor:
@@ -38,7 +49,7 @@ def processors() -> SynchronousMultiSpanProcessor:
 def resource(service: str) -> Resource:
     """Return what spans and metrics say of the service they come from; "" stands for a process with several."""
     name = f"footnote-{service}" if service else "footnote"
-    return Resource.create({"service.name": name, "service.instance.id": _INSTANCE})
+    return Resource.create({"service.name": name, "service.instance.id": _instance})
 
 
 def tracer(service: str | None = None) -> Tracer:
