@@ -17,6 +17,7 @@ import threading
 import traceback
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from footnote_text import language
@@ -105,6 +106,14 @@ def _fork() -> Forked:
     return Forked(pid, orders, words)
 
 
+def _close_all_others() -> None:
+    """Close locks, and what leads to the parts forked before: what is open, and not a billion of what could be."""
+    for descriptor in [int(one.name) for one in Path("/proc/self/fd").iterdir()]:
+        if descriptor > 2:
+            with suppress(OSError):  # the listing's own is gone
+                os.close(descriptor)
+
+
 def _become_part(orders: int, words: int) -> NoReturn:
     """Be a part from here to the end of the process, whatever happens."""
     code = 1
@@ -112,7 +121,7 @@ def _become_part(orders: int, words: int) -> NoReturn:
         os.setsid()
         os.dup2(orders, 0)
         os.dup2(words, 1)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # locks, and what leads to the parts forked before
+        _close_all_others()
         part.main()
         code = 0
     except SystemExit as end:

@@ -193,6 +193,6 @@ def started_for(folder: Path) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter(["name"]):
         with contextlib.suppress(psutil.Error):
-            if process.info["name"] == "tesseract" and process.environ()["TMPDIR"].startswith(str(folder)):
+            if process.info["name"] == "tesseract" and process.environ().get("TMPDIR", "").startswith(str(folder)):
                 found.append(process)
     return found
