@@ -110,7 +110,9 @@ def _files(folder: Path, rows: Rows, doomed: set[str], world: World) -> list[str
     there = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
     named = {key for _, *keys in rows for key in keys if key}
     found = [f"lost: file {key} of a document" for key in named - there]
-    found += [f"ghost: file {key} that nobody knows of" for key in there - named - doomed]
+    # What a process that was killed had written of a file stands beside it, numbered, and goes with it.
+    ghosts = {key for key in there - named if key.partition("#")[0] not in doomed}
+    found += [f"ghost: file {key} that nobody knows of" for key in ghosts]
     # Whoever died leaves its own folder, for a day; who lives has nothing in its when nothing is under way.
     folders = sorted((folder / "spool").iterdir(), key=lambda one: one.stat().st_ctime)
     left = [path for path in folders[-1].rglob("*") if path.is_file()] if folders else []

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -39,7 +40,18 @@ class Blobs:
         return cls(LocalStore(folder, automatic_cleanup=True), folder, scratch)
 
     async def put(self, key: str, path: Path) -> None:
-        """Store the file at `path`."""
+        """Store the file at `path`. A caller who gives up is kept until that has ended, one way or the other."""
+        writing = asyncio.ensure_future(self._put(key, path))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            # The store's own thread goes on, and would bring the file after the caller has deleted it.
+            await asyncio.wait([writing])
+            if not writing.cancelled():
+                writing.exception()  # nobody is left to be told
+            raise
+
+    async def _put(self, key: str, path: Path) -> None:
         try:
             await obstore.put_async(self._store, key, path)
         except BaseError as error:
@@ -74,7 +86,9 @@ class Blobs:
             yield Path(copy.name)
 
     async def delete(self, key: str) -> None:
-        """Delete a file; one that is gone already is fine."""
+        """Delete a file, and what was left of it by a process killed while it wrote; one that is gone is fine."""
+        if self._root is not None:
+            await asyncio.to_thread(_delete_begun, self._root / key)
         try:
             await obstore.delete_async(self._store, key)
         except FileNotFoundError:
@@ -89,3 +103,12 @@ class Blobs:
         except (BaseError, OSError):
             return "the file store does not answer"
         return None
+
+
+def _delete_begun(path: Path) -> None:
+    """Delete what a local store has written of a file and not yet renamed: numbered from one, beside the file."""
+    for number in count(1):
+        try:
+            path.with_name(f"{path.name}#{number}").unlink()
+        except FileNotFoundError:
+            return
