@@ -162,4 +162,4 @@ def children(running: Deployment) -> list[int]:
     """The processes that the deployment has started: the vector engine and the parsers, but not the services' own."""
     found = psutil.Process(running.processes["all"].pid).children(recursive=True)
     assert any("milvus" in " ".join(child.cmdline()) for child in found)
-    return [child.pid for child in found if PART not in child.cmdline()]
+    return [child.pid for child in found if child.name() != PART]
