@@ -19,6 +19,7 @@ from footnote_kit.credential import ServiceCredential
 from footnote_kit.net import is_loopback
 from footnote_kit.secret_file import shared
 from footnote_kit.settings import DEFAULT_PORTS, KitSettings
+from support.deployment import PART
 from support.surroundings import inherited
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -301,7 +302,7 @@ async def test_a_part_that_dies_comes_back_where_it_was(tmp_path: Path) -> None:
     async with serving(tmp_path, "all", {"FOOTNOTE_PROCESSES": "3"}) as process:
         await process.line()
         addresses = process.addresses()
-        parts = [one for one in family(process.process.pid)[1:] if "support.stand_ins" in one.cmdline()]
+        parts = [one for one in family(process.process.pid)[1:] if one.name() == PART]
         assert len(parts) == 2
         for part in parts:
             part.kill()
@@ -312,7 +313,7 @@ async def test_a_part_that_dies_comes_back_where_it_was(tmp_path: Path) -> None:
                 await asyncio.sleep(0.1)
             assert await health(address, stage) is None
         assert process.addresses() == addresses
-        again = [one for one in family(process.process.pid)[1:] if "support.stand_ins" in one.cmdline()]
+        again = [one for one in family(process.process.pid)[1:] if one.name() == PART]
         assert len(again) == 2
         assert {one.pid for one in again}.isdisjoint(one.pid for one in parts)
         process.process.terminate()
@@ -338,7 +339,7 @@ async def test_the_secret_of_a_launch_stands_in_no_argument_and_no_environment(t
     env = {"FOOTNOTE_PROCESSES": "3", "FOOTNOTE_SERVICE_TOKEN": secret}
     async with serving(tmp_path, "all", env) as process:
         await process.line()
-        for part in family(process.process.pid)[1:]:
+        for part in family(process.process.pid):
             assert secret not in str(part.environ()) + str(part.cmdline())
         for stage, address in process.addresses().items():
             assert stage == "edge" or await trusted(address, stage, ServiceCredential(secret))

@@ -9,6 +9,7 @@ descriptor.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import os
 import signal
@@ -70,6 +71,23 @@ class Forked:
         """End it at once."""
         if self.returncode is None:
             os.kill(self.pid, signal.SIGKILL)
+
+
+def forget(variable: str) -> None:
+    """Remove a variable, also from what the system shows of this process's environment and of those forked from it.
+
+    That is the memory in which the process was given it (proc_pid_environ(5)), which nothing reads any more.
+    """
+    os.environ.pop(variable, None)
+    if sys.platform != "linux":
+        return
+    fields = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    start, end = int(fields[47]), int(fields[48])  # env_start and env_end, the 50th and 51st of proc_pid_stat(5)
+    at = start
+    for given in ctypes.string_at(start, end - start).split(b"\0") if start else ():
+        if given.partition(b"=")[0] == os.fsencode(variable):
+            ctypes.memset(at, 0, len(given))
+        at += len(given) + 1
 
 
 def can_fork() -> bool:

@@ -50,7 +50,7 @@ def serve(
     try:
         wanted = parse(target)
         settings = KitSettings(**{key: value for key, value in given.items() if value is not None})
-        os.environ.pop(TOKEN_VARIABLE, None)  # the engine, parsers and other children have no use for it
+        forked.forget(TOKEN_VARIABLE)  # the engine, parsers and other children have no use for it
         if port is not None and len(wanted.services) + wanted.engine != 1:
             raise StartError("--port is for a target of one service; use --port-base for several")
         if processes is not None and wanted.services != STAGES:
