@@ -222,6 +222,8 @@ def test_a_trace_no_longer_kept_and_a_service_that_was_silent_are_said(site: Sit
     page.get_by_text("The trace is no longer kept").wait_for()
     page.unroute("**/v1/traces/*")
     page.locator(".made summary").press("Enter")
+    # Closed and opened at once is told to the page as nothing that happened.
+    page.get_by_text("The trace is no longer kept").wait_for(state="detached")
     page.route("**/v1/traces/*", lambda route: route.fulfill(json={"spans": [], "missing": ["retrieval"]}))
     page.locator(".made summary").press("Enter")
     page.get_by_text("Could not be asked for their part: retrieval").wait_for()
