@@ -52,11 +52,15 @@ def _sqlite(url: URL, traits: Traits) -> AsyncEngine:
     undisturbed.use(engine)
     event.listen(engine.sync_engine, "connect", connected)
     if immediate:
-        event.listen(engine.sync_engine, "begin", _begin)
+        event.listen(engine.sync_engine, "begin", begin)
     return engine
 
 
-def _begin(connection: Connection) -> None:
+def begin(connection: Connection) -> None:
+    """Have a transaction of SQLite begin with the next statement, as a writer's where the connection is one's.
+
+    Changes of the schema are inside of it, which they are not of those that the driver begins.
+    """
     opened = connection.connection.driver_connection
     assert isinstance(opened, undisturbed.Connection)
     opened.begin(writes=bool(connection.get_execution_options().get("writes")))

@@ -12,7 +12,7 @@ class Writers(Enum):
 
     DRIVER = "driver"
     """The driver begins a transaction before the first change: who comes second waits for the file, and fails if it
-    has read before. Changes of the schema are outside of transactions."""
+    has read before. Changes of the schema are outside of transactions, but for those of a migration."""
 
     TURNS = "turns"
     """As DRIVER, and those of this process take turns, so that they do not find it locked."""

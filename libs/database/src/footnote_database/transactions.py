@@ -15,7 +15,7 @@ from sqlalchemy.pool import QueuePool
 from sqlalchemy.schema import CreateSchema
 
 from footnote_database import soundness
-from footnote_database.engine import connect
+from footnote_database.engine import begin, connect
 from footnote_database.failures import NotReached, read
 from footnote_database.migrations import Newer
 from footnote_database.traits import Traits, Writers
@@ -53,7 +53,9 @@ class Database:
         return self.engine.dialect.name
 
     async def migrate(self) -> None:
-        """Bring the schema up to date, and make the folder of a SQLite file; replicas do it one after the other.
+        """Bring the schema up to date, all of it or nothing, and make the folder of a SQLite file.
+
+        Replicas do it one after the other.
 
         Raises FailedPrecondition for a damaged file, and for a schema of a later release.
         """
@@ -61,7 +63,10 @@ class Database:
             await asyncio.to_thread(file.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
             await asyncio.to_thread(soundness.check_file, file, self._traits.name)
         async with self.write() as connection:
-            if not self.is_sqlite:
+            if self.is_sqlite:
+                # Else each change of the schema would be final by itself, and one killed between two of them the last.
+                await connection.run_sync(begin)
+            else:
                 lock = {"key": self._traits.migrations.lock}
                 await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), lock)
                 if self._traits.schema is not None:

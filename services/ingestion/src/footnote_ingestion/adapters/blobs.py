@@ -87,13 +87,13 @@ class Blobs:
 
     async def delete(self, key: str) -> None:
         """Delete a file, and what was left of it by a process killed while it wrote; one that is gone is fine."""
-        if self._root is not None:
-            await asyncio.to_thread(_delete_begun, self._root / key)
         try:
+            if self._root is not None:
+                await asyncio.to_thread(_delete_begun, self._root / key)
             await obstore.delete_async(self._store, key)
         except FileNotFoundError:
             return
-        except BaseError as error:
+        except (BaseError, OSError) as error:
             raise Unavailable("The file store does not delete the file") from error
 
     async def check(self) -> str | None:
