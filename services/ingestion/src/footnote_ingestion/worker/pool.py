@@ -121,7 +121,8 @@ class Pool:
         """Return a worker for the tenant: the one of its own that was used last, else a fresh one."""
         if self._closed:
             raise Unavailable("The service is shutting down", reason="SHUTTING_DOWN")
-        for worker in [worker for worker in reversed(self._idle) if worker.tenant == tenant]:
+        # Looked up anew each time: while a dead one is cleared away, others take from the same workers.
+        while worker := next((worker for worker in reversed(self._idle) if worker.tenant == tenant), None):
             self._idle.pop(worker).cancel()
             if worker.alive:
                 break

@@ -36,10 +36,29 @@ class Starter:
         self._process: asyncio.subprocess.Process | None = None
         self._socket: socket.socket | None = None
         self._lock = asyncio.Lock()
+        self._starting: asyncio.Task[Started] | None = None
         self._closed = False
 
     async def start(self, plan: Plan) -> Started:
         """Return a fresh worker process for a plan; raises `RuntimeError` when there is none to be had."""
+        await self._lock.acquire()
+        # A task of its own, which lets the lock go: whoever is cancelled while it waits must not break off what passes
+        # between us and the nursery, on which everybody's workers hang.
+        self._starting = asyncio.create_task(self._start(plan))
+        starting = self._starting
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(_end_unwanted)
+            raise
+
+    async def close(self) -> None:
+        """End the nursery, and with it every worker that is left."""
+        self._closed = True
+        async with self._lock:
+            await self._end()
+
+    async def _start(self, plan: Plan) -> Started:
         jobs_end, jobs = os.pipe()
         answers, answers_end = os.pipe()
         try:
@@ -51,27 +70,21 @@ class Starter:
         finally:
             os.close(jobs_end)
             os.close(answers_end)
+            self._lock.release()
         return Started(pid, handle, await _writer(jobs), await _reader(answers))
 
-    async def close(self) -> None:
-        """End the nursery, and with it every worker that is left."""
-        self._closed = True
-        async with self._lock:
-            await self._end()
-
     async def _ask(self, plan: Plan, jobs: int, answers: int) -> tuple[int, int]:
-        async with self._lock:
-            if self._closed:
-                raise RuntimeError("no more parser processes are started")
-            channel = await self._alive()
-            try:
-                # Shielded: the answer to one request must not be taken for that to the next.
-                return await asyncio.shield(asyncio.to_thread(_exchange, channel, plan.line(), jobs, answers))
-            except BaseException as error:
-                await asyncio.shield(self._end())
-                if isinstance(error, OSError):
-                    raise RuntimeError("a parser process did not start") from error
-                raise
+        if self._closed:
+            raise RuntimeError("no more parser processes are started")
+        channel = await self._alive()
+        try:
+            # Shielded: the answer to one request must not be taken for that to the next.
+            return await asyncio.shield(asyncio.to_thread(_exchange, channel, plan.line(), jobs, answers))
+        except BaseException as error:
+            await asyncio.shield(self._end())
+            if isinstance(error, OSError):
+                raise RuntimeError("a parser process did not start") from error
+            raise
 
     async def _alive(self) -> socket.socket:
         """Return the socket of a running nursery."""
@@ -121,6 +134,16 @@ class Starter:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGKILL)
             await process.wait()
+
+
+def _end_unwanted(starting: asyncio.Task[Started]) -> None:
+    """End the worker that nobody waits for any more, if there is one."""
+    if starting.cancelled() or starting.exception() is not None:
+        return
+    started = starting.result()
+    started.jobs.close()  # it ends with its input, and its answers with it
+    if started.handle >= 0:
+        os.close(started.handle)
 
 
 def _exchange(channel: socket.socket, line: str, jobs: int, answers: int) -> tuple[int, int]:

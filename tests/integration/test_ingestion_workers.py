@@ -1,0 +1,90 @@
+"""Workers of the parsers as their callers come and go: nobody's going may cost another's file."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.worker import wire
+from footnote_ingestion.worker.isolation import Workers
+from footnote_ingestion.worker.pool import Pool
+from footnote_ingestion.worker.starter import Starter
+
+TENANT = "acme"
+
+
+@pytest.fixture
+async def pool(tmp_path: Path) -> AsyncIterator[Pool]:
+    """A pool of four, whose nursery is up."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    starter = Starter()
+    made = Pool(4, 60.0, Workers(2**29, scratch), starter, 100, 100)
+    await made.measures()
+    yield made
+    await made.close()
+    await starter.close()
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> wire.Job:
+    """Asks what kind of file a text is."""
+    path = tmp_path / "text.md"
+    path.write_text("# A text\n\nOf one line.")
+    return wire.Job("inspect", str(path), "", "text.md", Limits())
+
+
+def nursery() -> int:
+    """Process id of the one that workers are forked from."""
+    (found,) = psutil.Process().children()
+    pid: int = found.pid
+    return pid
+
+
+def handles() -> int:
+    """How many files this process has open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def until_gone(pids: set[int]) -> None:
+    async with asyncio.timeout(30):
+        while any(psutil.pid_exists(pid) for pid in pids):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05])
+async def test_who_gives_up_while_a_worker_starts_leaves_the_others_alone(
+    pool: Pool, job: wire.Job, moment: float
+) -> None:
+    await pool.last(job, "other")
+    before, others = nursery(), set(pool.pids())
+    opened = handles()
+    for _ in range(5):
+        asks = [asyncio.create_task(pool.last(job, f"tenant-{number}")) for number in range(3)]
+        await asyncio.sleep(moment)
+        for ask in asks:
+            ask.cancel()
+        await asyncio.gather(*asks, return_exceptions=True)
+    assert json.loads(await pool.last(job, "other"))
+    assert nursery() == before
+    assert others <= set(pool.pids())
+    await pool.close()
+    await until_gone({child.pid for child in psutil.Process(before).children()})
+    assert handles() < opened
+
+
+async def test_dead_workers_are_cleared_away_by_several_at_once(pool: Pool, job: wire.Job) -> None:
+    for _ in range(5):
+        await asyncio.gather(*(pool.last(job, TENANT) for _ in range(4)))
+        dead = set(pool.pids())
+        for pid in dead:
+            os.kill(pid, signal.SIGKILL)
+        await until_gone(dead)
+        answers = await asyncio.gather(*(pool.last(job, TENANT) for _ in range(4)))
+        assert all(json.loads(answer) for answer in answers)
+        assert not dead & set(pool.pids())
