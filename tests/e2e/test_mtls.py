@@ -1,4 +1,4 @@
-"""mTLS between all processes: who is refused, and certificates that change under load."""
+"""mTLS between all processes: who is refused, and certificates that change under load and under a watch."""
 
 import asyncio
 import ssl
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.documents_pb2 import WatchDocumentsRequest
 from footnote_kit.clients import check_health, open_channel
 from footnote_kit.settings import STAGES, KitSettings
 from support.certificates import Authority, Place
@@ -36,7 +37,8 @@ async def test_all_processes_speak_mtls_and_their_certificates_change(
         monkeypatch.setenv(name, value)
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
-    env = {**service.env, "FOOTNOTE_TLS_PEERS": "service"}
+    # Connections are told to end every two seconds, so that each step is met by new handshakes.
+    env = {**service.env, "FOOTNOTE_TLS_PEERS": "service", "FOOTNOTE_MAX_CONNECTION_AGE": "2"}
     running = Deployment(folder, separate=True, env=env)
     try:
         running.spawn()
@@ -70,13 +72,26 @@ async def test_all_processes_speak_mtls_and_their_certificates_change(
                     assert (await client.stub.Search(SEARCH, timeout=60)).chunks
                     done += 1
 
+            seen: set[str] = set()
+
+            async def watch() -> None:
+                stream = client.stub.WatchDocuments(WatchDocumentsRequest(collection="default"), timeout=300)
+                async for told in stream:
+                    seen.add(told.changed.document.filename)
+                    if "after.txt" in seen:
+                        return
+
             callers = [asyncio.create_task(search()) for _ in range(3)]
+            watcher = asyncio.create_task(watch())
             for house, trusted in ((old, (old, new)), (new, (old, new)), (new, (new,))):
                 for place in (service, caller):
                     place.put(house, *trusted)
                 await asyncio.sleep(6)
             ended.set()
             await asyncio.gather(*callers)
+            assert not watcher.done()
+            await client.put(b"The weekly travel allowance is 190 euros.", "after.txt")
+            await asyncio.wait_for(watcher, 30)
         print(f"{done} searches, none failed")
         assert done >= 10
         assert await asyncio.to_thread(http, where, caller, new.file) == 200
