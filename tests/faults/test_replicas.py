@@ -201,10 +201,14 @@ async def traced(running: Cluster, client: AsyncClient) -> list[str]:
             told = [await edge.system.GetTrace(GetTraceRequest(trace_id=trace)) for trace in traces]
         services = [len({span.service for span in trace.spans}) for trace in told]
         spans = [len(trace.spans) for trace in told]
-        rows.append((f"edge {one[1]}", len(traces), services, spans))
+        # Who was not the one that answered says that edge's spans are not all there.
+        partly = [bool(trace.missing) for trace in told]
+        rows.append((f"edge {one[1]}", len(traces), services, spans, partly))
+        if partly != [number < len(STAGES) - 1 for number in services]:
+            wrong.append(f"what is missing at {one}: {partly} of {services}")
         if min(services) < len(STAGES) - 2 or not any(len(STAGES) - 1 <= number for number in services):
             wrong.append(f"traces at {one}: {services}")
-    print("\n" + table(("asked at", "traces", "services in each", "spans in each"), rows), flush=True)
+    print("\n" + table(("asked at", "traces", "services in each", "spans in each", "edge missing"), rows), flush=True)
     return wrong
 
 

@@ -136,7 +136,8 @@ async def build(runtime: Runtime) -> App:
     deletion = Deletion(stages, answers, forgetting, records, operation_book, settings)
     reindexing = Reindexing(stages, chores, operation_book, settings)
     work = Work(processor, chores, operation_book, reindexing, deletion, settings.retry_ceiling_seconds)
-    jobs = Jobs(settings, folder, work, records, Leases(database, settings.executor(), told=limits.divide))
+    leases = Leases(database, settings.executor(), told=limits.divide)
+    jobs = Jobs(settings, folder, work, records, leases)
     await jobs.launch()
     catalog = Catalog(stages, permissions, allowances, database, request_ids, settings.call_timeout_seconds)
     documents = Documents(stages, catalog, permissions, jobs, limiting, bus, settings)
@@ -188,7 +189,7 @@ async def build(runtime: Runtime) -> App:
         providers=Providers(stages, settings.call_timeout_seconds),
         keys=KeyAdmin(keys, request_ids, settings),
         health=Health(stages, runtime.check, database.check, loads),
-        traces=Traces(partial(telemetry_of, runtime), TelemetryServicer()),
+        traces=Traces(partial(telemetry_of, runtime), TelemetryServicer(), lambda: leases.alive == 1),
         usage=UsageDesk(stages, meter, settings.call_timeout_seconds),
         activity=activity,
         about=about(settings, runtime.settings, version),

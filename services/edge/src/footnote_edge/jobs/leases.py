@@ -43,6 +43,8 @@ class Leases:
         self._name = name
         self._clock = clock
         self._told = told
+        self.alive = 1
+        """Replicas at work when it was last looked, this one among them."""
         self._last = self._since = -LEASE_SECONDS
         self._rounds = Rounds("leases", self.look, BEAT_SECONDS, service="edge", jitter=0.0)
 
@@ -71,6 +73,7 @@ class Leases:
             overdue = ReplicaRow.beat < now - int(LEASE_SECONDS * 1000)
             dead = set((await connection.execute(sa.select(ReplicaRow.name).where(overdue))).scalars())
             alive = (await connection.execute(sa.select(sa.func.count()).where(~overdue))).scalar_one()
+        self.alive = alive
         if self._told is not None:
             self._told(alive)
         if not self._may_judge():

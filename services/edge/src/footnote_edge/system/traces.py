@@ -1,7 +1,7 @@
 """A recent trace, put together from the spans that every process kept."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -13,6 +13,7 @@ from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_edge.adapters.stages import STAGE_NAMES
 
 TIMEOUT = 3.0
+_EDGE = "footnote-edge"
 
 Replicas = Callable[[str], AbstractAsyncContextManager[Sequence[Any]]]
 """The telemetry service of each replica of a stage."""
@@ -23,12 +24,18 @@ Kept = list[Sequence[TraceSpan] | None]
 class Traces:
     """Asks every replica of every stage, and itself, for the spans of a trace."""
 
-    def __init__(self, replicas: Replicas, own: TelemetryServicer) -> None:
+    def __init__(self, replicas: Replicas, own: TelemetryServicer, alone: Callable[[], bool] = lambda: True) -> None:
+        """`alone` tells whether this is the only replica of edge."""
         self._replicas = replicas
         self._own = own
+        self._alone = alone
 
     async def get(self, scope: Scope, trace_id: str) -> tuple[list[TraceSpan], list[str]]:
-        """Return the spans by start time and the stages not reached; raises NotFound when there are no spans."""
+        """Return the spans by start time and the stages not reached; raises NotFound when there are no spans.
+
+        Other replicas of edge cannot be asked: edge's port is the public one. Where there are some, and a stage was
+        called from a span that nobody has, edge is among those not reached.
+        """
         request = GetTraceRequest(scope=scope, trace_id=trace_id)
         found: dict[str, TraceSpan] = {}
         missing: list[str] = []
@@ -44,6 +51,8 @@ class Traces:
             found.update({span.span_id: span for some in of_replicas for span in some or ()})
         if not found:
             raise NotFound(f"Trace '{trace_id}' is not among those kept", reason="TRACE_NOT_FOUND")
+        if not self._alone() and _called_from_elsewhere(found):
+            missing.append("edge")
         spans = sorted(found.values(), key=lambda span: (span.start_time.ToNanoseconds(), span.span_id))
         return spans, missing
 
@@ -54,6 +63,14 @@ class Traces:
                 return await asyncio.gather(*(_spans(stub.GetTrace(request, timeout=TIMEOUT)) for stub in stubs))
         except OSError:  # there is no such name
             return [None]
+
+
+def _called_from_elsewhere(found: Mapping[str, TraceSpan]) -> bool:
+    """Tell whether a stage was called from a span that is not here; what calls edge itself is the user's."""
+    # Of what goes on here the caller's span has not ended either: with one replica that says nothing.
+    return any(
+        span.parent_span_id and span.parent_span_id not in found and span.service != _EDGE for span in found.values()
+    )
 
 
 async def _spans(call: Awaitable[GetTraceResponse]) -> Sequence[TraceSpan] | None:
