@@ -17,6 +17,8 @@ FLOOR = 0.003
 """Seconds below which the growth says nothing: what is that quick at the largest size freezes nobody."""
 _TRIES = 5
 _CLEAR = 3.5
+_HOPELESS = 6.0
+"""Growth at which one more doubling may take for ever: a cube's is 8."""
 
 
 class TooSlow(Exception):
@@ -124,8 +126,9 @@ def growth(
         ratio = min(ratio, seconds / max(best(call, half, 1.0, tries), 1e-7))
         if ratio <= GROWTH or seconds <= FLOOR or seconds == inf or (look and seconds > limit and ratio > _CLEAR):
             break
-    # A square goes on growing four-fold; memory that no longer fits a cache makes one doubling dear, and no more.
-    while GROWTH < ratio < _CLEAR and seconds < 10 * limit:
+    # A square goes on growing four-fold. Memory that no longer fits a cache makes one doubling dear, and no more; so
+    # does a processor that was twice as quick while the half was measured, however clear the ratio looked.
+    while GROWTH < ratio < _HOPELESS and seconds < 10 * limit:
         length *= 2
         before, seconds = seconds, best(call, make(length), 5.0, 2)
         ratio = min(ratio, seconds / before)
