@@ -3,8 +3,10 @@
 import asyncio
 import json
 import os
+import resource
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -14,6 +16,7 @@ from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.starter import Starter
+from footnote_kit.errors import Unavailable
 
 TENANT = "acme"
 
@@ -49,6 +52,20 @@ def nursery() -> int:
 def handles() -> int:
     """How many files this process has open."""
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@contextmanager
+def descriptors(more: int) -> Iterator[None]:
+    """Let this process open so many files more."""
+    free = [os.dup(0) for _ in range(more + 1)]
+    for one in free:
+        os.close(one)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free[-1], hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def until_gone(pids: set[int]) -> None:
@@ -88,3 +105,21 @@ async def test_dead_workers_are_cleared_away_by_several_at_once(pool: Pool, job:
         answers = await asyncio.gather(*(pool.last(job, TENANT) for _ in range(4)))
         assert all(json.loads(answer) for answer in answers)
         assert not dead & set(pool.pids())
+
+
+@pytest.mark.parametrize("more", range(6))
+@pytest.mark.parametrize("fresh", [True, False], ids=["nursery dead", "nursery up"])
+async def test_too_few_descriptors_are_said_and_got_over(pool: Pool, job: wire.Job, fresh: bool, more: int) -> None:
+    if fresh:
+        dead = nursery()
+        os.kill(dead, signal.SIGKILL)
+        await asyncio.sleep(0.2)  # until it is known here
+    opened = handles()
+    with descriptors(more):
+        for _ in range(2):
+            with suppress(Unavailable) if more else pytest.raises(Unavailable, match="No process"):
+                async with asyncio.timeout(10):
+                    await pool.last(job, f"tenant-{more}")
+    async with asyncio.timeout(10):
+        assert json.loads(await pool.last(job, TENANT))
+    assert handles() - opened <= 4 * len(set(pool.pids())) + 3

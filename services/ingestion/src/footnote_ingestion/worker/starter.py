@@ -59,17 +59,15 @@ class Starter:
             await self._end()
 
     async def _start(self, plan: Plan) -> Started:
-        jobs_end, jobs = os.pipe()
-        answers, answers_end = os.pipe()
         try:
-            pid, handle = await self._ask(plan, jobs_end, answers_end)
-        except BaseException:  # a worker that was started meanwhile ends with its input
-            os.close(jobs)
-            os.close(answers)
-            raise
+            with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+                jobs_end, jobs = _pipe(closing=(theirs, ours))
+                answers, answers_end = _pipe(closing=(ours, theirs))
+                pid, handle = await self._ask(plan, jobs_end, answers_end)
+                ours.pop_all()  # a worker that was started for nobody ends with its input
+        except OSError as error:  # too few descriptors
+            raise RuntimeError("a parser process did not start") from error
         finally:
-            os.close(jobs_end)
-            os.close(answers_end)
             self._lock.release()
         return Started(pid, handle, await _writer(jobs), await _reader(answers))
 
@@ -80,10 +78,8 @@ class Starter:
         try:
             # Shielded: the answer to one request must not be taken for that to the next.
             return await asyncio.shield(asyncio.to_thread(_exchange, channel, plan.line(), jobs, answers))
-        except BaseException as error:
+        except BaseException:
             await asyncio.shield(self._end())
-            if isinstance(error, OSError):
-                raise RuntimeError("a parser process did not start") from error
             raise
 
     async def _alive(self) -> socket.socket:
@@ -110,11 +106,9 @@ class Starter:
             ours.settimeout(_START_SECONDS)
             if await asyncio.shield(asyncio.to_thread(ours.recv, 16)) != b"ready\n":
                 raise RuntimeError("parser processes cannot be started here")
-        except BaseException as error:
+        except BaseException:
             ours.close()
             await asyncio.shield(self._end())
-            if isinstance(error, OSError):
-                raise RuntimeError("parser processes cannot be started here") from error
             raise
         finally:
             theirs.close()
@@ -144,6 +138,14 @@ def _end_unwanted(starting: asyncio.Task[Started]) -> None:
     started.jobs.close()  # it ends with its input, and its answers with it
     if started.handle >= 0:
         os.close(started.handle)
+
+
+def _pipe(closing: tuple[contextlib.ExitStack, contextlib.ExitStack]) -> tuple[int, int]:
+    """Return a pipe to read from and to write to, each end closed with its stack; raises `OSError`."""
+    ends = os.pipe()
+    for stack, end in zip(closing, ends, strict=True):
+        stack.callback(os.close, end)
+    return ends
 
 
 def _exchange(channel: socket.socket, line: str, jobs: int, answers: int) -> tuple[int, int]:
