@@ -65,9 +65,9 @@ def test_what_a_document_costs(tmp_path: Path) -> None:
 
     async def measure() -> tuple[Counter[str], float, float]:
         async with edge_client(running.address()) as client:
-            await take_in(client, [f"{number} {text}" for number, text in enumerate(texts()[:WARM])])
+            await take_in(client, [f"{number} {text}" for number, text in enumerate(texts(WARM))])
             before, processor, began = await counted(running, base), spent(running), time.perf_counter()
-            await take_in(client, texts())
+            await take_in(client, texts(FILES))
             took, ended = time.perf_counter() - began, spent(running)
             after = await counted(running, base)
         ours = sum(ended[key] - processor.get(key, 0.0) for key in ended if key)

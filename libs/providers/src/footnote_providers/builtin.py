@@ -5,17 +5,12 @@ and inflected forms come near each other; it knows nothing of meaning. Its recom
 """
 
 import asyncio
-import re
-import unicodedata
-import zlib
 from collections.abc import Sequence
 
-import numpy as np
-from footnote_text.scripts import HAN, KANA, KHMER, LAO, THAI
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from footnote_providers.base import Cosines, Health, Vectors, normalized
+from footnote_providers.base import Cosines, Health, Vectors
+from footnote_providers.hashing import embed
 
 MODEL = "hashing-v1"
 DIMENSIONS = 384
@@ -24,15 +19,6 @@ DIMENSIONS = 384
 DENSE_WEIGHT = 0.1
 # Means over SQuAD-13 and PIAF-fr: questions to passages of the other set, and to the passages that answer them.
 COSINES = Cosines(unrelated=0.03, related=0.29)
-
-_WORD = re.compile(r"[^\W_]+")
-# Scripts written without spaces: their "words" are whole sentences, so only n-grams say anything.
-_UNSPACED = re.compile(f"[{THAI}{LAO}{KHMER}{KANA}{HAN}]")
-_STEM = 6
-_WORD_WEIGHT, _STEM_WEIGHT, _NGRAM_WEIGHT = 1.0, 0.7, 0.25
-_UNSPACED_NGRAM_WEIGHT = 0.8
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_KEY_BITS = np.uint64(40)
 
 
 class Settings(BaseModel):
@@ -69,83 +55,3 @@ class BuiltinEmbeddings:
 
     async def close(self) -> None:
         """Do nothing: there is nothing to free."""
-
-
-def embed(texts: Sequence[str], dimensions: int) -> Vectors:
-    """Embed texts: shape (n, dimensions), rows of length 1 (zeros for a text without letters or digits)."""
-    owners: list[int] = []
-    hashes: list[int] = []
-    weights: list[float] = []
-    grams: list[tuple[int, str]] = []
-    for row, text in enumerate(texts):
-        for word in _WORD.findall(_fold(text)):
-            grams.append((row, word))
-            if _UNSPACED.search(word):
-                continue
-            short = 0.3 if len(word) < 4 else 1.0
-            owners += (row, row)
-            hashes += (zlib.crc32(word.encode()), zlib.crc32(b"~" + word[:_STEM].encode()))
-            weights += (_WORD_WEIGHT * short, _STEM_WEIGHT * short)
-    gram_owners, gram_hashes, gram_weights = _ngrams(grams)
-    return _project(
-        np.concatenate([np.array(owners, dtype=np.int64), gram_owners]),
-        np.concatenate([np.array(hashes, dtype=np.uint64), gram_hashes]),
-        np.concatenate([np.array(weights, dtype=np.float64), gram_weights]),
-        len(texts),
-        dimensions,
-    )
-
-
-def _fold(text: str) -> str:
-    """Lower-case without accents; CJK compatibility forms unified."""
-    if text.isascii():
-        return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
-
-
-def _ngrams(words: list[tuple[int, str]]) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.float64]]:
-    """Hash every three characters of each word with its borders, and every two of an unspaced script."""
-    if not words:
-        return np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.float64)
-    joined = " " + " ".join(word for _, word in words) + " "
-    codes = np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
-    lengths = np.array([len(word) + 1 for _, word in words], dtype=np.int64)
-    owner_of = np.repeat(np.array([row for row, _ in words], dtype=np.int64), lengths)
-    owner_of = np.concatenate([owner_of[:1], owner_of])
-    blank = codes == 32
-    wide = codes >= 0x0E00
-    first, second, third = codes[:-2], codes[1:-1], codes[2:]
-    inside = ~blank[1:-1]
-    three = _mix(first * np.uint64(0x1F1F1F1F) + second * np.uint64(0x10001) + third) >> np.uint64(32)
-    keep = inside & ~wide[1:-1]
-    two = _mix(codes[:-1] * np.uint64(0x2F2F2F2F) + codes[1:] + np.uint64(7)) >> np.uint64(32)
-    pair = wide[:-1] & wide[1:]
-    owners = np.concatenate([owner_of[1:-1][keep], owner_of[:-1][pair]])
-    weights = np.concatenate([np.full(keep.sum(), _NGRAM_WEIGHT), np.full(pair.sum(), _UNSPACED_NGRAM_WEIGHT)])
-    return owners, np.concatenate([three[keep], two[pair]]), weights
-
-
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread the bits of 64-bit values (Fibonacci hashing)."""
-    mixed: NDArray[np.uint64] = (values ^ (values >> np.uint64(15))) * _MIX
-    return mixed
-
-
-def _project(
-    owners: NDArray[np.int64],
-    hashes: NDArray[np.uint64],
-    weights: NDArray[np.float64],
-    rows: int,
-    dimensions: int,
-) -> Vectors:
-    """Count each feature once with sublinear weight, and add it with its sign to its dimension."""
-    spread = _mix(hashes)
-    keys = (owners.astype(np.uint64) << _KEY_BITS) | (spread >> np.uint64(24))
-    unique, index, counts = np.unique(keys, return_index=True, return_counts=True)
-    feature = unique & np.uint64((1 << 40) - 1)
-    sign = np.where((feature >> np.uint64(39)) & np.uint64(1), 1.0, -1.0)
-    value = sign * weights[index] * (1.0 + np.log(counts))
-    place = owners[index] * dimensions + (feature % np.uint64(dimensions)).astype(np.int64)
-    total = np.bincount(place, weights=value, minlength=rows * dimensions)
-    return normalized(total.reshape(rows, dimensions).astype(np.float32))

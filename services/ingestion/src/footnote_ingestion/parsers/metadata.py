@@ -14,8 +14,8 @@ from footnote_ingestion.parsers.base import BlockWriter, Properties
 from footnote_ingestion.parsers.noticed import OTHER
 
 _LANGUAGE_SAMPLE = 3_000
-# YAKE's cost grows faster than the text; the beginning of a document names its subject.
-_KEYWORD_SAMPLE = 3_000
+# The beginning of a document names its subject, and of a text file keywords cost more than all other reading.
+_KEYWORD_SAMPLE = 1_500
 _KEYWORDS = 10
 _UNTITLED = re.compile(
     r"(?:untitled|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|slide ?\d*|titel|title)",
