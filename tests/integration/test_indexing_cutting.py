@@ -10,7 +10,7 @@ import psutil
 import pytest
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_indexing.chunking import cutting
-from footnote_indexing.chunking.cutting import LONG, Cutters
+from footnote_indexing.chunking.cutting import LONG, TOGETHER, Cutters
 from footnote_indexing.chunking.drafts import Draft
 from footnote_kit.errors import Internal, InvalidArgument
 
@@ -57,7 +57,7 @@ def children() -> list[int]:
     return [one.pid for one in found if "footnote_indexing.chunking.cutting_process" in one.cmdline()]
 
 
-@pytest.mark.parametrize("size", [3000, LONG - 1000, LONG, 10 * LONG])
+@pytest.mark.parametrize("size", [3000, LONG - 1000, LONG, TOGETHER, 3 * TOGETHER])
 async def test_it_cuts_as_a_thread_does(cutters: Cutters, size: int) -> None:
     assert await cut(cutters, 1, size) == await cut(Cutters(0), 1, size)
     assert len(children()) == (size >= LONG)
@@ -73,10 +73,10 @@ async def test_documents_side_by_side_stay_apart(cutters: Cutters) -> None:
 
 async def test_a_killed_process_fails_the_document_and_is_replaced(cutters: Cutters) -> None:
     async with cutters.cutting(document(), SETTINGS, no_vectors) as cutter:
-        await cutter.feed(parts(2 * LONG)[0] * 3)
+        await cutter.feed(parts(LONG)[0] * 10)
         os.kill(children()[0], signal.SIGKILL)
         with pytest.raises(Internal, match="died"):
-            await cutter.feed(parts(LONG)[0])
+            await cutter.finish(document_pb2.ParsedMetadata())
     assert await cut(cutters, 1, 2 * LONG) == await cut(Cutters(0), 1, 2 * LONG)
 
 
@@ -88,7 +88,7 @@ async def test_a_call_that_is_given_up_does_not_shift_the_answers(cutters: Cutte
 
 
 async def test_errors_are_those_of_the_cutter(cutters: Cutters, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = [document_pb2.Block(text="a" * LONG), document_pb2.Block()]
+    wrong = [document_pb2.Block(text="a" * TOGETHER), document_pb2.Block()]
     for made in (cutters, Cutters(0)):
         async with made.cutting(document(), SETTINGS, no_vectors) as cutter:
             with pytest.raises(InvalidArgument) as caught:
@@ -98,3 +98,15 @@ async def test_errors_are_those_of_the_cutter(cutters: Cutters, monkeypatch: pyt
     await cut(cutters, 3, LONG)
     await asyncio.sleep(1)
     assert not children(), "a process that has nothing to do ends"
+
+
+async def test_a_process_forgets_documents_that_are_cut_or_given_up(cutters: Cutters) -> None:
+    """A number that comes again must find nothing: what is not forgotten would be kept for as long as the process."""
+    await cut(cutters, 1, 2 * LONG)
+    async with cutters.cutting(document(), SETTINGS, no_vectors) as cutter:
+        await cutter.feed(parts(LONG)[0] * 10)
+    (process,) = cutters._processes
+    for number in (0, 1):
+        with pytest.raises(Internal, match="KeyError"):
+            await process.ask((number, [("feed", [])]))
+    assert process.documents == 0

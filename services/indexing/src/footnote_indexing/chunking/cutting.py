@@ -27,13 +27,18 @@ from footnote_indexing.chunking.model import UNDECIDED, Chosen, SentenceVectors
 
 LONG = 20_000
 """Characters from which a document is cut in a process."""
+TOGETHER = 100_000
+"""Characters that are given to the process at once: it is asked once for most documents."""
 IDLE_SECONDS = 60.0
 """How long a process that has nothing to do is kept."""
 _END_SECONDS = 2.0
 _READ_BYTES = 2**20
+_MOST_HERE = 64
+"""Drafts that are read where the answer arrives; more would hold up the event loop."""
 _log = get_logger(__name__)
 
-Request = tuple[Any, ...]
+Step = tuple[str, Any]
+Request = tuple[int, Sequence[Step]]
 
 
 class Cutters:
@@ -76,8 +81,9 @@ class Cutter:
         self._process = process
         self._number = number
         self._held: list[Sequence[document_pb2.Block]] = []
-        self._characters = 0
+        self._held_characters = 0
         self._away = False
+        self._known_there = False
         self._state: tuple[Chosen, str, int, int] = (UNDECIDED, "", 0, 0)
 
     @property
@@ -92,16 +98,13 @@ class Cutter:
         if self._process is None:
             return await asyncio.to_thread(self._drafter.feed, blocks)
         self._held.append(blocks)
-        self._characters += sum(len(block.text) for block in blocks)
-        if not self._away and self._characters < LONG:
-            return []
-        await self._go()
-        return await self._pass_on()
+        self._held_characters += sum(len(block.text) for block in blocks)
+        return [] if self._held_characters < TOGETHER else await self._cut([])
 
     async def finish(self, parsed: document_pb2.ParsedMetadata) -> list[Draft]:
         """Return the last chunks."""
-        if self._away:
-            return await self._cut("finish", parsed.SerializeToString())
+        if self._process is not None and (self._away or self._held_characters >= LONG):
+            return await self._cut([("finish", parsed.SerializeToString())])
         held, self._held = self._held, []
 
         def all_of_it() -> list[Draft]:
@@ -114,27 +117,22 @@ class Cutter:
         """Forget the document."""
         if self._away and self._process is not None:
             self._process.documents -= 1
-            await asyncio.shield(self._process.leave(self._number))
+            if self._known_there:
+                await asyncio.shield(self._process.leave(self._number))
 
-    async def _go(self) -> None:
-        """Begin in the process; what is held was not looked at here."""
-        if self._away or self._process is None:
-            return
-        self._away = True
-        self._process.documents += 1
-        await self._process.ask((self._number, "open", *self.begins_with))
-
-    async def _pass_on(self) -> list[Draft]:
-        drafts: list[Draft] = []
-        while self._held:
-            blocks = self._held.pop(0)
-            drafts += await self._cut("feed", [block.SerializeToString() for block in blocks])
-        return drafts
-
-    async def _cut(self, what: str, value: Any) -> list[Draft]:
+    async def _cut(self, last: Sequence[Step]) -> list[Draft]:
+        """Give the process what is held, and what comes `last` of the document; return the chunks that are complete."""
         assert self._process is not None
-        self._state, cut = await self._process.ask((self._number, what, value))
-        return await asyncio.to_thread(_drafts, cut)
+        steps: list[Step] = []
+        if not self._away:
+            self._away = self._known_there = True
+            self._process.documents += 1
+            steps.append(("open", self.begins_with))
+        steps += [("feed", [block.SerializeToString() for block in blocks]) for blocks in self._held]
+        self._held, self._held_characters = [], 0
+        self._state, cut = await self._process.ask((self._number, [*steps, *last]))
+        self._known_there = not last  # with its last step it forgets the document by itself
+        return _drafts(cut) if len(cut) <= _MOST_HERE else await asyncio.to_thread(_drafts, cut)
 
 
 def _drafts(cut: list[tuple[bytes, str, str]]) -> list[Draft]:
@@ -170,7 +168,7 @@ class _Process:
         """Have a document forgotten, if the process still knows it."""
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(Internal):
-                await self.ask((number, "close"))
+                await self.ask((number, [("close", None)]))
 
     async def end(self) -> None:
         """End the process, in the middle of a document if need be."""
@@ -197,7 +195,7 @@ class _Process:
             process = await self._alive()
             assert process.stdin is not None
             assert process.stdout is not None
-            data = await asyncio.to_thread(pickle.dumps, request, pickle.HIGHEST_PROTOCOL)
+            data = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
             process.stdin.write(LENGTH.pack(len(data)))
             process.stdin.write(data)
             await process.stdin.drain()

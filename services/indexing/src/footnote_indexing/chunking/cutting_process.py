@@ -1,7 +1,8 @@
 """The process in which long documents are cut: `python -m footnote_indexing.chunking.cutting_process`.
 
 Standard input brings requests, standard output takes answers in the same order; both are lengths and pickles of plain
-values and of messages' bytes. It knows no key, writes no log and no file, and ends when its input does.
+values and of messages' bytes. A request is a document's number and the steps to do with it; most are cut by one. It
+knows no key, writes no log and no file, and ends when its input does.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, BinaryIO, NoReturn
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_kit.errors import FootnoteError
 
-from footnote_indexing.chunking.drafts import Drafter
+from footnote_indexing.chunking.drafts import Draft, Drafter
 
 LENGTH = struct.Struct(">I")
 NICENESS = 10
@@ -46,25 +47,29 @@ def _read(requests: BinaryIO) -> bytes:
     return requests.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
 
 
-def _answer(drafters: dict[int, Drafter], number: int, what: str, *values: Any) -> tuple[Any, ...]:
+def _answer(drafters: dict[int, Drafter], number: int, steps: Sequence[tuple[str, Any]]) -> tuple[Any, ...]:
+    drafts: list[Draft] = []
+    state: tuple[Any, ...] = ()
     try:
-        if what == "open":
-            document, settings = values
-            drafters[number] = Drafter(
-                document_pb2.Document.FromString(document),
-                collection_pb2.CollectionSettings.FromString(settings),
-                _no_vectors,
-            )
-            return ("opened",)
-        if what == "close":
-            drafters.pop(number, None)
-            return ("closed",)
-        drafter = drafters[number]
-        if what == "feed":
-            drafts = drafter.feed([document_pb2.Block.FromString(block) for block in values[0]])
-        else:
-            drafts = drafter.finish(document_pb2.ParsedMetadata.FromString(values[0]))
-        state = (drafter.chosen, drafter.language, drafter.ordinal, drafter.characters)
+        for what, value in steps:
+            if what == "open":
+                document, settings = value
+                drafters[number] = Drafter(
+                    document_pb2.Document.FromString(document),
+                    collection_pb2.CollectionSettings.FromString(settings),
+                    _no_vectors,
+                )
+                continue
+            if what == "close":
+                drafters.pop(number, None)
+                continue
+            drafter = drafters[number]
+            if what == "feed":
+                drafts += drafter.feed([document_pb2.Block.FromString(block) for block in value])
+            else:
+                drafts += drafter.finish(document_pb2.ParsedMetadata.FromString(value))
+                del drafters[number]
+            state = (drafter.chosen, drafter.language, drafter.ordinal, drafter.characters)
         cut = [(draft.chunk.SerializeToString(), draft.embedded_text, draft.lexical_text) for draft in drafts]
     except FootnoteError as error:
         violations = [tuple(one) for one in error.violations]

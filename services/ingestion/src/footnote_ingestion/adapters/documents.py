@@ -141,8 +141,9 @@ class DocumentTable:
             )
             if done.rowcount != 1:
                 raise Aborted("The document was changed by someone else at the same moment")
-            await self._doom(connection, set(before.blob_keys()) - set(after.blob_keys()), now_micros())
-            await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(after.blob_keys())))
+            if (files := set(after.blob_keys())) != set(before.blob_keys()):
+                await self._doom(connection, set(before.blob_keys()) - files, now_micros())
+                await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(files)))
         return after
 
     async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:

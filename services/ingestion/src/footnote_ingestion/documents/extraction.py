@@ -1,7 +1,7 @@
 """From a stored file to a stream of blocks: read by a worker process, or from what was kept of an earlier reading.
 
-The worker writes as fast as it can into a temporary file and is free for the next document, while the caller takes the
-blocks at its own pace: neither the time limit nor the other documents depend on a slow caller.
+The worker writes as fast as it can, what is much into a temporary file, and is free for the next document, while the
+caller takes the blocks at its own pace: neither the time limit nor the other documents depend on a slow caller.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.ports import Documents, Files, Readers
 from footnote_ingestion.worker import wire
 
+_IN_MEMORY = 256 * 1024
+"""Bytes of frames that are held without a file."""
 _PLAIN, _SHORT = frozenset({"txt", "md"}), 64 * 1024
 """Kinds of files, and bytes of them, that take a worker a few milliseconds."""
 
@@ -46,10 +48,12 @@ class PagesRead:
 
 
 class FrameFile:
-    """A file of frames with one writer and one reader that may follow at a distance."""
+    """Frames with one writer and one reader that may follow at a distance; in memory as long as they are few."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._memory = bytearray()
+        self._in_file = 0
         self._written = 0
         self._ended = False
         self._error: Exception | None = None
@@ -58,10 +62,20 @@ class FrameFile:
 
     async def append(self, kind: bytes, payload: bytes) -> None:
         """Write one frame."""
-        await asyncio.to_thread(self._append, wire.HEADER.pack(kind, len(payload)) + payload)
+        self._memory += wire.HEADER.pack(kind, len(payload)) + payload
+        if len(self._memory) > _IN_MEMORY:
+            await self.spill()
         async with self._grown:
-            self._written += wire.HEADER.size + len(payload)
+            self._written = self._in_file + len(self._memory)
             self._grown.notify_all()
+
+    async def spill(self) -> None:
+        """Have all frames so far in the file."""
+        data = bytes(self._memory)
+        await asyncio.to_thread(self._append, data)
+        # Not before: the reader takes from memory what is not in the file.
+        self._in_file += len(data)
+        del self._memory[: len(data)]
 
     async def note(self, payload: bytes) -> None:
         """Let the reader know how far the reading has come, unless it is behind; nothing of it is kept."""
@@ -90,9 +104,17 @@ class FrameFile:
                 if self._error is not None:
                     raise self._error
                 return
-            kind, payload = await asyncio.to_thread(read_frame, self._path, offset)
+            if offset < self._in_file:
+                kind, payload = await asyncio.to_thread(read_frame, self._path, offset)
+            else:
+                kind, payload = self._remembered(offset - self._in_file)
             offset += wire.HEADER.size + len(payload)
             yield kind, payload
+
+    def _remembered(self, start: int) -> tuple[bytes, bytes]:
+        kind, length = wire.HEADER.unpack_from(self._memory, start)
+        begin = start + wire.HEADER.size
+        return kind, bytes(self._memory[begin : begin + length])
 
     def _append(self, data: bytes) -> None:
         with self._path.open("ab") as file:
@@ -187,12 +209,15 @@ class Extraction:
                             await spooled.note(payload)
                         else:
                             await spooled.append(kind, payload)
+            keep = self._keep and not _soon_read(document)
+            if keep:
+                await spooled.spill()
         except Exception as error:
             await spooled.end(error)
             return
         seconds = time.perf_counter() - started
         histogram("footnote.ingestion.parse.duration").record(seconds, {"footnote.type": document.document_type})
-        if self._keep and not _soon_read(document):
+        if keep:
             await self._keep_frames(stored, path)
         await spooled.end()
 
