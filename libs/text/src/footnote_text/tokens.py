@@ -60,10 +60,12 @@ def tokenizer_name() -> str:
 
 def estimate(text: str) -> int:
     """Count tokens without a vocabulary; in practice never below the true cl100k_base count."""
-    total = 0
-    # No token of the estimate reaches over blanks, and most stretches between them were seen before: thrice as fast.
-    for stretch in _STRETCH.findall(text):
-        total += _kept_cost(stretch) if len(stretch) <= _MAX_KEPT else _cost(stretch)
+    # No token of the estimate reaches over blanks, and most stretches between them were seen before.
+    stretches = _STRETCH.findall(text)
+    if max(map(len, stretches), default=0) <= _MAX_KEPT:
+        total = sum(map(_kept_cost, stretches))
+    else:
+        total = sum([_kept_cost(one) if len(one) <= _MAX_KEPT else _cost(one) for one in stretches])
     return -(-total // _UNITS)
 
 
