@@ -135,7 +135,8 @@ async def build(runtime: Runtime) -> App:
     forgetting = Forgetting(database)
     deletion = Deletion(stages, answers, forgetting, records, operation_book, settings)
     reindexing = Reindexing(stages, chores, operation_book, settings)
-    work = Work(processor, chores, operation_book, reindexing, deletion, settings.retry_ceiling_seconds)
+    ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
+    work = Work(processor, chores, operation_book, reindexing, deletion, ceiling, places)
     leases = Leases(database, settings.executor(), told=limits.divide)
     jobs = Jobs(settings, folder, work, records, leases)
     await jobs.launch()

@@ -30,8 +30,10 @@ from footnote_edge.jobs.workflows import (
     DOCUMENTS,
     Work,
     activate,
+    begin_document,
     enqueue_document,
     forget_messages,
+    process_document,
     remember_messages,
 )
 from footnote_edge.settings import Settings
@@ -138,10 +140,15 @@ class Jobs:
         job = f"{document.id}:{document.revision}"
         if document.state == DOCUMENT_STATE_UPLOADED:
             self._work.processor.taken(document)
+        tenant = document.tenant_id
+        values = (tenant, document.owner_id, document.id, document.revision, job, current_traceparent())
+        # The queue divides work among replicas; one that is alone needs it for what it can't hold.
+        if self.alone and self._work.begins_at_once(tenant):
+            await begin_document(*values)
+            return
+        self._work.queued[tenant] += self.alone
         self._work.hurry(DOCUMENTS)
-        await enqueue_document(
-            document.tenant_id, document.owner_id, document.id, document.revision, job, current_traceparent()
-        )
+        await enqueue_document(*values)
 
     async def process_if_idle(self, document: Document) -> bool:
         """Take on a document that waits without a live job; return whether there was none."""
@@ -173,7 +180,7 @@ class Jobs:
     async def oldest(self) -> datetime | None:
         """Return when the oldest unfinished job of a document was taken on; None when there is none."""
         found = await DBOS.list_workflows_async(
-            status=list(ACTIVE), queue_name=DOCUMENTS, limit=1, load_input=False, load_output=False
+            status=list(ACTIVE), name=process_document.__qualname__, limit=1, load_input=False, load_output=False
         )
         moment = found[0].created_at if found else None
         return None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)

@@ -6,8 +6,10 @@ job would cost more than the parsing that a crash repeats.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
@@ -23,10 +25,14 @@ from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.pace import Pace
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.reindexing import Reindexing
+from footnote_edge.jobs.turns import Turns
 
 R = TypeVar("R")
 
 DOCUMENTS, BACKGROUND = "documents", "background"
+
+MOST_AT_HAND = 32
+"""Documents of a tenant that wait in this process; those after them wait in the queue."""
 
 _log = get_logger(__name__)
 
@@ -42,6 +48,7 @@ class Work:
         reindexing: Reindexing,
         deletion: Deletion,
         retry_ceiling: float,
+        places: int,
     ) -> None:
         self.processor = processor
         self.chores = chores
@@ -50,10 +57,27 @@ class Work:
         self.deletion = deletion
         self.retry_ceiling = retry_ceiling
         """Longest pause between two attempts at what is away; seconds."""
+        self.turns = Turns(places)
+        """Of documents, those begun at once and those from the queue."""
+        self.queued: Counter[str] = Counter()
+        """Documents noted in the queue by this process and not begun yet, by tenant."""
+        self.beginnings: set[asyncio.Task[None]] = set()
         self.tasks: set[asyncio.Task[Any]] = set()
         self.paces: dict[str, Pace] = {}
         """By queue, where it has a pace of its own."""
         self._closing = False
+
+    def begins_at_once(self, tenant: str) -> bool:
+        """Tell whether a tenant's next document need not go by the queue: few wait here, and none of it there."""
+        if self.turns.idle:
+            self.queued.clear()  # also what was noted twice, and so is never begun
+        return self.turns.waiting(tenant) < MOST_AT_HAND and not self.queued[tenant]
+
+    def left_queue(self, tenant: str) -> None:
+        """Note that a document from the queue is begun; those from before this process are not counted."""
+        self.queued[tenant] -= 1
+        if self.queued[tenant] <= 0:
+            del self.queued[tenant]
 
     def hurry(self, queue: str) -> None:
         """Note that a queue has work."""
@@ -72,15 +96,24 @@ class Work:
         finally:
             self.tasks.discard(task)
 
+    def begun(self, beginning: asyncio.Task[None]) -> None:
+        """Take note of how a beginning ended, although whoever wanted it may be gone: then nobody else is told."""
+        self.beginnings.discard(beginning)
+        if not beginning.cancelled() and (error := beginning.exception()) is not None:
+            _log.warning("document_not_begun", error=type(error).__name__)
+
     async def end(self) -> None:
         """Cancel what runs, and let nothing begin."""
         self._closing = True
+        await asyncio.gather(*self.beginnings, return_exceptions=True)
         for task in list(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
 _active: Work | None = None
+_begun_here: ContextVar[bool] = ContextVar("begun_here", default=False)
+"""Whether a job did not come from the queue."""
 
 
 def activate(work: Work | None) -> None:
@@ -107,25 +140,36 @@ def own_account(tenant: str, user: str) -> Scope:
 async def process_document(tenant: str, owner: str, document_id: str, revision: int, traceparent: str) -> str:
     """Parse and index one revision of a document; its span is linked to the upload's trace."""
     work, scope = active_work(), own_account(tenant, owner)
-    work.hurry(DOCUMENTS)  # those behind it in the queue
+    if not _begun_here.get():
+        work.left_queue(tenant)
+        work.hurry(DOCUMENTS)  # those behind it in the queue
     origin = remote_context(traceparent) if traceparent else None
     attributes: dict[str, str | int] = {
         names.TENANT_ID: tenant,
         names.DOCUMENT_ID: document_id,
         names.REVISION: revision,
     }
-    with (
-        work.running(),
-        detached("edge", scope),
-        span("process document", attributes, links=(origin,) if origin else ()),
-    ):
-        document = await work.processor.begin(scope, document_id, revision)
-        if document is None:
-            return "SKIPPED"
-        move = await work.processor.index(scope, document)
-        outcome = await work.processor.finish(scope, document, move)
-        _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
-        return outcome
+    async with _turn(work, tenant, scope):
+        with span("process document", attributes, links=(origin,) if origin else ()):
+            return await _process(work, scope, document_id, revision)
+
+
+@asynccontextmanager
+async def _turn(work: Work, tenant: str, scope: Scope) -> AsyncIterator[None]:
+    """Wait for a place among the documents in work."""
+    with work.running(), detached("edge", scope):
+        async with work.turns.place(tenant):
+            yield
+
+
+async def _process(work: Work, scope: Scope, document_id: str, revision: int) -> str:
+    document = await work.processor.begin(scope, document_id, revision)
+    if document is None:
+        return "SKIPPED"
+    move = await work.processor.index(scope, document)
+    outcome = await work.processor.finish(scope, document, move)
+    _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
+    return outcome
 
 
 @DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
@@ -143,6 +187,25 @@ async def forget_messages(tenant: str, user: str, conversation_id: str, message_
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
         await work.chores.forget(scope, conversation_id, message_ids)
+
+
+async def begin_document(
+    tenant: str, owner: str, document_id: str, revision: int, job: str, traceparent: str = ""
+) -> None:
+    """Note the job of one revision of a document and begin it here, without the queue; of one that is known, nothing.
+
+    Once noted it is begun, whatever becomes of the caller: nobody else would, as long as this process lives.
+    """
+
+    async def begin() -> None:
+        _begun_here.set(True)
+        with SetWorkflowID(job):
+            await DBOS.start_workflow_async(process_document, tenant, owner, document_id, revision, traceparent)
+
+    work, task = active_work(), asyncio.create_task(begin())
+    work.beginnings.add(task)
+    task.add_done_callback(work.begun)
+    await asyncio.shield(task)
 
 
 async def enqueue_document(
