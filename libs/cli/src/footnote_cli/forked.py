@@ -102,7 +102,6 @@ def load(services: Iterable[str]) -> None:
         with suppress(Exception):
             found(SERVICES, name)
     language.detect("Which words are these?")  # its model is the largest thing that all of them read and none changes
-    gc.collect()
     gc.freeze()
 
 

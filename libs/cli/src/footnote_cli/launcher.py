@@ -128,6 +128,7 @@ async def _start(fleet: Fleet, wait_ready: bool) -> None:
     # What was made at the start stays: without it each full collection stops every request for a tenth of a second.
     gc.collect()
     gc.freeze()
+    gc.enable()  # off since the command began
     fleet.publish()
     for name, reason in late.items():
         say(f"{name} is not ready yet: {reason}", stderr=True)

@@ -96,6 +96,7 @@ class _Line:
 
 def main() -> None:
     """Run one part until it is told to end."""
+    gc.disable()  # until all is loaded, which stays
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints is no word of ours
     private.keep()
@@ -168,6 +169,7 @@ async def _start(supervisor: Supervisor, line: _Line) -> None:
     late = await supervisor.wait_ready()
     gc.collect()
     gc.freeze()
+    gc.enable()
     line.say(late=late)
 
 

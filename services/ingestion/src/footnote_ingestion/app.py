@@ -92,6 +92,22 @@ async def build(runtime: Runtime) -> App:
             isolation.note(name, await processes.measures())
         _log.info("workers_isolated", measures=isolation.text())
 
+    warming: list[asyncio.Task[None]] = []
+
+    async def begin_to_warm() -> None:
+        # A second of loading, which searches and answers need not wait for; a file that comes now does.
+        task = asyncio.create_task(warm())
+        warming.append(task)
+        if settings.demands_isolation:
+            await task
+        else:
+            task.add_done_callback(_say_why_not)
+
+    async def end_warming() -> None:
+        for task in warming:
+            task.cancel()
+        await asyncio.gather(*warming, return_exceptions=True)
+
     return App(
         name="ingestion",
         servicers=[
@@ -102,8 +118,9 @@ async def build(runtime: Runtime) -> App:
             )
         ],
         ready=ready,
-        start=[warm, sweeps.start, logs.start],
+        start=[begin_to_warm, sweeps.start, logs.start],
         close=[
+            end_warming,
             logs.stop,
             sweeps.stop,
             inspectors.close,
@@ -113,6 +130,12 @@ async def build(runtime: Runtime) -> App:
             lambda: spool.remove(scratch),
         ],
     )
+
+
+def _say_why_not(warming: asyncio.Task[None]) -> None:
+    """Log that no process to read files in could be started; the next file tries again, and its uploader is told."""
+    if not warming.cancelled() and (error := warming.exception()) is not None:
+        _log.warning("workers_did_not_start", error=str(error))
 
 
 def kept(data_dir: Path) -> keeping.Kept:

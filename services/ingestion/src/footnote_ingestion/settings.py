@@ -67,6 +67,11 @@ class Settings(BaseSettings):
     deletions_hours: float = Field(default=24.0, gt=0)
     """How long a watch that was broken off can learn what was deleted meanwhile."""
 
+    @property
+    def demands_isolation(self) -> bool:
+        """Whether the service must not start before it is known how far its workers are shut in."""
+        return self.isolation == "required" or bool(self.worker_uid)
+
     def worker_processes(self, scratch: Path) -> Workers:
         """Return how worker processes are made; raises `FailedPrecondition` for a user id that cannot be taken."""
         if self.worker_uid and os.geteuid() != 0:

@@ -38,11 +38,12 @@ def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable()  # parsers complain at length about broken files
     requests = socket.socket(fileno=0)
+    gc.disable()  # nothing of what is loaded is to be freed
     child.load()
     # Python lists the folders of its path once; they may hold more than a parser should be able to list later.
     PathFinder.find_spec("footnote_nothing")
-    gc.collect()
     gc.freeze()  # what is loaded stays as it is, in pages that all workers share
+    gc.enable()
     requests.sendall(b"ready\n")
     while request := _receive(requests):
         line, jobs, answers = request
