@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel
-from footnote_store.rows import Hit, Row, chunk_id, encode_chunk
+from footnote_store.ids import chunk_id
+from footnote_store.rows import Hit, Row, encode_chunk
 from footnote_text.lexical import lexical_text
 
 DIMENSIONS = 8

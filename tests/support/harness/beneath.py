@@ -7,7 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from footnote_store.rows import parse_chunk_id, space_name
+from footnote_store.ids import parse_chunk_id
+from footnote_store.rows import space_name
 from footnote_store.transfer import Transfer
 
 from support.deployment import Deployment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from footnote_store.rows import chunk_id, parse_chunk_id
+from footnote_store.ids import chunk_id, parse_chunk_id
 
 
 @pytest.mark.parametrize("document", ["a", "it's 100%", "a:b:c", "x:000001:0000001", "données/été.pdf", "%27"])

@@ -21,6 +21,7 @@ from pymilvus import CollectionSchema, DataType, Function, FunctionType, MilvusC
 
 from footnote_store.expr import one_line
 from footnote_store.fields import created_millis, facets, strategy_name
+from footnote_store.ids import MAX_ID
 from footnote_store.scope import NEVER_FOUND, search_key
 
 Vector = Sequence[float] | NDArray[np.float32]
@@ -30,10 +31,6 @@ FAR_FUTURE = 2**62
 
 _LAYOUT = "l2"  # to be raised when older rows cannot be searched any more
 
-MAX_ID = 512
-"""Characters of the longest id of a row."""
-
-_DIGITS = 18  # of a revision and an ordinal at most: numbers of 64 bits
 
 MAX_TEXT_BYTES = 65_535
 """The engine's limit for a text value."""
@@ -133,27 +130,6 @@ def space_name(dimensions: int, variant: int = 0) -> str:
 def dimensions_of(space: str) -> int:
     """Return the length of the vectors in a physical collection, which its name says."""
     return int(space.rsplit("_", 1)[-1])
-
-
-def chunk_id(document_id: str, revision: int, ordinal: int) -> str:
-    """Return the id of a chunk; the order of ids is reading order.
-
-    The embedded engine cannot replace a row whose id holds a single quote, as ids that callers give may.
-    """
-    name = document_id.replace("%", "%25").replace("'", "%27")
-    return f"{name}:{revision:06d}:{ordinal:07d}"
-
-
-def parse_chunk_id(id_: str) -> tuple[str, int, int] | None:
-    """Return document (or own row), revision and ordinal of a chunk's id; None for what is no such id."""
-    name, *numbers = id_.rsplit(":", 2) if len(id_) <= MAX_ID else ("",)
-    numeric = len(numbers) == 2 and all(number.isdecimal() and len(number) <= _DIGITS for number in numbers)
-    if not name or "\x00" in name or not numeric:
-        return None
-    revision, ordinal = map(int, numbers)
-    document_id = name.replace("%27", "'").replace("%25", "%")
-    # Digits of other scripts, missing zeros and names that were never written so do not come back as they were.
-    return (document_id, revision, ordinal) if chunk_id(document_id, revision, ordinal) == id_ else None
 
 
 def revision_key(document_id: str, revision: int) -> str:

@@ -23,8 +23,9 @@ from footnote_text.lexical import lexical_text
 from numpy.typing import NDArray
 
 from footnote_store.filters import RowScope, compile_expr, conjunction, evaluate, parse_where, quote
+from footnote_store.ids import chunk_id
 from footnote_store.ports import Store
-from footnote_store.rows import MAX_TEXT_BYTES, MessageRow, Row, chunk_id, revision_key, space_name
+from footnote_store.rows import MAX_TEXT_BYTES, MessageRow, Row, revision_key, space_name
 
 _DIMENSIONS = 16
 _NOW = 1_800_000_000.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
-from footnote_store.rows import chunk_id
+from footnote_store.ids import chunk_id
 from footnote_text import language, tokens
 from footnote_text.lexical import lexical_text
 

@@ -10,7 +10,8 @@ from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from footnote_kit.paging import PAGE_BYTES, Page, fitting
 from footnote_kit.text_work import beside
 from footnote_store.compiler import quote
-from footnote_store.rows import Hit, parse_chunk_id
+from footnote_store.ids import parse_chunk_id
+from footnote_store.rows import Hit
 
 from footnote_indexing.adapters.chunk_ledger import ChunkLedger, Searched
 from footnote_indexing.collections.collections import Collections, Found

@@ -10,7 +10,8 @@ from footnote_kit.logs import get_logger
 from footnote_kit.paging import PAGE_BYTES, Page
 from footnote_store.compiler import quote
 from footnote_store.filters import ALL, Expr, compile_expr, conjunction
-from footnote_store.rows import Hit, chunk_id
+from footnote_store.ids import chunk_id
+from footnote_store.rows import Hit
 
 from footnote_indexing.adapters.ledger import RevisionKey
 from footnote_indexing.adapters.row_ledger import RowLedger

@@ -14,7 +14,8 @@ from footnote_kit.text_work import beside
 from footnote_providers import builtin
 from footnote_providers.base import Vectors
 from footnote_providers.own_vectors import PROVIDER, brings_own
-from footnote_store.rows import Row, chunk_id, own_key
+from footnote_store.ids import chunk_id
+from footnote_store.rows import Row, own_key
 from footnote_text import language, tokens
 from footnote_text.lexical import lexical_text
 
