@@ -75,16 +75,14 @@ class Group:
     tenant_id: str
     embedding_key: bytes = field(init=False)
     """What the query's vector depends on."""
+    owes_vectors: bool = field(init=False)
+    """Whether some of its rows are found by their words alone yet."""
     _by_key: dict[str, Searchable] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "embedding_key", self.embedding.SerializeToString(deterministic=True))
+        object.__setattr__(self, "owes_vectors", any(one.collection.chunks_without_vector for one in self.members))
         object.__setattr__(self, "_by_key", {member.collection_key: member for member in self.members})
-
-    @property
-    def owes_vectors(self) -> bool:
-        """Whether some of its rows are found by their words alone yet."""
-        return any(member.collection.chunks_without_vector for member in self.members)
 
     @property
     def dimensions(self) -> int:
@@ -160,12 +158,17 @@ class Candidate:
     """It has no vector yet."""
     level: float = 1.0
     """What the best of its model's candidates may score: what is added later is a share of it."""
-    adjustments: list[Adjustment] = field(default_factory=list)
+    _changes: list[tuple[ScoreAdjustmentKind.ValueType, float, float | str]] = field(default_factory=list)
 
     def adjust(self, kind: ScoreAdjustmentKind.ValueType, delta: float, basis: float | str = 0.0) -> None:
         """Change the score and say why."""
         self.score += delta
-        self.adjustments.append(Adjustment(kind, delta, basis))
+        self._changes.append((kind, delta, basis))
+
+    @property
+    def adjustments(self) -> list[Adjustment]:
+        """Return what changed the score, in order; made only where it is looked at."""
+        return [Adjustment(*change) for change in self._changes]
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from footnote_retrieval.model import Candidate, ChannelRun, Group
 from footnote_retrieval.ports import QueryVector
 
 _log = get_logger("footnote.retrieval.channels")
+_DENSE = SearchChannel.SEARCH_CHANNEL_DENSE
 
 
 @dataclass(slots=True)
@@ -44,20 +45,20 @@ def collect(
     group: Group, hits: Sequence[Hit], channel: SearchChannel.ValueType, now: float, findings: Findings
 ) -> None:
     """Take hits into the candidates, checking the scope of each once more."""
+    by_dense, owes, candidates = channel == _DENSE, group.owes_vectors, findings.candidates
     for rank, hit in enumerate(hits, 1):
         if not group.allows(hit, now):
             # Never expected; whoever sees this has found a fault in the filter or in the store.
             _log.error("hit_outside_scope", chunk_id=hit.id, space=group.space)
             continue
-        owes = group.owes_vectors
-        if owes and channel == SearchChannel.SEARCH_CHANNEL_DENSE and hit.score == 0:
+        if owes and by_dense and hit.score == 0:
             continue  # a vector of nothing: none is there yet
-        candidate = findings.candidates.get(hit.id)
+        candidate = candidates.get(hit.id)
         if candidate is None:
-            candidate = findings.candidates[hit.id] = Candidate(hit, group)
+            candidate = candidates[hit.id] = Candidate(hit, group)
         elif candidate.hit.vector is None:
             candidate.hit.vector = hit.vector  # only the lexical channel brings them
-        if channel == SearchChannel.SEARCH_CHANNEL_DENSE:
+        if by_dense:
             candidate.dense, candidate.dense_rank = hit.score, rank
         else:
             candidate.lexical, candidate.lexical_rank = hit.score, rank
@@ -98,10 +99,10 @@ def keep_one_revision(candidates: dict[str, Candidate]) -> None:
     """
     current: dict[tuple[str, str], Hit] = {}
     revisions = {(c.hit.collection_key, c.hit.revision_key): c.hit for c in candidates.values()}
-    for hit in revisions.values():
-        document = (hit.collection_key, hit.owner_key)
+    for (collection_key, revision_key), hit in revisions.items():
+        document = (collection_key, revision_key.rpartition(":")[0])
         lowest = current.setdefault(document, hit)
-        if hit.revision < lowest.revision:
+        if lowest is not hit and hit.revision < lowest.revision:
             current[document] = hit
     if len(current) == len(revisions):
         return

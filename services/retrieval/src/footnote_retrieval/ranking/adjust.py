@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_PROXIMITY, SCORE_ADJUSTMENT_KIND_RECENCY
 
 from footnote_retrieval.model import Candidate
+from footnote_retrieval.ranking.occurrences import Occurrences
 from footnote_retrieval.ranking.proximity import MOST, STRENGTH, TOP, Proximity
 
 
@@ -18,18 +19,22 @@ def order(candidates: list[Candidate]) -> None:
     )
 
 
-def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str]) -> None:
+def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str], sought: Occurrences | None = None) -> None:
     """Lift passages in which the query's words stand together; scores stay within 0..1. Candidates come best first.
 
     score' = (score + strength · lexical weight · proximity) / (1 + strength · the most that proximity can be)
+
+    `sought` are the query's terms, where passages were looked at for them already.
     """
     if len(set(query)) < 2:
         return  # one word stands with nothing
-    proximity = Proximity(query)
-    for position, candidate in enumerate(candidates):
-        close = proximity(candidate.hit.lexical_text) if position < TOP else 0.0
-        lifted = (candidate.score + STRENGTH * (1 - candidate.dense_weight) * close) / (1 + STRENGTH * MOST)
+    proximity, whole = Proximity(query, sought), 1 + STRENGTH * MOST
+    for candidate in candidates[:TOP]:
+        close = proximity(candidate.hit.lexical_text)
+        lifted = (candidate.score + STRENGTH * (1 - candidate.dense_weight) * close) / whole
         candidate.adjust(SCORE_ADJUSTMENT_KIND_PROXIMITY, lifted - candidate.score, close / MOST)
+    for candidate in candidates[TOP:]:
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_PROXIMITY, candidate.score / whole - candidate.score, 0.0)
 
 
 def apply_recency(candidates: Sequence[Candidate], weight: float, half_life: float, now: float) -> None:

@@ -45,18 +45,13 @@ def _of(ranking: Ranking, candidates: dict[str, Candidate], deep: int) -> Rankin
 
 def _divided(candidates: dict[str, Candidate], deep: int) -> tuple[dict[str, Candidate], dict[str, Candidate]]:
     """Return the candidates that a channel has among its first `deep`, and the others."""
-    last_dense = {(id(c.group)): c.dense for c in candidates.values() if c.dense_rank == deep}
-    last_lexical = {(id(c.group)): c.lexical for c in candidates.values() if c.lexical_rank == deep}
-    dense_beyond = {
-        k for k, c in candidates.items() if _beyond(c.dense_rank, c.dense, deep, last_dense.get(id(c.group)))
-    }
-    lexical_beyond = {
-        k for k, c in candidates.items() if _beyond(c.lexical_rank, c.lexical, deep, last_lexical.get(id(c.group)))
-    }
+    last_dense = {id(c.group): c.dense for c in candidates.values() if c.dense_rank == deep}
+    last_lexical = {id(c.group): c.lexical for c in candidates.values() if c.lexical_rank == deep}
     inside = {}
     for chunk_id, candidate in candidates.items():
-        by_dense = candidate.dense_rank and chunk_id not in dense_beyond
-        by_words = candidate.lexical_rank and chunk_id not in lexical_beyond
+        group, dense_rank, lexical_rank = id(candidate.group), candidate.dense_rank, candidate.lexical_rank
+        by_dense = dense_rank and not _beyond(dense_rank, candidate.dense, deep, last_dense.get(group))
+        by_words = lexical_rank and not _beyond(lexical_rank, candidate.lexical, deep, last_lexical.get(group))
         if not (by_dense or by_words):
             continue
         inside[chunk_id] = candidate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from footnote.types.v1.collection_pb2 import SearchStrategy
 
@@ -11,6 +11,7 @@ from footnote_retrieval.channels.findings import Findings
 from footnote_retrieval.channels.plan import Plan
 from footnote_retrieval.model import Effective
 from footnote_retrieval.query.files import NamedFile
+from footnote_retrieval.ranking.occurrences import Occurrences
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,11 @@ class Ranking:
     near_duplicate: float
     first: int = 60
     """Candidates of each channel that are ranked by themselves: see `bands`."""
+    sought: Occurrences = field(init=False)
+    """The search terms, and where they stand in the passages looked at."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sought", Occurrences(self.plan.lexical_query.split()))
 
     @property
     def wanted(self) -> int:

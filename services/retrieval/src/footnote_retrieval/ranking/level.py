@@ -17,6 +17,7 @@ from footnote_providers.base import Cosines
 
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking.fusion import Scores
+from footnote_retrieval.ranking.occurrences import Occurrences
 
 _K1, _B = 1.2, 0.75  # of the engine's BM25
 _LOOKED_AT = 60  # the best by BM25
@@ -42,13 +43,16 @@ def nearest_to_everything(candidates: Sequence[Candidate]) -> float:
     return min(known) if len(known) >= _FEWEST else -1.0
 
 
-def lexical_full(query: Sequence[str], candidates: Sequence[Candidate]) -> float:
-    """Return the BM25 score of a passage of mean length that has each of the question's terms once; 0 without hits."""
-    terms = list(dict.fromkeys(query))
+def lexical_full(query: Sequence[str], candidates: Sequence[Candidate], sought: Occurrences | None = None) -> float:
+    """Return the BM25 score of a passage of mean length that has each of the question's terms once; 0 without hits.
+
+    `sought` are the query's terms, where passages were looked at for them already.
+    """
+    sought = sought if sought is not None else Occurrences(query)
     found = sorted((c for c in candidates if c.lexical_rank and c.lexical), key=lambda c: c.lexical_rank)[:_LOOKED_AT]
-    if not terms or not found:
+    if not sought.terms or not found:
         return 0.0
-    lengths, times = _counted([candidate.hit.lexical_text for candidate in found], terms)
+    lengths, times = _counted([candidate.hit.lexical_text for candidate in found], sought)
     there = times.any(axis=0)
     if not there.any():
         return 0.0
@@ -57,17 +61,11 @@ def lexical_full(query: Sequence[str], candidates: Sequence[Candidate]) -> float
     return float(worth.sum() + (~there).sum() * worth.max())
 
 
-def _counted(passages: Sequence[str], terms: Sequence[str]) -> tuple[Scores, Scores]:
-    """Return how many terms each passage has, and how often each of these is one of them.
-
-    A term that is no part of the text is none of its words: most are looked for once, in a text not taken apart.
-    """
-    words = [passage.split() for passage in passages]
-    times = [
-        [own.count(term) if term in passage else 0 for term in terms]
-        for passage, own in zip(passages, words, strict=True)
-    ]
-    return np.array([len(own) for own in words], dtype=float), np.array(times, dtype=float)
+def _counted(passages: Sequence[str], sought: Occurrences) -> tuple[Scores, Scores]:
+    """Return how many terms each passage has, and how often each of these is one of them."""
+    times = [[len(places) for places in sought.of(passage)] for passage in passages]
+    lengths = [passage.strip().count(" ") + 1 if passage else 0 for passage in passages]
+    return np.array(lengths, dtype=float), np.array(times, dtype=float)
 
 
 def _worth(times: Scores, lengths: Scores, scores: Scores) -> Scores:
@@ -78,13 +76,14 @@ def _worth(times: Scores, lengths: Scores, scores: Scores) -> Scores:
 
 
 def level(
-    best: Candidate, candidates: Sequence[Candidate], query: Sequence[str], weight: float, cosines: Cosines | None
-) -> float:
+    best: Candidate, candidates: Sequence[Candidate], query: Sequence[str], weight: float, cosines: Cosines | None,
+    sought: Occurrences | None = None,
+) -> float:  # fmt: skip
     """Return how good the best of the candidates is, 0 to 1; `weight` is that of its cosine."""
     close = share = 0.0
     if weight > 0 and best.dense is not None:
         close = closeness(best.dense, cosines, nearest_to_everything(candidates))
     if weight < 1 and best.lexical:
-        full = lexical_full(query, candidates)
+        full = lexical_full(query, candidates, sought)
         share = min(1.0, best.lexical / full) if full > 0 else 0.0
     return weight * close + (1 - weight) * share

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from footnote_retrieval.ranking.occurrences import Found, Occurrences
+
 # Varied by tests/bench/test_bench_ranking.py, built-in embedder, 120 questions a set: SQuAD-13 chooses (a difference of
 # 0.016 is noise), PIAF and Cranfield have no say. nDCG@10 by value on SQuAD-13; PIAF; Cranfield, where the values as
 # they stand have 0.8676; 0.8450; 0.3748.
@@ -29,20 +31,22 @@ TOP = 30  # 10: 0.8655; 0.8450; 0.3682, 60: 0.8675; 0.8450; 0.3748
 class Proximity:
     """Measures passages against the search terms of one query."""
 
-    def __init__(self, query: Sequence[str]) -> None:
-        self._terms = tuple(dict.fromkeys(query))
+    def __init__(self, query: Sequence[str], sought: Occurrences | None = None) -> None:
+        """Take the query's terms, and what looks for them where passages were looked at already."""
+        self._sought = sought if sought is not None else Occurrences(query)
         self._following = {pair for pair in pairwise(query) if pair[0] != pair[1]}
 
     def __call__(self, passage: str) -> float:
         """Return 0 to MOST for a passage's search terms, joined by spaces."""
-        count = len(self._terms)
-        places, there = self._places(f" {passage} ")
+        terms, found = self._sought.terms, self._sought.of(passage)
+        count, there = len(terms), len(terms) - found.count(())
         covered = _COVERED * there / count if count else 0.0
         if there < 2:
             return covered
         following = self._following
         ordered: set[tuple[str, str]] = set()
         nearest: dict[tuple[str, str], int] = {}
+        places = _places(passage, terms, found)
         for number, (index, term) in enumerate(places, 1):
             for other_index, other in places[number : number + _AHEAD]:
                 distance = other_index - index
@@ -58,25 +62,13 @@ class Proximity:
         near = sum(1.0 / distance for distance in nearest.values())
         return _ORDERED * min(1.0, len(ordered) / count) + _NEAR * min(1.0, near / count) + covered
 
-    def _places(self, padded: str) -> tuple[list[tuple[int, str]], int]:
-        """Return where the query's terms stand, counted in terms, and how many of them are there at all.
 
-        Looking for a handful of terms is quicker than splitting a passage into some hundred.
-        """
-        found: list[tuple[int, str]] = []
-        there = 0
-        for term in self._terms:
-            needle = f" {term} "
-            at = padded.find(needle)
-            there += at >= 0
-            while at >= 0:
-                found.append((at, term))
-                at = padded.find(needle, at + 1)
-        found.sort()
-        places: list[tuple[int, str]] = []
-        index = last = 0
-        for at, term in found:
-            index += padded.count(" ", last, at)
-            last = at
-            places.append((index, term))
-        return places, there
+def _places(passage: str, terms: Sequence[str], found: Found) -> list[tuple[int, str]]:
+    """Return where the query's terms stand, counted in terms."""
+    places: list[tuple[int, str]] = []
+    index = last = 0
+    for at, term in sorted((at, term) for term, ats in zip(terms, found, strict=True) for at in ats):
+        index += passage.count(" ", last, at)
+        last = at
+        places.append((index, term))
+    return places

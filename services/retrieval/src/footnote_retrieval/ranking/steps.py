@@ -53,7 +53,7 @@ def _proximity(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]
     """Lift passages in which the query's words stand together, where words count."""
     if ranking.by_words_too:
         order(candidates)
-        apply_proximity(candidates, ranking.plan.lexical_query.split())
+        apply_proximity(candidates, ranking.plan.lexical_query.split(), ranking.sought)
     return candidates
 
 
@@ -76,6 +76,7 @@ def _levelled(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
             ranking.plan.lexical_query.split(),
             0.0 if best.by_words_only else ranking.weight_of(key),
             made.cosines if made else None,
+            ranking.sought,
         )
         scale = share / best.score
         for candidate in members:
