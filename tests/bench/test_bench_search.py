@@ -68,6 +68,7 @@ async def fill(library: Library, shelf: Shelf, start: int, end: int) -> None:
             rows = []
     if rows:
         await library.store.upsert(shelf.space, rows)
+    shelf.collection.chunk_count = end
 
 
 async def times(*calls: Callable[[int], Awaitable[float]], rounds: int = ROUNDS) -> list[list[float]]:

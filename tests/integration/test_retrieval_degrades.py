@@ -74,6 +74,7 @@ async def a_library(engine: EmbeddedEngine, embedding: EmbeddingSettings | None 
             shelf.collection.settings.embedding.CopyFrom(embedding)
             row = Row(make_chunk(TEXT, collection_id="t-c"), shelf.key, vector_of(TEXT, 384), lexical_text(TEXT, "en"))
             await library.store.upsert(shelf.space, [row])
+            shelf.collection.chunk_count = 1
         yield library
 
 

@@ -41,6 +41,9 @@ class Pool(Generic[T]):
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._entries
+
     @asynccontextmanager
     async def lease(self, key: Hashable, make: Callable[[], T]) -> AsyncIterator[T]:
         """Give the thing for a key, made by `make` at its first use, which stays open while it is held."""

@@ -98,9 +98,12 @@ async def lease(
     It is made on a thread, for a model is read from disk, and may be closed once nobody holds it and others were used
     since: hold it for a call or a few, not for ever. Raises InvalidArgument(PROVIDER_INVALID) with what is wrong.
     """
-    chosen = check(settings, defaults)
+    chosen = with_defaults(settings, defaults)
     pool = _pools.setdefault(asyncio.get_running_loop(), Pool(_MOST_KEPT))
-    async with pool.lease(chosen.SerializeToString(deterministic=True), lambda: make(chosen)) as provider:
+    key = chosen.SerializeToString(deterministic=True)
+    if key not in pool:  # what one was made from has been checked
+        check(chosen, defaults)
+    async with pool.lease(key, lambda: make(chosen)) as provider:
         yield provider
 
 

@@ -77,11 +77,14 @@ class Group:
     """What the query's vector depends on."""
     owes_vectors: bool = field(init=False)
     """Whether some of its rows are found by their words alone yet."""
+    is_empty: bool = field(init=False)
+    """Whether there is nothing to be found, so that nobody need be asked."""
     _by_key: dict[str, Searchable] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "embedding_key", self.embedding.SerializeToString(deterministic=True))
         object.__setattr__(self, "owes_vectors", any(one.collection.chunks_without_vector for one in self.members))
+        object.__setattr__(self, "is_empty", not any(one.collection.chunk_count for one in self.members))
         object.__setattr__(self, "_by_key", {member.collection_key: member for member in self.members})
 
     @property

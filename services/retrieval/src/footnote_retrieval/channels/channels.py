@@ -124,8 +124,10 @@ class Channels:
 
         What is found counts as the last of its channel's first candidates.
         """
+        if len(named) < 2:
+            return
         there = {candidate.hit.document_id for candidate in findings.candidates.values()}
-        for file in named if len(named) > 1 else ():
+        for file in named:
             if there.intersection(file.document_ids):
                 continue
             alone = replace(plan, filter=filter_of(request, [file]), limit=_OF_A_FILE)
@@ -158,6 +160,8 @@ class Channels:
 
     async def _embedded(self, plan: Plan, findings: Findings, clock: Stopwatch) -> bool:
         """Embed the query and return whether that was done; what fails is a degradation."""
+        if all(group.is_empty for group in plan.groups_of(DENSE.id)):
+            return True
         try:
             await self._embed(plan, findings, clock)
         except FootnoteError as error:
@@ -176,7 +180,7 @@ class Channels:
 
     async def _embed(self, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
         """Embed the query once for each provider and model, however many collections share it."""
-        groups = plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE)
+        groups = [group for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE) if not group.is_empty]
         wanted = {group.embedding_key: group.embedding for group in groups}
         if plan.query_vector:
             vector = np.asarray(plan.query_vector, dtype=np.float32)
@@ -198,6 +202,8 @@ class Channels:
 
     async def _one(self, group: Group, plan: Plan, channel: SearchChannel.ValueType, findings: Findings) -> list[Hit]:
         """Search one group. Passages and vectors come along: asking for them later took longer than the search."""
+        if group.is_empty:
+            return []
         scope = group.scope(plan.now)
         if channel == SearchChannel.SEARCH_CHANNEL_DENSE:
             vector = findings.vectors[group.embedding_key].vector

@@ -71,7 +71,9 @@ def complete(plan: Plan, findings: Findings) -> None:
     Cosines are computed from the vectors that came with the lexical hits. BM25 scores are not: a chunk below the
     best few dozen has little of it, and half of the lowest score seen did as well as the true one on every set.
     """
-    for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE):
+    for group in plan.groups_of(_DENSE):
+        if group.is_empty:
+            continue
         sought = findings.vectors[group.embedding_key].vector
         missing = [c for c in findings.candidates.values() if c.group is group and c.dense is None and _fits(c, sought)]
         missing = [c for c in missing if not c.by_words_only]
