@@ -41,6 +41,34 @@ async def test_the_same_settings_give_the_same_provider() -> None:
     await registry.close_all()
 
 
+async def test_a_model_of_one_length_is_made_once_whether_or_not_its_length_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A warm-up names no length, a collection does: loaded twice, the first question waited and memory doubled."""
+    found = [EntryPoint("THIRD", f"{__name__}:THIRD", GROUP)]
+    monkeypatch.setattr(EntryPoint, "load", lambda self: replace(THIRD, one_length=True))
+    monkeypatch.setattr(plugins, "entry_points", lambda group: found if group == GROUP else [])
+    registry.registrations.cache_clear()
+    try:
+        async with (
+            registry.lease(settings(provider="third")) as warmed,
+            registry.lease(settings(provider="third", model="third-1", dimensions=8)) as asked,
+        ):
+            assert warmed is asked
+        with pytest.raises(InvalidArgument, match="makes vectors of 8 dimensions, not 9"):
+            async with registry.lease(settings(provider="third", dimensions=9)):
+                pass
+    finally:
+        registry.registrations.cache_clear()
+        await registry.close_all()
+
+
+def test_local_models_say_that_they_make_one_length() -> None:
+    one_length = {id for id, registration in registry.registrations().items() if registration.one_length}
+    assert {"e5", "onnx"} <= one_length
+    assert not one_length & {"builtin", "openai", "none"}
+
+
 async def test_a_third_party_joins_by_entry_point_and_replaces_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [EntryPoint(name, f"{__name__}:{name}", GROUP) for name in ("THIRD", "IMPOSTOR")]
     monkeypatch.setattr(EntryPoint, "load", lambda self: {"THIRD": THIRD, "IMPOSTOR": IMPOSTOR}[self.name])

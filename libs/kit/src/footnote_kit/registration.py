@@ -111,6 +111,8 @@ class Registration(Generic[S, P]):
     """Most texts in one call, of embedders and rerankers."""
     slow: bool = False
     """Of embedders: passages had better be searched by their words before they have vectors."""
+    one_length: bool = False
+    """Of embedders: a model makes vectors of its own length only, so that one asked for changes nothing in it."""
     local: bool = False
     """Texts stay in this process."""
     address: Callable[[], str] | None = None

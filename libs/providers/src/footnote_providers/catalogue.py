@@ -122,6 +122,7 @@ _E5 = Registration(
     recommended_dense_weight=e5.DENSE_WEIGHT,
     max_batch=e5.E5Embeddings.max_batch,
     slow=True,
+    one_length=True,
     local=True,
 )
 _ONNX = Registration(
@@ -133,6 +134,7 @@ _ONNX = Registration(
     capabilities=_CAPABILITIES,
     recommended_dense_weight=onnx_local.OnnxEmbeddings.recommended_dense_weight,
     max_batch=_MOST,
+    one_length=True,
     local=True,
 )
 _NONE = Registration(

@@ -99,11 +99,17 @@ async def lease(
     since: hold it for a call or a few, not for ever. Raises InvalidArgument(PROVIDER_INVALID) with what is wrong.
     """
     chosen = with_defaults(settings, defaults)
+    wanted = collection_pb2.EmbeddingSettings()
+    wanted.CopyFrom(chosen)
+    registration = registrations().get(chosen.provider)
+    if registration is not None and registration.one_length:
+        wanted.dimensions = 0  # a collection names it, a warm-up does not: else the same model is loaded twice
     pool = _pools.setdefault(asyncio.get_running_loop(), Pool(_MOST_KEPT))
-    key = chosen.SerializeToString(deterministic=True)
+    key = wanted.SerializeToString(deterministic=True)
     if key not in pool:  # what one was made from has been checked
         check(chosen, defaults)
-    async with pool.lease(key, lambda: make(chosen)) as provider:
+    async with pool.lease(key, lambda: make(wanted)) as provider:
+        _check_length(provider, chosen)
         yield provider
 
 
@@ -111,13 +117,17 @@ def make(chosen: collection_pb2.EmbeddingSettings) -> EmbeddingProvider:
     """Return a new provider for checked settings; reads a model from disk, so never on an event loop."""
     values = json_format.MessageToDict(chosen.settings)
     provider = registrations()[chosen.provider].build(chosen.model, values, chosen.dimensions)
+    _check_length(provider, chosen)
+    return provider
+
+
+def _check_length(provider: EmbeddingProvider, chosen: collection_pb2.EmbeddingSettings) -> None:
     if chosen.dimensions and provider.dimensions and provider.dimensions != chosen.dimensions:
         raise InvalidArgument(
             f"{chosen.provider} model {provider.model!r} makes vectors of {provider.dimensions} dimensions, "
             f"not {chosen.dimensions}.",
             reason="PROVIDER_INVALID",
         )
-    return provider
 
 
 async def close_all() -> None:
