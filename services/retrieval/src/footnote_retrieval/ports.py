@@ -80,6 +80,10 @@ class MessageStore(Protocol):
         ...
 
 
+SEMANTIC_WEIGHT = 0.4
+"""A provider recommending less than that does not understand meaning well enough to go alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryVector:
     """A query's vector, and how much its maker thinks it is worth beside BM25 (0 to 1)."""
@@ -88,6 +92,11 @@ class QueryVector:
     dense_weight: float
     cosines: Cosines | None = None
     """What its cosines mean, where its maker says."""
+
+    @property
+    def knows_meaning(self) -> bool:
+        """Whether what is near is alike in meaning, and not in its words alone."""
+        return self.dense_weight >= SEMANTIC_WEIGHT
 
 
 class Embedder(Protocol):

@@ -23,6 +23,8 @@ from footnote_text.abbreviations import spelled_out
 from footnote_text.lexical import fold, is_unspaced, terms
 from footnote_text.stopwords import STOP_WORDS
 
+from footnote_retrieval.ports import SEMANTIC_WEIGHT
+
 _QUOTED = re.compile(r"\"([^\"\n]{2,200}+)\"|“([^”\n]{2,200}+)”|«\s?([^»\n]{2,200}+)»|„([^“”\n]{2,200}+)[“”]")
 _WORD = re.compile(r"\w+(?:[-'’.]\w+)*")
 _ASKING = """what who whom whose which when where why how is are does do did can quel quelle quels quelles qui quoi que
@@ -30,7 +32,6 @@ quand où pourquoi comment combien est wer was wie wo wann warum welche quién q
 come quando dove quem qual como onde wat welke waar wanneer hoe"""
 _QUESTION_WORDS = frozenset(fold(_ASKING).split())
 _KEYWORDS = 2
-_SEMANTIC_WEIGHT = 0.4  # a provider recommending less than that does not understand meaning well enough to go alone
 _OTHER_LANGUAGES = 2
 
 
@@ -107,7 +108,7 @@ def choose(
         return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, quoted
     if query.words <= _KEYWORDS and not query.is_question and terms(query.text, query.language):
         return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_KEYWORDS)
-    if query.words >= long_words and dense_weight >= _SEMANTIC_WEIGHT:
+    if query.words >= long_words and dense_weight >= SEMANTIC_WEIGHT:
         long = SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_LONG_QUESTION, query_words=query.words)
         return SearchStrategy.SEARCH_STRATEGY_VECTOR, long
     return SearchStrategy.SEARCH_STRATEGY_HYBRID, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_NOTHING_SPECIAL)

@@ -9,7 +9,7 @@ from footnote.types.v1.chunk_pb2 import SearchChannel
 
 from footnote_retrieval.channels.findings import Findings, complete
 from footnote_retrieval.model import Candidate
-from footnote_retrieval.ranking import fusion
+from footnote_retrieval.ranking import feedback, fusion
 from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.level import closeness
 
@@ -43,7 +43,12 @@ def _both(candidates: Sequence[Candidate], ranking: Ranking) -> None:
         dense = np.array([nothing if candidate.dense is None else candidate.dense for candidate in members])
         lexical = np.array([candidate.lexical or 0.0 for candidate in members])
         unrelated = made.cosines.unrelated if made is not None and made.cosines is not None else 0.0
-        fused = fusion.weighted(dense, lexical, weight, adapt=settings.dense_weight is None, unrelated=unrelated)
+        adapt = settings.dense_weight is None
+        fused = fusion.weighted(dense, lexical, weight, adapt=adapt, unrelated=unrelated)
+        if made is not None and made.cosines is not None and made.knows_meaning and not settings.rrf:
+            vectors = [None if candidate.by_words_only else candidate.hit.vector for candidate in members]
+            dense = feedback.fed_back(dense, fused.scores, vectors, made.vector, made.cosines)
+            fused = fusion.weighted(dense, lexical, weight, adapt=adapt, unrelated=unrelated)
         scores, share = fused.scores, fused.dense_weight
         if settings.rrf:
             share = 0.5 if settings.dense_weight is None and made is not None else weight
