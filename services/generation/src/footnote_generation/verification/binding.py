@@ -13,6 +13,7 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_generation.language.grammar import Grammar
 from footnote_generation.language.quantities import same_value
 from footnote_generation.language.reading import Item, Reading
+from footnote_generation.verification import voice
 from footnote_generation.verification.doubts import NONE, Doubt
 from footnote_generation.verification.facts import ABOVE, Alignment, Match
 from footnote_generation.verification.places import Place
@@ -101,7 +102,7 @@ def _clauses(alignment: Alignment, chosen: dict[int, int], claim: Reading, place
         if not (
             _stands_free(leading, items, grammar)
             or _names(leading, items, hit)
-            or _object_first(alignment, chosen, claim, grammar)
+            or _object_first(alignment, chosen, claim, items, grammar)
         ):
             return Doubt(
                 CLAIM_REASON_PARTLY_IN_SOURCE,
@@ -123,11 +124,18 @@ def _names(index: int, items: Sequence[Item], hit: set[int]) -> bool:
     )
 
 
-def _object_first(alignment: Alignment, chosen: dict[int, int], claim: Reading, grammar: Grammar) -> bool:
-    """Whether a statement turns what is done to something into its subject: "books are lent" for "lends books"."""
+def _object_first(
+    alignment: Alignment, chosen: dict[int, int], claim: Reading, items: Sequence[Item], grammar: Grammar
+) -> bool:
+    """Whether a statement turns what is done to something into its subject: "books are lent" for "lends the books"."""
     places = [at for _, at in _order(alignment, chosen)]
     copula = any(item.plain in grammar.copulas for item in claim.items)
-    return copula and len(places) > 1 and places[1] == places[0] - 1
+    return (
+        copula
+        and len(places) > 1
+        and places[1] < places[0]
+        and not any(item.content or item.plain in grammar.prepositions for item in items[places[1] + 1 : places[0]])
+    )
 
 
 def _stands_free(index: int, items: Sequence[Item], grammar: Grammar) -> bool:
@@ -261,8 +269,9 @@ def roles(alignment: Alignment, chosen: dict[int, int], claim: Reading, place: P
     """Say that two participants changed places around the same word: "A sued B" for "B sued A"."""
     items = place.items()
     used = {items[index].segment for index in chosen.values()}
-    if _passive(claim, None, grammar) != _passive(place.reading, used, grammar):
-        return NONE
+    doubt = voice.swapped(claim.items, chosen, items, used, grammar)
+    if doubt or _passive(claim, None, grammar) != _passive(place.reading, used, grammar):
+        return doubt
     order = [
         (link.item, chosen[link.item.start])
         for link in alignment.links

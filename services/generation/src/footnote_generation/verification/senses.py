@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_DENIED,
@@ -15,10 +14,10 @@ from footnote.types.v1.reasons_pb2 import (
 
 from footnote_generation.language.grammar import NEGATED, Grammar
 from footnote_generation.language.reading import Item, Reading, Sign, modes
-from footnote_generation.language.units import UNITS
 from footnote_generation.verification.doubts import NONE, Doubt
 from footnote_generation.verification.facts import Alignment
 from footnote_generation.verification.places import Place
+from footnote_generation.verification.voice import measures
 
 _CONTRARY = {
     ("permission", "prohibition"),
@@ -231,21 +230,11 @@ def _left_out(sign: Sign, place: Place) -> Doubt:
     return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, found=" ".join(place.reading.text[sign.start : end].split()[:12]))
 
 
-@cache
-def _periods(grammar_code: str, units: tuple[tuple[str, str], ...]) -> frozenset[str]:
-    words = {word for word, (dimension, _) in UNITS.items() if dimension in {"time", "months"}}
-    for dimension, line in units:
-        if dimension in {"time", "months"}:
-            words.update(name for part in line.split() for name in part.partition("=")[0].split(","))
-    return frozenset(words)
-
-
 def _frequency(sign: Sign, claim: Reading, grammar: Grammar) -> bool:
     """Whether "every" and its like only tell how often: "every year", "each Monday"."""
     following: Sequence[Item] = claim.items[sign.item + 1 : sign.item + 3]
-    periods = _periods(grammar.code, tuple(sorted(grammar.units.items())))
     return (
-        any(item.plain in periods or item.quantity >= 0 or item.stem in grammar.exclusive for item in following)
+        any(measures(item, grammar) or item.quantity >= 0 or item.stem in grammar.exclusive for item in following)
         or len(sign.text) == 1
     )
 
