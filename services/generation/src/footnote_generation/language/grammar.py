@@ -62,6 +62,8 @@ class Grammar:
     named: Mapping[str, frozenset[str]]
     talk: Mapping[str, tuple[str, ...]]
     unspaced: bool
+    particles: frozenset[str]
+    """Letters that only shape the word before or after them, where words are not spaced."""
 
     def groups(self, stem: str) -> frozenset[int]:
         """Return the groups of synonyms that a stem is in."""
@@ -133,6 +135,7 @@ def load(code: str) -> Grammar | None:
         named={dimension: stems(words) for dimension, words in data["named"].items()},
         talk={name: tuple(phrases) for name, phrases in data["talk"].items()},
         unspaced=code == "zh",
+        particles=frozenset(data["words"].get("particles", "").split()),
     )
 
 

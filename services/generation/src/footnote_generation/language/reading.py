@@ -6,11 +6,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
+from itertools import accumulate
 
 from footnote_text.lexical import fold
 
-from footnote_generation.language import amounts
+from footnote_generation.language import amounts, unspaced
 from footnote_generation.language.grammar import MODAL, NEGATED, Grammar, Phrase, load, stem
 from footnote_generation.language.quantities import Quantity
 
@@ -18,7 +19,6 @@ _TOKEN = re.compile(r"n['’]t\b|[^\W_]+?(?=n['’]t\b)|[^\W_]++(?:\.(?=[^\W\d_]
 _BREAK = re.compile(r"[,;:()|/\[\]–—!?。，、；：（）！？…\"“”«»]|(?<=\s)-(?=\s)|\n")
 _NEAR = 6  # words between a denial and the modal word that it turns
 _REACH = 4  # words that "*" in a phrase may stand for
-_HAN = re.compile(r"[\u3400-\u9fff]+")
 _WIDE = ("max", "min", "hoch", "cap", "plaf", "limit", "lang", "tope", "tett")
 
 
@@ -84,14 +84,16 @@ def read(text: str, language: str) -> Reading:
     if grammar is None:
         raise LookupError(f"no grammar of {language!r}")
     found = amounts.find(text, language)
-    spans = _unspaced(text, grammar, found) if grammar.unspaced else [match.span() for match in _TOKEN.finditer(text)]
+    spaced = not grammar.unspaced
+    spans = [match.span() for match in _TOKEN.finditer(text)] if spaced else unspaced.cut(text, grammar, found)
     plains = [_plain(text[start:end]) for start, end in spans]
-    phrases = list(_phrases(plains, grammar))
+    numbered = _owners(spans, found)
+    apart = _clitics(text, spans, plains, grammar) | _months(text, spans, plains, found, numbered, grammar)
+    phrases = list(_phrases(plains, grammar, apart))
     taken = {index for phrase, places in phrases if not phrase.compare for index in places}
     # A bound without a number is a word like any other, and so is one that is nowhere near.
     heads = {places[0] for phrase, places in phrases if phrase.sort in {"condition", "exception"}}
     segments = _segments(text, spans, plains, heads, grammar, found)
-    numbered = _owners(spans, found)
     bounds, bounding = _bounds(phrases, numbered, segments, grammar)
     phrases = [item for item in phrases if item[0].sort != "until" or _past(item[1], numbered, found, bounding)]
     phrases = _spent(phrases, bounds, bounding, numbered, segments, grammar)
@@ -111,7 +113,8 @@ def read(text: str, language: str) -> Reading:
         for phrase, places in phrases
         if not phrase.compare and phrase.sort != "harmless"
     )
-    return Reading(text, language, items, found, bounds, _composed(signs), segments[-1] + 1 if segments else 0)
+    signs = _composed(signs, numbered)
+    return Reading(text, language, items, found, bounds, signs, segments[-1] + 1 if segments else 0)
 
 
 @lru_cache(maxsize=50_000)
@@ -148,10 +151,38 @@ def _item(
     return Item(span[0], span[1], token, plain, base, content and not sign and quantity < 0, name, segment, quantity)
 
 
-def _phrases(plains: Sequence[str], grammar: Grammar) -> Iterator[tuple[Phrase, tuple[int, ...]]]:
+def _clitics(text: str, spans: Sequence[tuple[int, int]], plains: Sequence[str], grammar: Grammar) -> set[int]:
+    """Return the pronouns tied to a verb by a hyphen: the "se" of "realizam-se" is no "if"."""
+    return {
+        at
+        for at, (start, _) in enumerate(spans)
+        if start > 1 and text[start - 1] == "-" and text[start - 2].isalpha() and plains[at] in grammar.pronouns
+    }
+
+
+def _months(
+    text: str,
+    spans: Sequence[tuple[int, int]],
+    plains: Sequence[str],
+    found: Sequence[Quantity],
+    numbered: Sequence[int],
+    grammar: Grammar,
+) -> set[int]:
+    """Return the names of months that are written like another word: the "May" of "in May" allows nothing."""
+    return {
+        at
+        for at, (start, _) in enumerate(spans)
+        if plains[at] in grammar.exclusive
+        and plains[at] in grammar.phrases
+        and text[start].isupper()
+        and ((numbered[at] >= 0 and found[numbered[at]].dimension == "date") or (at > 0 and text[start - 2].isalnum()))
+    }
+
+
+def _phrases(plains: Sequence[str], grammar: Grammar, apart: set[int]) -> Iterator[tuple[Phrase, tuple[int, ...]]]:
     """Return the phrases of closed classes, longest first; those of operators and of bounds may overlap."""
     for compare in (False, True):
-        until: set[int] = set()
+        until: set[int] = set(apart)
         for at, plain in enumerate(plains):
             if at in until:
                 continue
@@ -202,7 +233,7 @@ def _segments(
             and not inside
             and (
                 _BREAK.search(text, spans[at - 1][1], start) is not None
-                or plains[at] in grammar.coordinators
+                or (plains[at] in grammar.coordinators and not _joins(at, spans, found))
                 or (plains[at] in grammar.relatives and (at == 0 or plains[at - 1] not in grammar.prepositions))
                 or at in heads
             )
@@ -210,6 +241,17 @@ def _segments(
         current += bool(cut)
         segments.append(current)
     return segments
+
+
+def _joins(at: int, spans: Sequence[tuple[int, int]], found: Sequence[Quantity]) -> bool:
+    """Whether a word stands between two quantities of one kind: "between 9 and 17", "from 5 to 8 euros"."""
+    if at + 1 >= len(spans):
+        return False
+    after = bisect_left(found, spans[at + 1][0], key=lambda item: item.start)
+    if not 0 < after < len(found) or found[after].start != spans[at + 1][0]:
+        return False
+    left, right = found[after - 1], found[after]
+    return left.end == spans[at - 1][1] and (left.dimension == right.dimension or not left.dimension)
 
 
 def _owners(spans: Sequence[tuple[int, int]], found: Sequence[Quantity]) -> list[int]:
@@ -343,16 +385,18 @@ def _past(places: Sequence[int], numbered: Sequence[int], found: Sequence[Quanti
 _AFTER = frozenset(["以上", "以内", "之内", "内", "以下", "左右", "上下", "以后", "之后", "起", "前"])
 
 
-def _composed(signs: tuple[Sign, ...]) -> tuple[Sign, ...]:
+def _composed(signs: tuple[Sign, ...], numbered: Sequence[int]) -> tuple[Sign, ...]:
     """Join a denial and a modal word of its clause into what they say together: "not allowed" forbids."""
     result: list[Sign] = []
     used: set[int] = set()
-    denials = [(sign.item, index) for index, sign in enumerate(signs) if sign.sort == "negation"]
+    # Numbers between the two are no distance: "may between 23.00 and 7.00 not".
+    place = list(accumulate(int(number < 0) for number in numbered))
+    denials = [(place[sign.item], index) for index, sign in enumerate(signs) if sign.sort == "negation"]
     for index, sign in enumerate(signs):
         if sign.sort not in NEGATED:
             continue
-        first = bisect_left(denials, (sign.item - _NEAR, -1))
-        last = bisect_left(denials, (sign.item + _NEAR + 1, -1))
+        first = bisect_left(denials, (place[sign.item] - _NEAR, -1))
+        last = bisect_left(denials, (place[sign.item] + _NEAR + 1, -1))
         near = [at for _, at in denials[first:last] if at not in used and signs[at].segment == sign.segment]
         if near:
             used.update({near[0], index})
@@ -364,42 +408,3 @@ def _composed(signs: tuple[Sign, ...]) -> tuple[Sign, ...]:
 def modes(signs: Sequence[Sign]) -> frozenset[str]:
     """Return the classes of modal words among signs; an obligation by either sort of word is one."""
     return frozenset("obligation" if sign.sort == "requirement" else sign.sort for sign in signs if sign.sort in MODAL)
-
-
-@cache
-def _lexicon(language: str) -> tuple[re.Pattern[str], frozenset[str]]:
-    """Return the pattern of the words known of a language without spaces, and which of them carry no meaning."""
-    grammar = load(language)
-    if grammar is None:
-        raise LookupError(language)
-    function = {word for word in grammar.function if _HAN.match(word)}
-    signs = {first for first, phrases in grammar.phrases.items() for phrase in phrases if len(phrase.words) == 1}
-    known = function | signs | set(grammar.synonyms) | set(grammar.polar) | set(grammar.exclusive) | set(grammar.light)
-    ordered = sorted((word for word in known if _HAN.match(word)), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, ordered))), frozenset(function)
-
-
-def _unspaced(text: str, grammar: Grammar, found: Sequence[Quantity]) -> list[tuple[int, int]]:
-    """Cut text without spaces at the words known, at quantities and at anything else that is no such letter."""
-    known, _ = _lexicon(grammar.code)
-    spans: list[tuple[int, int]] = []
-    at = 0
-    edges = [(item.start, item.end) for item in found] + [(len(text), len(text))]
-    for start, end in edges:
-        for match in re.finditer(r"[^\W_]+", text[at:start]):
-            first, last = at + match.start(), at + match.end()
-            if not _HAN.match(match[0]):
-                spans.append((first, last))
-                continue
-            rest = first
-            for word in known.finditer(text, first, last):
-                if word.start() > rest:
-                    spans.append((rest, word.start()))
-                spans.append(word.span())
-                rest = word.end()
-            if rest < last:
-                spans.append((rest, last))
-        if end > start:
-            spans.append((start, end))
-        at = end
-    return spans

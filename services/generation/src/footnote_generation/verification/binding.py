@@ -10,7 +10,7 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_VALUE_OF_ANOTHER,
 )
 
-from footnote_generation.language.grammar import Grammar
+from footnote_generation.language.grammar import MODAL, Grammar
 from footnote_generation.language.quantities import same_value
 from footnote_generation.language.reading import Item, Reading
 from footnote_generation.verification import voice
@@ -20,6 +20,8 @@ from footnote_generation.verification.places import Place
 
 _SUBJECT_FIRST = frozenset({"en", "fr", "zh"})
 """Languages whose statements have the subject before the verb."""
+_WHEN = frozenset({"date", "year", "clock"})
+"""Kinds of quantities that tell when: what else their clause holds need not be told with them."""
 _MOST = 40
 """Words of a statement whose order is compared; more than that are no one statement."""
 
@@ -74,10 +76,19 @@ def _clauses(alignment: Alignment, chosen: dict[int, int], claim: Reading, place
     crossed = place.reading.text[items[min(chosen.values())].end : items[max(chosen.values())].start]
     if ";" in crossed or "；" in crossed:
         return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=_stated(alignment, claim))
-    opening = next((at for item, at in _order(alignment, chosen) if not _after_preposition(item, claim, grammar)), None)
+    aside = _asides(claim)
+    opening = next(
+        (
+            at
+            for item, at in _order(alignment, chosen)
+            if item.segment not in aside and not _after_preposition(item, claim, grammar)
+        ),
+        None,
+    )
     if (
         opening is not None
         and items[opening].segment != used[0]
+        and not _shares_subject(items[opening].segment, used[0], place, hit, grammar)
         and _passive(claim, None, grammar) == _passive(place.reading, set(used), grammar)
     ):
         first = next(index for index in sorted(chosen.values()))
@@ -86,6 +97,9 @@ def _clauses(alignment: Alignment, chosen: dict[int, int], claim: Reading, place
         inside = [index for index, item in enumerate(items) if item.segment == segment]
         content = [index for index in inside if items[index].content or items[index].quantity >= 0]
         leading = next((index for index in content if items[index].stem not in grammar.light), None)
+        if leading is not None and items[leading].quantity >= 0 and leading not in hit:
+            # "Those of 65 or older enter free": the number belongs to whom the clause is about.
+            leading = next((index for index in content if index > leading and items[index].content), leading)
         if leading is None or leading in hit or items[leading].quantity >= 0:
             continue
         if grammar.code in _SUBJECT_FIRST and any(index < leading and index in hit for index in inside):
@@ -111,6 +125,23 @@ def _clauses(alignment: Alignment, chosen: dict[int, int], claim: Reading, place
                 subject=items[leading].text,
             )
     return NONE
+
+
+def _shares_subject(segment: int, first: int, place: Place, hit: set[int], grammar: Grammar) -> bool:
+    """Whether a clause goes on about the subject of the one before: "tours last an hour and must be booked"."""
+    items = place.items()
+    inside = [index for index, item in enumerate(items) if item.segment == segment]
+    verb = next((index for index in inside if items[index].plain not in grammar.coordinators), -1)
+    modal = any(sign.start == items[verb].start and sign.sort in MODAL for sign in place.reading.signs)
+    if segment != first + 1 or verb < 0 or not (modal or items[verb].plain in grammar.copulas):
+        return False
+    before = [index for index, item in enumerate(items) if item.segment == first and item.content]
+    return hit.issuperset(before[: sum(1 for index in before if index in hit)])
+
+
+def _asides(claim: Reading) -> set[int]:
+    """Return the clauses of conditions, which may come before or after the rest."""
+    return {sign.segment for sign in claim.signs if sign.sort == "condition"}
 
 
 def _names(index: int, items: Sequence[Item], hit: set[int]) -> bool:
@@ -156,13 +187,17 @@ def _numbers(alignment: Alignment, chosen: dict[int, int], claim: Reading, place
     items = place.items()
     hit = set(chosen.values()) | {index for link in alignment.links for index in link.at}
     for match, at, rivals in _rivals(alignment, chosen, place):
+        naming = grammar.named.get(match.quantity.dimension.partition(":")[0], frozenset())
+        beside = [index for index, item in enumerate(items) if item.quantity in rivals]
+        if match.quantity.dimension in _WHEN and not any(items[index].segment == items[at].segment for index in beside):
+            continue
         loose = [
             item
             for index, item in enumerate(items)
             if item.content
             and item.segment == items[at].segment
             and index not in hit
-            and item.stem not in grammar.light
+            and item.stem not in grammar.light | naming
         ]
         if loose:
             found = place.reading.quantities[rivals[0]].text
@@ -278,6 +313,7 @@ def roles(alignment: Alignment, chosen: dict[int, int], claim: Reading, place: P
         if link.item.start in chosen and not link.flipped
     ]
     order = order[:_MOST]
+    aside = _asides(claim)
     bare = [(item, at) for item, at in order if not _after_preposition(item, claim, grammar)]
     hung = [(item, at) for item, at in order if item.text[0].isupper() and (item, at) not in bare]
     for a, at_a in bare:
@@ -289,6 +325,8 @@ def roles(alignment: Alignment, chosen: dict[int, int], claim: Reading, place: P
         for right in range(left + 2, len(bare)):
             (a, at_a), (b, at_b) = bare[left], bare[right]
             if at_b >= at_a or _stands_free(at_b, items, grammar) or _stands_free(at_a, items, grammar):
+                continue
+            if a.segment != b.segment and {a.segment, b.segment} & aside:
                 continue
             if items[at_a].segment != items[at_b].segment and items[at_a].name != items[at_b].name:
                 continue

@@ -27,6 +27,11 @@ def follows(quantity: Quantity, given: Sequence[Quantity]) -> bool:
     )
 
 
+def follows_from_one_quoted(quantity: Quantity, quoted: Sequence[Quantity], anywhere: Sequence[Quantity]) -> bool:
+    """Whether a number follows from one of those quoted and another one of the source, which nobody need quote."""
+    return any(follows(quantity, (one, other)) for one in quoted for other in anywhere[:_MOST])
+
+
 def _pairs(values: Sequence[float]) -> Iterator[float]:
     for left, right in combinations(values[:_MOST], 2):
         yield left + right
@@ -79,6 +84,8 @@ def _results(dimension: str, given: Sequence[Quantity]) -> Iterator[float]:
         yield from (one / count for count in bare if count)
         yield one * 12  # a year of months
         yield one * 7
+    for share in (max(item.values) for item in given if item.dimension == "percent"):
+        yield from (one * share / 100 for one in alike)
     if dimension == "percent":
         yield from (100.0 - one for one in alike)
         yield from _shares(given)

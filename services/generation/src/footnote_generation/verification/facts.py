@@ -9,10 +9,11 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_OTHER_VALUE,
 )
 
-from footnote_generation.language import lexicon
+from footnote_generation.language import lexicon, verbs
 from footnote_generation.language.grammar import Grammar
-from footnote_generation.language.quantities import Quantity, same_dimension, same_value
+from footnote_generation.language.quantities import Quantity, readings, same_dimension, same_value
 from footnote_generation.language.reading import Item, Reading
+from footnote_generation.verification import derived
 from footnote_generation.verification.doubts import NONE, Doubt
 from footnote_generation.verification.places import Place
 
@@ -62,8 +63,14 @@ def align(claim: Reading, place: Place, grammar: Grammar) -> Alignment:
     if grammar.code in {"en", "fr"}:
         named |= frozenset(stem for dimension in dimensions for stem in lexicon.dimension_stems(dimension))
     stems = frozenset(item.stem for item in claim.items if item.content)
+    parted = _verbs(claim, place)
+    told = {index for item in claim.content() for index in place.stems.get(item.stem, ())}
     for item in claim.content():
         link = _link(item, place, grammar, stems)
+        if (link is None or link.where != HERE) and item.start in parted:
+            link = Link(item, HERE, parted[item.start])
+        if link is not None and link.flipped and told.issuperset(link.at):
+            link = None  # "receives the payments": the statement has that word too, so that it is no opposite
         light = item.stem in grammar.light or (
             item.stem in named and not item.name and _rival(item, place, grammar) is None
         )
@@ -86,13 +93,60 @@ def align(claim: Reading, place: Place, grammar: Grammar) -> Alignment:
             if same_value(quantity, other) and same_dimension(quantity, other)
         )
         bound = claim.bounds.get(index, "")
-        at = at or _within(quantity, bound, place.reading)
+        at = at or _within(quantity, bound, place.reading) or _unit_unsaid(quantity, place)
         if at or _in_context(quantity, place):
             found += 1.5
             matches.append(Match(quantity, bound, at))
         else:
             absent.append(quantity)
     return Alignment(tuple(links), tuple(matches), tuple(missing), tuple(absent), found / total if total else 0.0)
+
+
+def _verbs(claim: Reading, place: Place) -> dict[int, tuple[int, ...]]:
+    """Return by the start of a word of a statement the forms of the same verb in a place, parted or not."""
+    mine = verbs.forms(claim.text, claim.language)
+    if not mine:
+        return {}
+    theirs = verbs.forms(place.reading.text, place.reading.language)
+    known: dict[str, list[int]] = {}
+    for index, item in enumerate(place.items()):
+        for name in theirs[item.start][0] if item.start in theirs else ():
+            known.setdefault(name, []).append(index)
+    found: dict[int, tuple[int, ...]] = {}
+    for start, (names, particle) in mine.items():
+        at = tuple(sorted({index for name in names for index in known.get(name, ())}))
+        if at:
+            found[start] = at
+            if particle >= 0:
+                found[particle] = at
+    return found
+
+
+def _unit_unsaid(quantity: Quantity, place: Place) -> tuple[int, ...]:
+    """Return the bare numbers that end a clause and mean the unit of another: "adults pay 8 euros, students 5"."""
+    given = place.reading.quantities
+    kind = [item for item in given if item.dimension == quantity.dimension]
+    if place.row is not None or not quantity.dimension or not kind:
+        return ()
+    factors = {round(max(one.values) / value, 9) for one in kind for value in _numeral(one) if value}
+    return tuple(
+        index
+        for index, other in enumerate(given)
+        if not other.dimension
+        and not other.noun
+        and place.reading.text[other.end :].lstrip()[:1] in {"", ".", ",", ";", ")"}
+        and any(
+            abs(value * factor - wanted) <= 1e-9 * max(1.0, abs(wanted))
+            for value in other.values
+            for factor in factors
+            for wanted in quantity.values
+        )
+    )
+
+
+def _numeral(quantity: Quantity) -> frozenset[float]:
+    written = derived.numeral(quantity)
+    return readings(written) if written[:1].isdigit() else frozenset()
 
 
 def _in_context(quantity: Quantity, place: Place) -> bool:
@@ -205,6 +259,9 @@ def _letters(item: Item, place: Place, grammar: Grammar) -> list[int]:
         if not size:
             if item.text != rest and rest in text and len(rest) == 1:
                 break
+            if rest[0] in grammar.particles and (at or len(rest) > 2):
+                rest = rest[1:]
+                continue
             return []
         start = text.index(rest[:size])
         at.extend(

@@ -14,6 +14,7 @@ from footnote.types.v1.reasons_pb2 import (
 
 from footnote_generation.language.grammar import NEGATED, Grammar
 from footnote_generation.language.reading import Item, Reading, Sign, modes
+from footnote_generation.verification import orders
 from footnote_generation.verification.doubts import NONE, Doubt
 from footnote_generation.verification.facts import Alignment
 from footnote_generation.verification.places import Place
@@ -34,8 +35,8 @@ def turned(alignment: Alignment, chosen: Mapping[int, int], claim: Reading, plac
     if place.row is not None:
         used = set(range(place.reading.segments))
     return (
-        polarity(alignment, used, claim, place)
-        or _modal(alignment, chosen, used, claim, place)
+        polarity(alignment, used, claim, place, grammar)
+        or _modal(alignment, chosen, used, claim, place, grammar)
         or bounds(alignment, chosen, place)
         or relations(used, claim, place, grammar)
         or _restrictions(alignment, chosen, used, claim, place, grammar)
@@ -43,13 +44,18 @@ def turned(alignment: Alignment, chosen: Mapping[int, int], claim: Reading, plac
     )
 
 
-def polarity(alignment: Alignment, used: set[int], claim: Reading, place: Place) -> Doubt:
+def polarity(alignment: Alignment, used: set[int], claim: Reading, place: Place, grammar: Grammar) -> Doubt:
     """Say that one of the two denies what the other says, or says the opposite."""
     stated = {sign.segment for sign in claim.signs if sign.sort in _DENYING}
     given = {sign.segment for sign in place.reading.signs if sign.sort in _DENYING and used & _reach(sign, place)}
+    if "prohibition" in modes(claim.signs):  # "do not use" and "not refundable" forbid
+        given -= orders.ordered(alignment, claim, place, grammar) | orders.able(alignment, place, grammar)
     # The name of a column says what its values are about, not what they say.
     first = min((field.start for field in place.row.fields), default=0) if place.row is not None else 0
     flips = [link for link in alignment.links if link.flipped and place.items()[link.at[-1]].end > first]
+    # "Excluded" is the opposite of "included" and denies by itself: once is enough.
+    denials = [sign for sign in place.reading.signs if sign.segment in given and sign.sort in _DENYING]
+    flips = [link for link in flips if not _within(place.items()[link.at[0]], denials)]
     if (len(stated) + len(given) + len(flips)) % 2 == 0:
         return NONE
     mine, theirs = modes(claim.signs), modes([sign for sign in place.reading.signs if sign.segment in used])
@@ -66,6 +72,10 @@ def polarity(alignment: Alignment, used: set[int], claim: Reading, place: Place)
     )
 
 
+def _within(item: Item, signs: Sequence[Sign]) -> bool:
+    return any(sign.start <= item.start < sign.end for sign in signs)
+
+
 def _reach(sign: Sign, place: Place) -> set[int]:
     """Return the clauses that a denial holds for: its own, and those after it where nothing else stands in that."""
     if any(item.content for item in place.items() if item.segment == sign.segment):
@@ -73,16 +83,47 @@ def _reach(sign: Sign, place: Place) -> set[int]:
     return {sign.segment, sign.segment + 1, sign.segment + 2}
 
 
-def _modal(alignment: Alignment, chosen: Mapping[int, int], used: set[int], claim: Reading, place: Place) -> Doubt:
+def _modal(
+    alignment: Alignment, chosen: Mapping[int, int], used: set[int], claim: Reading, place: Place, grammar: Grammar
+) -> Doubt:
     """Say so, save where headings tell it ("Planned"), or one says "at most 2" and the other "may be at most 2"."""
     mine = modes(claim.signs)
     theirs = modes([sign for sign in place.reading.signs if sign.segment in used])
+    if mine == theirs | _unsaid(alignment, used, mine - theirs, claim, place, grammar):
+        return NONE
+    if mine | _demanded(theirs - mine, claim, grammar) == theirs:
+        return NONE
+    if mine - theirs == {"advice"} and theirs - mine == {"obligation"}:
+        return NONE  # what must be done is advised too
     differing = mine ^ theirs
     if differing and differing <= mine & place.warnings:
         return NONE
     if differing == {"permission"} and _most(alignment, chosen, place):
         return NONE
     return modal(used, claim, place)
+
+
+def _unsaid(
+    alignment: Alignment, used: set[int], wanted: frozenset[str], claim: Reading, place: Place, grammar: Grammar
+) -> frozenset[str]:
+    """Return which classes of modal words a place says by its build: an order, an ending like that of "refundable"."""
+    if not wanted & {"obligation", "advice", "prohibition", "permission"}:
+        return frozenset()
+    found: set[str] = set()
+    denied = {sign.segment for sign in place.reading.signs if sign.sort in _DENYING}
+    ordered = orders.ordered(alignment, claim, place, grammar) & used
+    if ordered:
+        found |= {"prohibition"} if ordered <= denied and "advice" not in wanted else {"obligation", "advice"}
+    able = orders.able(alignment, place, grammar) & used
+    if able:
+        found.add("prohibition" if able <= denied else "permission")
+    return wanted & found
+
+
+def _demanded(missing: frozenset[str], claim: Reading, grammar: Grammar) -> frozenset[str]:
+    """Return the obligation that a statement says by its build: "va pulito" for "deve essere pulito"."""
+    said = "obligation" in missing and orders.told(reading=claim, grammar=grammar)
+    return frozenset({"obligation"}) if said else frozenset()
 
 
 def _most(alignment: Alignment, chosen: Mapping[int, int], place: Place) -> bool:
@@ -131,11 +172,17 @@ def bounds(alignment: Alignment, chosen: Mapping[int, int], place: Place) -> Dou
             continue
         if not given and match.bound and not match.quantity.values & other.values:
             continue  # found to lie within the bound
+        if not given and match.bound == "at_most" and _may(place, items[at].segment):
+            continue  # who "may borrow ten books" may borrow up to ten
         found = _around(place, other.start, other.end)
         if match.bound and given:
             return Doubt(CLAIM_REASON_OTHER_VALUE, stated=match.quantity.text, found=found)
         partly = partly or Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=match.quantity.text, found=found)
     return partly
+
+
+def _may(place: Place, segment: int) -> bool:
+    return any(sign.sort == "permission" and sign.segment == segment for sign in place.reading.signs)
 
 
 def _around(place: Place, start: int, end: int) -> str:
@@ -186,7 +233,10 @@ def _restrictions(
             return _left_out(everywhere[sort][0], place)
         if sort in mine and not {"condition", "exception", sort} & everywhere.keys():
             return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=mine[sort][0].text)
-    for sign in [*everywhere.get("condition", ()), *everywhere.get("exception", ())]:
+    bounding = [*everywhere.get("condition", ()), *everywhere.get("exception", ())]
+    if "negation" in mine:  # "is excluded" denies, it excepts nothing from the rest of its clause
+        bounding = [sign for sign in bounding if not grammar.polar.get(place.items()[sign.item].stem)]
+    for sign in bounding:
         loose = [
             item
             for index, item in enumerate(place.items())
@@ -202,8 +252,9 @@ def _restrictions(
         ]
         if "only" not in mine and following and following[0] not in hit:
             return _left_out(sign, place)
-    if "only" in mine and "only" not in theirs:
-        return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=mine["only"][0].text)
+    only = [sign for sign in mine.get("only", ()) if not _before_number(sign, claim)]
+    if only and "only" not in theirs:
+        return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=only[0].text)
     always = [sign for sign in mine.get("always", ()) if not _frequency(sign, claim, grammar)]
     if always and "always" not in theirs:
         return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=always[0].text)
@@ -213,6 +264,12 @@ def _restrictions(
         return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, stated=mine["some"][0].text)
     above = place.warnings - mine.keys() - modes(claim.signs)
     return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, subject=claim.text[:60]) if above else NONE
+
+
+def _before_number(sign: Sign, claim: Reading) -> bool:
+    """Whether "only" finds a number small, as "only one month" does, and leaves nothing else out."""
+    after = claim.items[sign.item + 1 : sign.item + 3]
+    return any(item.quantity >= 0 for item in after) and not any(item.content for item in after)
 
 
 def _by_sort(reading: Reading, used: set[int] | None) -> dict[str, list[Sign]]:
@@ -242,7 +299,9 @@ def _frequency(sign: Sign, claim: Reading, grammar: Grammar) -> bool:
 def _time(used: set[int], claim: Reading, place: Place, grammar: Grammar) -> Doubt:
     """Say that what was is told as what is, or the other way round."""
     mine = [sign for sign in claim.signs if sign.sort == "former"]
-    theirs = [sign for sign in place.reading.signs if sign.sort == "former"]
+    theirs = [
+        sign for sign in place.reading.signs if sign.sort == "former" and not _of_aside(sign, used, place, grammar)
+    ]
     if theirs and not mine:
         return _left_out(theirs[0], place)
     if mine and not theirs:
@@ -254,6 +313,14 @@ def _time(used: set[int], claim: Reading, place: Place, grammar: Grammar) -> Dou
     if now == "present" and then == "past":
         return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, found=place.reading.text[:80])
     return NONE
+
+
+def _of_aside(sign: Sign, used: set[int], place: Place, grammar: Grammar) -> bool:
+    """Whether "former" only tells what a thing was that an aside names: "the house, a former mill, was sold"."""
+    inside = [index for index, item in enumerate(place.items()) if item.segment == sign.segment]
+    if sign.segment in used or any(place.items()[index].plain in grammar.copulas for index in inside):
+        return False
+    return sign.item + 1 in inside and place.items()[sign.item + 1].content and inside[0] >= sign.item - 1
 
 
 def _tense(reading: Reading, used: set[int] | None, grammar: Grammar) -> str:

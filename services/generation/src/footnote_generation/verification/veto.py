@@ -89,6 +89,8 @@ def other_numbers(stated: Sequence[Quantity], given: Sequence[Quantity], anywher
     for quantity in stated:
         if any(_fits(quantity, other) for other in given) or derived.follows(quantity, given):
             continue
+        if derived.follows_from_one_quoted(quantity, given, anywhere):
+            continue
         rival = next((one for one in given if _contrary(quantity, one) and not _is_stated(one, stated)), None)
         if rival is not None:
             return Doubt(CLAIM_REASON_OTHER_VALUE, stated=quantity.text, found=rival.text)
@@ -269,8 +271,10 @@ def _sense(claim: Reading, found: Sequence[tuple[Alignment, Place]], grammar: Gr
     used = {place.items()[index].segment for index in chosen.values()}
     if place.row is not None:
         used = _columns(place, chosen, claim)
-    doubt = polarity(alignment, used, claim, place)
-    if doubt.reason == CLAIM_REASON_NOT_DENIED and any(_may_deny(one.reading, claim, grammar) for _, one in found):
+    doubt = polarity(alignment, used, claim, place, grammar)
+    if doubt.reason == CLAIM_REASON_NOT_DENIED and any(
+        _may_deny(one.reading, claim, grammar) for shared, one in found if shared.links or one is place
+    ):
         return NONE
     if doubt.reason == CLAIM_REASON_DENIED and _may_deny(claim, place.reading, grammar):
         return NONE
