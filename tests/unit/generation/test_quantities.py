@@ -1,6 +1,7 @@
 """Numbers with units, dates and times, compared by value."""
 
 import pytest
+from footnote_generation.language import amounts
 from footnote_generation.language.quantities import find, same_dimension, same_value
 
 
@@ -56,3 +57,22 @@ def test_different(left: str, right: str) -> None:
 
 def test_digits_inside_names_are_no_quantities() -> None:
     assert find("Cell C12, COVID-19 and the X200 pump") == ()
+
+
+@pytest.mark.parametrize(
+    ("language", "worded", "numeral"),
+    [
+        ("en", "half an hour", "30 minutes"),
+        ("fr", "trois quarts d'heure", "45 minutes"),
+        ("de", "eine halbe Stunde", "30 Minuten"),
+        ("es", "hora y media", "90 minutos"),
+        ("it", "un quarto d'ora", "15 minuti"),
+        ("pt", "meia hora", "30 minutos"),
+        ("nl", "een halfuur", "30 minuten"),
+        ("zh", "半个小时", "30分钟"),
+    ],
+)
+def test_spans_without_a_numeral(language: str, worded: str, numeral: str) -> None:
+    (left,), (right,) = amounts.find(worded, language), amounts.find(numeral, language)
+    assert same_value(left, right)
+    assert same_dimension(left, right)

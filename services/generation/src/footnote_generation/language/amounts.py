@@ -99,9 +99,34 @@ class _Tables:
 
 def find(text: str, language: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text in order, without overlaps; those of English and French where no file is."""
-    if language in {"en", "fr"} or load(language) is None:
+    if load(language) is None:
         return quantities.find(text)
-    return _find(text, language)
+    found = quantities.find(text) if language in {"en", "fr"} else _find(text, language)
+    spans = _spans(text, language)
+    if not spans:
+        return found
+    apart = [item for item in found if all(item.end <= span.start or span.end <= item.start for span in spans)]
+    return tuple(sorted([*apart, *spans], key=lambda item: item.start))
+
+
+def _spans(text: str, language: str) -> list[Quantity]:
+    """Return spans of time that are said without a numeral: "half an hour"."""
+    known, pattern = _span_words(language)
+    plain = text.translate(_ACCENTS).lower()
+    if len(plain) != len(text):
+        plain = text
+    return [
+        Quantity(frozenset([known[match[0]]]), "time", match.start(), match.end(), text[match.start() : match.end()])
+        for match in pattern.finditer(plain)
+    ]
+
+
+@cache
+def _span_words(language: str) -> tuple[Mapping[str, float], re.Pattern[str]]:
+    grammar = load(language)
+    known = _entries(grammar.numbers["spans"]) if grammar else {}
+    edge = "" if language == "zh" else r"(?!\w)"
+    return known, re.compile(("" if language == "zh" else r"(?<!\w)") + _one_of(known) + edge)
 
 
 @lru_cache(maxsize=4096)

@@ -29,7 +29,7 @@ def follows(quantity: Quantity, given: Sequence[Quantity]) -> bool:
 
 def follows_from_one_quoted(quantity: Quantity, quoted: Sequence[Quantity], anywhere: Sequence[Quantity]) -> bool:
     """Whether a number follows from one of those quoted and another one of the source, which nobody need quote."""
-    return any(follows(quantity, (one, other)) for one in quoted for other in anywhere[:_MOST])
+    return any(follows(quantity, (one, other)) for one in quoted[:_MOST] for other in anywhere[:_MOST])
 
 
 def _pairs(values: Sequence[float]) -> Iterator[float]:

@@ -134,7 +134,7 @@ def _unit_unsaid(quantity: Quantity, place: Place) -> tuple[int, ...]:
         for index, other in enumerate(given)
         if not other.dimension
         and not other.noun
-        and place.reading.text[other.end :].lstrip()[:1] in {"", ".", ",", ";", ")"}
+        and place.reading.text[other.end : other.end + 2].lstrip()[:1] in {"", ".", ",", ";", ")"}
         and any(
             abs(value * factor - wanted) <= 1e-9 * max(1.0, abs(wanted))
             for value in other.values

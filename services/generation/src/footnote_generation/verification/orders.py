@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from footnote_generation.language import verbs
 from footnote_generation.language.grammar import Grammar
-from footnote_generation.language.reading import Item, Reading
+from footnote_generation.language.reading import Reading
 from footnote_generation.verification.facts import Alignment
 from footnote_generation.verification.places import Place
 
@@ -52,9 +52,11 @@ def told(*, reading: Reading, grammar: Grammar) -> set[int]:
     """Return the clauses that say what is to be done by their build: "va pulito", "sind zu melden"."""
     items = reading.items
     found: set[int] = set()
+    bound = {item.segment: item.start for item in reversed(items) if item.plain in _IS_TO}
     for index, item in enumerate(items):
+        is_to = bound.get(item.segment, item.start) < item.start
         after = items[index + 1] if index + 1 < len(items) else None
-        if verbs.holds_to(item.plain, grammar.code) and _is_to(index, items):
+        if verbs.holds_to(item.plain, grammar.code) and is_to:
             found.add(item.segment)
         if after is None or after.segment != item.segment:
             continue
@@ -63,26 +65,23 @@ def told(*, reading: Reading, grammar: Grammar) -> set[int]:
                 found.add(item.segment)
         elif grammar.code in {"de", "nl"} and item.plain in {"zu", "te"}:
             verb = after.text == after.text.lower() and _INFINITIVE.fullmatch(after.plain)
-            if verb and after.quantity < 0 and _is_to(index, items):
+            if verb and after.quantity < 0 and is_to:
                 found.add(item.segment)
     return found
-
-
-def _is_to(index: int, items: tuple[Item, ...]) -> bool:
-    return any(
-        other.plain in {"ist", "sind", "hat", "haben", "is", "zijn", "dient", "dienen"}
-        for other in items[:index]
-        if other.segment == items[index].segment
-    )
 
 
 def _verbs(reading: Reading, grammar: Grammar, stated: dict[int, list[str]]) -> Iterator[int]:
     """Yield the words that begin a clause of a sentence and ask to do something."""
     items, code = reading.items, grammar.code
+    denied = {sign.item for sign in reading.signs if sign.sort in {"negation", "always"}}
+    first = begun = True
     for index, item in enumerate(items):
-        first = index == 0 or items[index - 1].segment != item.segment
-        denied = {sign.item for sign in reading.signs if sign.sort in {"negation", "always"}}
-        if not first and not all(at in denied or items[at].plain in _ASIDE for at in _opening(index, items)):
+        if index == 0 or items[index - 1].segment != item.segment:
+            first = begun = True
+        elif begun:  # what was before only says "do not" or "please"
+            before = index - 1
+            first, begun = False, before in denied or items[before].plain in _ASIDE
+        if not begun:
             continue
         following = items[index + 1] if index + 1 < len(items) else None
         if code in _ASKED and (item.content or item.stem in grammar.light) and item.quantity < 0 and not item.name:
@@ -98,14 +97,8 @@ def _verbs(reading: Reading, grammar: Grammar, stated: dict[int, list[str]]) -> 
                     yield index
 
 
+_IS_TO = frozenset(["ist", "sind", "hat", "haben", "is", "zijn", "dient", "dienen"])
 _ASIDE = frozenset({"do", "don", "please", "s'il", "bitte", "no", "non", "nao", "ne", "n", "always", "never"})
-
-
-def _opening(index: int, items: tuple[Item, ...]) -> range:
-    first = index
-    while first > 0 and items[first - 1].segment == items[index].segment:
-        first -= 1
-    return range(first, index)
 
 
 def able(alignment: Alignment, place: Place, grammar: Grammar) -> set[int]:

@@ -26,6 +26,8 @@ _CONTRARY = {
     ("obligation", "prohibition"),
 }
 _DENYING = frozenset({"negation", "absence", "exception"})
+_ASIDE = 12
+"""Words that an aside may have after "former"."""
 
 
 def turned(alignment: Alignment, chosen: Mapping[int, int], claim: Reading, place: Place, grammar: Grammar) -> Doubt:
@@ -317,10 +319,18 @@ def _time(used: set[int], claim: Reading, place: Place, grammar: Grammar) -> Dou
 
 def _of_aside(sign: Sign, used: set[int], place: Place, grammar: Grammar) -> bool:
     """Whether "former" only tells what a thing was that an aside names: "the house, a former mill, was sold"."""
-    inside = [index for index, item in enumerate(place.items()) if item.segment == sign.segment]
-    if sign.segment in used or any(place.items()[index].plain in grammar.copulas for index in inside):
+    items = place.items()
+    if sign.segment in used or sign.item + 1 >= len(items):
         return False
-    return sign.item + 1 in inside and place.items()[sign.item + 1].content and inside[0] >= sign.item - 1
+    first = last = sign.item
+    while first > 0 and items[first - 1].segment == sign.segment and sign.item - first < 2:
+        first -= 1
+    while last + 1 < len(items) and items[last + 1].segment == sign.segment and last - sign.item < _ASIDE:
+        last += 1
+    aside = items[first : last + 1]
+    after = items[sign.item + 1]
+    leads = first >= sign.item - 1 and after.segment == sign.segment and after.content
+    return leads and last - sign.item < _ASIDE and not any(item.plain in grammar.copulas for item in aside)
 
 
 def _tense(reading: Reading, used: set[int] | None, grammar: Grammar) -> str:
