@@ -4,6 +4,8 @@ import pytest
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED
 from footnote_generation.verification.support import judge, prepare
 
+_ROWS = "| Barco | Partida | Chegada |\n|---|---|---|\n| 12 | 08:10 | 09:00 |\n| 14 | 10:30 | 11:25 |"
+
 TRUE = (
     # an order obliges and advises
     ("Clean the tank every week.", "The tank must be cleaned every week."),
@@ -30,6 +32,16 @@ TRUE = (
     ("Members may borrow six records.", "Members may borrow up to six records."),
     ("The shop was opened on May 4, 2019 by Ida Brun.", "The shop was opened by Ida Brun in 2019."),
     ("滤芯保修三年。", "滤芯的保修期为三年。"),
+    # what a clause shares with the one before, inversions, amounts one has a right to, rows told by a number
+    ("Le nouveau hangar, dont le toit a coûté 900 euros, est bleu.", "Le toit du nouveau hangar a coûté 900 euros."),
+    ("Vorsitzende ist seit 2012 Maren Voss.", "Maren Voss ist seit 2012 Vorsitzende."),
+    ("Im Jahr 2022 bauten sie 14 Kästen, drei mehr als im Vorjahr.", "2022 wurden 14 Kästen gebaut."),
+    ("O trabalhador tem direito a 22 dias de férias.", "O trabalhador tem 22 dias de férias."),
+    ("O carro é fornecido pela empresa.", "A empresa fornece o carro."),
+    ("La spesa aumenta da 40 000 a 52 000 euro.", "La spesa aumenta a 52 000 euro."),
+    (_ROWS, "O barco 12 parte às 08:10."),
+    (_ROWS, "O barco 14 chega às 11:25."),
+    ("张丽毕业于武汉大学，2003年获硕士学位。", "张丽于2003年获得硕士学位。"),
 )
 FALSE = (
     ("The tank holds every drop.", "The tank must hold every drop."),
@@ -47,6 +59,15 @@ FALSE = (
     ("Members own six records.", "Members own up to six records."),
     ("Kinder zahlen die Hälfte, 12 Helfer der Küche essen kostenlos.", "Kinder essen kostenlos."),
     ("成人票80元，学生半价，七十岁以上老人免费。", "学生免费。"),
+    ("The hall, whose roof cost 900 euros, was built in May.", "The hall cost 900 euros."),
+    ("Vorsitzende ist seit 2012 Maren Voss; ihr Stellvertreter ist Jan Gerk.", "Jan Gerk ist seit 2012 Vorsitzende."),
+    ("Im Jahr 2022 bauten sie 14 Kästen, drei mehr als im Vorjahr.", "2022 wurden drei Kästen gebaut."),
+    ("O carro é fornecido pela empresa.", "O carro fornece a empresa."),
+    ("La spesa aumenta da 40 000 a 52 000 euro.", "La spesa è di 40 000 euro."),
+    ("Die Gebühr stieg von 40 auf 45 Euro.", "Die Gebühr ist 40 Euro."),
+    ("The fee was £5 until 2020.", "In 2020 the fee is £5."),
+    (_ROWS, "O barco 12 parte às 09:00."),
+    (_ROWS, "O barco 14 parte às 08:10."),
 )
 
 

@@ -93,10 +93,12 @@ def _clauses(alignment: Alignment, chosen: dict[int, int], claim: Reading, place
     ):
         first = next(index for index in sorted(chosen.values()))
         return Doubt(CLAIM_REASON_VALUE_OF_ANOTHER, stated=items[opening].text, found=items[first].text)
+    kinds = {match.quantity.dimension.partition(":")[0] for match in alignment.matches}
+    naming = frozenset(stem for kind in kinds for stem in grammar.named.get(kind, ()))
     for segment in used:
         inside = [index for index, item in enumerate(items) if item.segment == segment]
         content = [index for index in inside if items[index].content or items[index].quantity >= 0]
-        leading = next((index for index in content if items[index].stem not in grammar.light), None)
+        leading = next((index for index in content if items[index].stem not in grammar.light | naming), None)
         if leading is not None and items[leading].quantity >= 0 and leading not in hit:
             # "Those of 65 or older enter free": the number belongs to whom the clause is about.
             leading = next((index for index in content if index > leading and items[index].content), leading)
@@ -133,7 +135,8 @@ def _shares_subject(segment: int, first: int, place: Place, hit: set[int], gramm
     inside = [index for index, item in enumerate(items) if item.segment == segment]
     verb = next((index for index in inside if items[index].plain not in grammar.coordinators), -1)
     modal = any(sign.start == items[verb].start and sign.sort in MODAL for sign in place.reading.signs)
-    if segment != first + 1 or verb < 0 or not (modal or items[verb].plain in grammar.copulas):
+    relative = verb >= 0 and items[verb].plain in grammar.relatives  # "the hall, whose roof cost 900 euros"
+    if segment != first + 1 or verb < 0 or not (modal or relative or items[verb].plain in grammar.copulas):
         return False
     before = [index for index, item in enumerate(items) if item.segment == first and item.content]
     return hit.issuperset(before[: sum(1 for index in before if index in hit)])
@@ -171,8 +174,7 @@ def _object_first(
 
 def _stands_free(index: int, items: Sequence[Item], grammar: Grammar) -> bool:
     """Whether a word follows a preposition, so that it is no subject: "In summer the pool opens"."""
-    before = [items[at].plain for at in range(max(0, index - 2), index) if items[at].segment == items[index].segment]
-    return any(word in grammar.prepositions for word in before)
+    return bool(voice.governing(index, items, grammar, 2))
 
 
 def _stated(alignment: Alignment, claim: Reading) -> str:
@@ -186,7 +188,10 @@ def _numbers(alignment: Alignment, chosen: dict[int, int], claim: Reading, place
     """Say that a number counts something else there, or stands beside what the statement does not name."""
     items = place.items()
     hit = set(chosen.values()) | {index for link in alignment.links for index in link.at}
-    for match, at, rivals in _rivals(alignment, chosen, place):
+    started = _start_alone(alignment, chosen, place, grammar)
+    if started:
+        return started
+    for match, at, rivals in _rivals(alignment, chosen, place, grammar):
         naming = grammar.named.get(match.quantity.dimension.partition(":")[0], frozenset())
         beside = [index for index, item in enumerate(items) if item.quantity in rivals]
         if match.quantity.dimension in _WHEN and not any(items[index].segment == items[at].segment for index in beside):
@@ -208,7 +213,7 @@ def _numbers(alignment: Alignment, chosen: dict[int, int], claim: Reading, place
 def numbers(alignment: Alignment, chosen: dict[int, int], claim: Reading, place: Place, grammar: Grammar) -> Doubt:
     """Say that what the statement names goes with another number of that kind there, or counts another thing."""
     items, given = place.items(), place.reading
-    for match, at, rivals in _rivals(alignment, chosen, place):
+    for match, at, rivals in _rivals(alignment, chosen, place, grammar):
         for rival in rivals:
             if _beside(rival, items[at].quantity, chosen, place, grammar):
                 return Doubt(
@@ -217,7 +222,9 @@ def numbers(alignment: Alignment, chosen: dict[int, int], claim: Reading, place:
     return _counted(alignment, chosen, claim, place, grammar)
 
 
-def _rivals(alignment: Alignment, chosen: dict[int, int], place: Place) -> Iterator[tuple[Match, int, list[int]]]:
+def _rivals(
+    alignment: Alignment, chosen: dict[int, int], place: Place, grammar: Grammar
+) -> Iterator[tuple[Match, int, list[int]]]:
     """Yield the numbers of a statement that a place has, where it rests, and the others of that kind there."""
     items, given = place.items(), place.reading
     taken = {
@@ -236,9 +243,41 @@ def _rivals(alignment: Alignment, chosen: dict[int, int], place: Place) -> Itera
             and other.dimension == given.quantities[mine].dimension
             and not same_value(other, given.quantities[mine])
             and not _one_range(given, mine, index)
+            and not _compares(index, items, grammar)
         ]
         if rivals:
             yield match, at, rivals
+
+
+def _start_alone(alignment: Alignment, chosen: dict[int, int], place: Place, grammar: Grammar) -> Doubt:
+    """Say that a number is where something began that the place tells to be another: the 3 of "rose from 3 to 6"."""
+    items, given = place.items(), place.reading
+    starts = [match.quantity.start for match in alignment.matches]
+    taken = {items[chosen[start]].quantity for start in starts if start in chosen}
+    for match in alignment.matches:
+        at = chosen.get(match.quantity.start, 0)
+        after = items[at].quantity + 1
+        if not 0 < after < len(given.quantities) or after in taken or not items[at - 1 : at]:
+            continue
+        kind = given.quantities[after].dimension
+        if kind in _WHEN or kind != match.quantity.dimension or not _one_range(given, after - 1, after):
+            continue
+        between = given.text[given.quantities[after - 1].end : given.quantities[after].start]
+        if items[at - 1].plain in grammar.prepositions and not set(between) & set("，；"):
+            found = given.quantities[after].text
+            return Doubt(CLAIM_REASON_VALUE_OF_ANOTHER, stated=match.quantity.text, found=found)
+    return NONE
+
+
+def _compares(quantity: int, items: Sequence[Item], grammar: Grammar) -> bool:
+    """Whether a number says by how much another one is more or less: "14 boxes, three more than in 2021"."""
+    last = next((index for index in range(len(items) - 1, -1, -1) if items[index].quantity == quantity), len(items))
+    if last + 2 >= len(items):
+        return False
+    words = (items[last + 1].plain, items[last + 2].plain)
+    return any(
+        phrase.sort in {"more", "less"} and phrase.words == words for phrase in grammar.phrases.get(words[0], ())
+    )
 
 
 def _one_range(given: Reading, left: int, right: int) -> bool:
@@ -337,8 +376,7 @@ def roles(alignment: Alignment, chosen: dict[int, int], claim: Reading, place: P
 
 def _hangs(index: int, items: Sequence[Item], grammar: Grammar) -> bool:
     """Whether a word stands in the phrase of a preposition."""
-    before = [items[at].plain for at in range(max(0, index - 3), index) if items[at].segment == items[index].segment]
-    return any(word in grammar.prepositions for word in before)
+    return bool(voice.governing(index, items, grammar, 3))
 
 
 def _order(alignment: Alignment, chosen: dict[int, int]) -> list[tuple[Item, int]]:

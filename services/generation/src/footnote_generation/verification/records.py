@@ -100,6 +100,8 @@ def _subject(
     items = place.items()
     key = next((cell for number, cell in enumerate(cells) if number not in values and set(cell) & hit), None)
     siblings = [other for other in others if other is not place and other.row is not None]
+    if key is None and len(values) > 1 and _numbered(place, values, siblings):
+        return NONE
     if key is None:
         return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, found=place.reading.text[-80:]) if siblings else NONE
     loose = [
@@ -115,6 +117,14 @@ def _subject(
     ):
         return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, found=" ".join(items[index].text for index in key))
     return Doubt(CLAIM_REASON_PARTLY_IN_SOURCE, found=alike[0].reading.text[-80:]) if alike and values else NONE
+
+
+def _numbered(place: Place, values: set[int], siblings: Sequence[Place]) -> bool:
+    """Whether a statement tells a row by the number in its first cell, which no other row has there: "train 301"."""
+    if 0 not in values or place.row is None:
+        return False
+    mine = _text(place.row.fields[0], place)
+    return all(other.row is None or _text(other.row.fields[0], other) != mine for other in siblings)
 
 
 def _inside(field: Field, place: Place) -> list[int]:

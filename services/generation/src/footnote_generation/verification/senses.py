@@ -97,6 +97,8 @@ def _modal(
         return NONE
     if mine - theirs == {"advice"} and theirs - mine == {"obligation"}:
         return NONE  # what must be done is advised too
+    if theirs - mine == {"permission"} and mine <= theirs and _entitles(used, place, grammar):
+        return NONE
     differing = mine ^ theirs
     if differing and differing <= mine & place.warnings:
         return NONE
@@ -120,6 +122,18 @@ def _unsaid(
     if able:
         found.add("prohibition" if able <= denied else "permission")
     return wanted & found
+
+
+def _entitles(used: set[int], place: Place, grammar: Grammar) -> bool:
+    """Whether what is allowed in some clauses is an amount that one has a right to: "direito a 22 dias"."""
+    items = place.items()
+    return all(
+        items[sign.item].plain in grammar.prepositions
+        and sign.item + 1 < len(items)
+        and items[sign.item + 1].quantity >= 0
+        for sign in place.reading.signs
+        if sign.segment in used and sign.sort == "permission"
+    )
 
 
 def _demanded(missing: frozenset[str], claim: Reading, grammar: Grammar) -> frozenset[str]:
@@ -304,6 +318,8 @@ def _time(used: set[int], claim: Reading, place: Place, grammar: Grammar) -> Dou
     theirs = [
         sign for sign in place.reading.signs if sign.sort == "former" and not _of_aside(sign, used, place, grammar)
     ]
+    if any(quantity.dimension in {"date", "year"} for quantity in claim.quantities):
+        theirs = [sign for sign in theirs if used & _reach(sign, place)]  # what is dated is told as what was
     if theirs and not mine:
         return _left_out(theirs[0], place)
     if mine and not theirs:

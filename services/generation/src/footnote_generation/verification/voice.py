@@ -15,6 +15,9 @@ from footnote_generation.verification.doubts import NONE, Doubt
 
 _TO_AGENT = 3
 """Words from "by" to the one who acts: "by the former director"."""
+_ARTICLES = {"pt": frozenset({"a", "as"})}
+"""Prepositions that are articles as well."""
+_YEAR = 4  # digits
 _VERB_LAST = frozenset({"de", "nl"})
 """Languages whose passive ends in its verb."""
 
@@ -104,7 +107,22 @@ def measures(item: Item, grammar: Grammar) -> bool:
     return item.stem in _periods(grammar.code)
 
 
+def governing(index: int, items: Sequence[Item], grammar: Grammar, reach: int) -> list[Item]:
+    """Return the prepositions among the words right before one that may govern it, not a year between: "since 2012"."""
+    found: list[Item] = []
+    for at in range(index - 1, max(-1, index - 1 - reach), -1):
+        if items[at].segment != items[index].segment or (items[at].quantity >= 0 and _is_year(items[at])):
+            break
+        if items[at].plain in grammar.prepositions:
+            found.append(items[at])
+    return found
+
+
+def _is_year(item: Item) -> bool:
+    return len(item.text) == _YEAR and item.text.isdigit()
+
+
 def _hangs(index: int, items: Sequence[Item], grammar: Grammar) -> bool:
     """Whether a word stands in the phrase of a preposition that is not that of who acts."""
-    before = [at for at in range(max(0, index - 2), index) if items[at].segment == items[index].segment]
-    return any(items[at].plain in grammar.prepositions and items[at].plain not in grammar.passive for at in before)
+    articles = _ARTICLES.get(grammar.code, frozenset())
+    return any(item.plain not in grammar.passive | articles for item in governing(index, items, grammar, 2))
