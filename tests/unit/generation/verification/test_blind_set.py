@@ -31,10 +31,13 @@ def is_supported(case: Case) -> bool:
     return judge(case["statement"], prepare(source["text"], context)).support == VERDICT_SUPPORTED
 
 
-@pytest.mark.parametrize(("half", "least"), [("open.jsonl", 0.09), ("sealed.jsonl.gz", 0.07)])
+@pytest.mark.parametrize(
+    ("half", "least"),
+    [("open.jsonl", 0.09), ("sealed.jsonl.gz", 0.07), ("answers_open.jsonl", 0.75), ("answers_sealed.jsonl.gz", 0.65)],
+)
 @pytest.mark.slow
 def test_few_false_statements_are_supported_and_what_is_quoted_is(half: str, least: float) -> None:
-    """Measured: 0 and 3 false ones (before the rules asked for one place: 28 and 28), 18 and 14 true ones."""
+    """Measured: 0, 3, 0 and 0 false ones; 18 of 187, 15 of 190, 44 of 57 and 38 of 55 true ones."""
     count: Counter[bool] = Counter()
     supported: Counter[bool] = Counter()
     unquoted = []
@@ -96,13 +99,19 @@ QUOTES = ("up to three sentences", "one sentence", "the whole passage")
 
 
 @pytest.mark.parametrize(
-    ("half", "least", "most"), [("open.jsonl", (0.90, 0.85, 0.95), 0.66), ("sealed.jsonl.gz", (0.80, 0.79, 0.85), 0.66)]
+    ("half", "least", "most"),
+    [
+        ("open.jsonl", (0.92, 0.87, 0.95), 0.66),
+        ("sealed.jsonl.gz", (0.82, 0.81, 0.855), 0.66),
+        ("answers_open.jsonl", (0.95, 0.95, 0.95), 0.5),
+        ("answers_sealed.jsonl.gz", (0.95, 0.95, 0.95), 0.56),
+    ],
 )
 @pytest.mark.slow
 def test_a_second_reader_may_raise_what_is_true_and_the_rules_stop_some_lies(
     half: str, least: tuple[float, ...], most: float
 ) -> None:
-    """Measured of true ones: 0.909, 0.856, 0.957 and 0.805, 0.795, 0.853 by quote (aim 0.85); of false ones 0.65."""
+    """Measured of true ones: 0.930, 0.877, 0.957 and 0.826, 0.811, 0.858 by quote (aim 0.85); of false ones 0.65."""
     count: Counter[bool] = Counter()
     raised: Counter[tuple[str, bool]] = Counter()
     for case in cases(half):
