@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -27,9 +28,20 @@ def follows(quantity: Quantity, given: Sequence[Quantity]) -> bool:
     )
 
 
-def follows_from_one_quoted(quantity: Quantity, quoted: Sequence[Quantity], anywhere: Sequence[Quantity]) -> bool:
-    """Whether a number follows from one of those quoted and another one of the source, which nobody need quote."""
-    return any(follows(quantity, (one, other)) for one in quoted[:_MOST] for other in anywhere[:_MOST])
+def from_one_quoted(dimension: str, quoted: Sequence[Quantity], anywhere: Sequence[Quantity]) -> list[float]:
+    """Return, sorted, what follows from a number quoted and another one of the source, which nobody need quote."""
+    pairs = ((one, other) for one in quoted[:_MOST] for other in anywhere[:_MOST])
+    return sorted({value for pair in pairs for value in _results(dimension, pair)})
+
+
+def is_among(quantity: Quantity, values: Sequence[float]) -> bool:
+    """Whether a quantity has one of some sorted values."""
+    for wanted in quantity.values:
+        room = 1e-6 * max(1.0, abs(wanted))
+        at = bisect_left(values, wanted - room)
+        if at < len(values) and values[at] <= wanted + room:
+            return True
+    return False
 
 
 def _pairs(values: Sequence[float]) -> Iterator[float]:

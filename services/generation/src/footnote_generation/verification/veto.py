@@ -86,10 +86,14 @@ def _numbers(claim: Reading, quoted: Sequence[Place], others: Sequence[Place], c
 
 def other_numbers(stated: Sequence[Quantity], given: Sequence[Quantity], anywhere: Sequence[Quantity]) -> Doubt:
     """Return which number of a statement is another one of its kind where it is quoted, or is nowhere in the source."""
+    derivable: dict[str, list[float]] = {}
     for quantity in stated:
         if any(_fits(quantity, other) for other in given) or derived.follows(quantity, given):
             continue
-        if derived.follows_from_one_quoted(quantity, given, anywhere):
+        kind = quantity.dimension
+        if kind not in derivable:
+            derivable[kind] = derived.from_one_quoted(kind, given, anywhere)
+        if derived.is_among(quantity, derivable[kind]):
             continue
         rival = next((one for one in given if _contrary(quantity, one) and not _is_stated(one, stated)), None)
         if rival is not None:
