@@ -7,13 +7,11 @@ Trying again is the caller's: each knows what else calls the same endpoint, and 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib import import_module
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from footnote_kit.errors import Unavailable
@@ -26,15 +24,13 @@ from footnote_providers.failures import RetryableFailure
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
-    from openai.types.chat.chat_completion_chunk import ChoiceDelta
     from openai.types.shared_params import ResponseFormatJSONSchema
 
-_CHAT = "openai.resources.chat.completions"
 _PASSING = frozenset({408, 409, 425, 429})
 _NO_SCHEMA = frozenset({400, 404, 415, 422, 501})
 _REFUSALS = 10  # of one question, each teaching something
 _MODELS = 256  # whose dialects are remembered
+_ROLES = frozenset({"system", "assistant", "user"})
 _THOUGHTS = ("reasoning_content", "reasoning")
 _TURN = 0.005  # seconds
 _READ = 10_000  # characters of an error that are looked at
@@ -154,7 +150,7 @@ class OpenAIClient:
         """Return how a model is asked, as far as it is known by now."""
         return self._dialects.get(model) or dialect_of(model, self._window)
 
-    async def _begin(self, request: ChatRequest) -> openai.AsyncStream[ChatCompletionChunk]:
+    async def _begin(self, request: ChatRequest) -> openai.AsyncStream[object]:
         """Begin an answer; what a refusal teaches is remembered for the model once it is seen to help."""
         import openai
 
@@ -214,17 +210,15 @@ class OpenAIClient:
                 sent[name] = value
         return sent
 
-    async def _create(
-        self, request: ChatRequest, sent: Mapping[str, object]
-    ) -> openai.AsyncStream[ChatCompletionChunk]:
-        # The parameters go as they are: which of them there may be is the service's word, not the library's.
+    async def _create(self, request: ChatRequest, sent: Mapping[str, object]) -> openai.AsyncStream[object]:
+        from openai import AsyncStream
+
+        # The parameters go as they are: which of them there may be is the service's word, not the library's. The events
+        # come as they are too: making objects of them, and telling their types, is most of what one costs.
         library = await self._library()
-        await load_chat()
-        return await library.chat.completions.create(
-            model=request.model,
-            messages=[_message(role, text) for role, text in request.messages],
-            extra_body=dict(sent),
-            stream=True,
+        asked = {"model": request.model, "messages": [_message(*one) for one in request.messages], "stream": True}
+        return await library.post(
+            "/chat/completions", cast_to=object, body={**asked, **sent}, stream=True, stream_cls=AsyncStream[object]
         )
 
     async def models(self, timeout: float) -> list[str]:
@@ -272,45 +266,36 @@ class OpenAIClient:
             raise RetryableFailure(f"unreadable answer: {type(error).__name__}") from error
 
 
-def _parts(chunk: ChatCompletionChunk) -> Iterator[ChatPart]:
-    model = chunk.model or ""
-    if chunk.usage is not None:
+def _parts(chunk: Any) -> Iterator[ChatPart]:
+    """Yield what an event says; one of another form raises what `OpenAIClient` takes for an unreadable answer."""
+    model = chunk.get("model") or ""
+    usage = chunk.get("usage")
+    if usage is not None:
         yield ChatPart(
-            model=model, prompt_tokens=chunk.usage.prompt_tokens, completion_tokens=chunk.usage.completion_tokens
+            model=model, prompt_tokens=usage.get("prompt_tokens"), completion_tokens=usage.get("completion_tokens")
         )
-    for choice in chunk.choices:
-        text, refusal = (choice.delta.content, choice.delta.refusal) if choice.delta is not None else (None, None)
+    for choice in chunk.get("choices"):
+        delta = choice.get("delta") or {}
         yield ChatPart(
-            text=text or "",
-            thought=_thought(choice.delta),
-            refusal=refusal or "",
-            stop=choice.finish_reason or "",
+            text=delta.get("content") or "",
+            thought=_thought(delta),
+            refusal=delta.get("refusal") or "",
+            stop=choice.get("finish_reason") or "",
             model=model,
         )
 
 
-def _thought(delta: ChoiceDelta | None) -> str:
+def _thought(delta: Mapping[str, object]) -> str:
     """Return what a model thinks, which services give beside the words under one name or another."""
-    extra = (delta.model_extra if delta is not None else None) or {}
-    return next((value for name in _THOUGHTS if isinstance(value := extra.get(name), str)), "")
+    return next((value for name in _THOUGHTS if isinstance(value := delta.get(name), str)), "")
 
 
 def _form(schema: Mapping[str, object]) -> ResponseFormatJSONSchema:
     return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)}}
 
 
-def _message(role: str, text: str) -> ChatCompletionMessageParam:
-    if role == "system":
-        return {"role": "system", "content": text}
-    if role == "assistant":
-        return {"role": "assistant", "content": text}
-    return {"role": "user", "content": text}
-
-
-async def load_chat() -> None:
-    """Load what chats need of the library beside the event loop: a third of a second, 14 MB."""
-    if _CHAT not in sys.modules:
-        await asyncio.to_thread(import_module, _CHAT)
+def _message(role: str, text: str) -> dict[str, str]:
+    return {"role": role if role in _ROLES else "user", "content": text}
 
 
 def _words(error: openai.APIError) -> str:

@@ -9,11 +9,8 @@ from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
 from footnote_kit.epochs import Epoch, path_of
 from footnote_providers.egress.egress import Egress
-from footnote_providers.endpoints import endpoint
-from footnote_providers.openai_client import load_chat
 from footnote_text import language
 
-from footnote_generation.adapters.openai_compatible import PRESETS
 from footnote_generation.answering.windows import Windows
 from footnote_generation.registry import Providers, second_opinion
 from footnote_generation.servicer import Servicer
@@ -32,10 +29,7 @@ async def build(runtime: Runtime) -> App:
         epoch.close()
 
     async def warm_up() -> None:
-        # The model of languages loads at its first use, and so does the client of models where one is set up: seconds,
-        # which the first answer would wait for.
-        if any(endpoint(preset.id).is_set for preset in PRESETS):
-            await load_chat()
+        # The model of languages loads at its first use, which the first answer would wait for.
         await asyncio.to_thread(language.detect, "Which words are these?")
 
     return App(
