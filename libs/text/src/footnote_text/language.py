@@ -14,6 +14,7 @@ from footnote_text.stopwords import STOP_WORDS
 
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 4000
+_KEPT = 500  # characters
 _SHORT = 30  # words; above that the model needs no help
 _lock = threading.Lock()
 
@@ -43,6 +44,17 @@ def _identifier() -> Any:
 
 
 def _model_scores(text: str) -> dict[str, float]:
+    """Return how likely each language is; to be read only."""
+    return _kept_scores(text) if len(text) <= _KEPT else _scores(text)
+
+
+@lru_cache(maxsize=1024)
+def _kept_scores(text: str) -> dict[str, float]:
+    # A question is asked about by each part that has to do with it, with candidates of its own.
+    return _scores(text)
+
+
+def _scores(text: str) -> dict[str, float]:
     with _lock:
         identifier = _identifier()
     scores: dict[str, float] = dict(identifier.rank(text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from footnote_text import locales
 from footnote_text.lexical import fold
@@ -56,8 +56,13 @@ _PLEASANTRY = re.compile(
 )
 
 
+_NO_WORD = re.compile(r"[^\w]+")
+
+
+@lru_cache(maxsize=1024)
 def _plain(text: str) -> str:
-    return " ".join(re.sub(r"[^\w]+", " ", fold(text)).split())
+    """Return a text's words; each sentence of an answer is asked about in half a dozen ways, all of them by these."""
+    return " ".join(_NO_WORD.sub(" ", fold(text)).split())
 
 
 def is_not_found(text: str, given: Sequence[str] = ()) -> bool:

@@ -31,7 +31,15 @@ from footnote_generation.verification.claims import PlacedMarker, Sentence, stat
 from footnote_generation.verification.doubts import Doubt
 from footnote_generation.verification.explanations import explain
 from footnote_generation.verification.opinion import is_unsure, reconsider, stretches
-from footnote_generation.verification.support import Evidence, Judgement, confidence, is_foreign, judge, prepare
+from footnote_generation.verification.support import (
+    Evidence,
+    Judgement,
+    confidence,
+    is_foreign,
+    judge,
+    prepare,
+    prepared,
+)
 
 _log = get_logger(__name__)
 _ORDER = {VERDICT_SUPPORTED: 2, VERDICT_WEAK: 1, VERDICT_UNSUPPORTED: 0}
@@ -178,7 +186,7 @@ class Checker:
         if number not in self._ready:
             source = self.sources[number]
             context = " . ".join([source.label, source.title, *source.locator.heading_path])
-            self._ready[number] = prepare(source.text, context)
+            self._ready[number] = prepared(source.text, context)
         return self._ready[number]
 
     def _check(self, sentence: Sentence) -> Checked:

@@ -121,6 +121,12 @@ def prepare(text: str, context: str = "", language: str = "") -> Evidence:
     )
 
 
+@lru_cache(maxsize=256)
+def prepared(text: str, context: str = "", language: str = "") -> Evidence:
+    """Return `prepare` of the same, kept: the same sources serve answer after answer, and nothing changes them."""
+    return prepare(text, context, language)
+
+
 def _weight(word: Word) -> float:
     if word.name:
         return _NAME
@@ -229,12 +235,7 @@ def understood(statement: str, evidence: Evidence) -> Evidence:
             return evidence
     if language == evidence.language:
         return evidence
-    return _prepared(evidence.text, evidence.context_text, language)
-
-
-@lru_cache(maxsize=64)
-def _prepared(text: str, context: str, language: str) -> Evidence:
-    return prepare(text, context, language)
+    return prepared(evidence.text, evidence.context_text, language)
 
 
 def _by_facts(claim: Reading, evidence: Evidence, grammar: Grammar) -> Judgement:

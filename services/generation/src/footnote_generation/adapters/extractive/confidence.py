@@ -46,8 +46,10 @@ def signs(question: Question, best: Ranked, units: Sequence[Unit], source_weight
     """Return the signs for the best sentence of ranked ones."""
     unit = best.unit
     own = [other for other in units if other.source == unit.source]
-    source_stems = frozenset(stem for other in own for stem in other.analysed.stems) | unit.context
-    groups = frozenset(group for stem in source_stems for group in lexicon.groups(stem))
+    source_stems = unit.around
+    groups = frozenset(group for stem in unit.context for group in lexicon.groups(stem)).union(
+        *(other.groups for other in own)
+    )
     about = list({word.stems: word for word in question.about}.values())
     in_sentence = sum(1 for word in about if set(word.stems) & unit.analysed.stems)
     in_source = sum(1 for w in about if set(w.stems) & source_stems or any(lexicon.groups(s) & groups for s in w.stems))

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text import locales, sentences, signals
 
 from footnote_generation.adapters.extractive import forms
-from footnote_generation.language import tongues
+from footnote_generation.language import lexicon, tongues
 from footnote_generation.language.words import Analysed, analyse
 
 _MAX_SENTENCES = 120
+_KEPT = 512  # passages
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One sentence or row of a source: its place, its words, and those of its headings and neighbours."""
+    """One sentence or row of a source: its place, its words, and those of its headings and neighbours.
+
+    `groups` are the groups of synonyms that its stems are in, `order` where each stem comes first in a word, counted in
+    words, and `around` all stems of its source, headings included.
+    """
 
     source: int
     rank: int
@@ -31,6 +38,9 @@ class Unit:
     context: frozenset[str]
     before: frozenset[str]
     after: frozenset[str]
+    groups: frozenset[int]
+    order: Mapping[str, Sequence[int]]
+    around: frozenset[str]
     language: str
     is_row: bool
     same_line: bool
@@ -47,35 +57,59 @@ _HEADING = re.compile(r"^(?=\S)[^\n]{0,59}[^\s.!?。！？:;,]\n(?=[^\W\d_a-zà-
 _BREAK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*•|#]|\d+[.)]\s))")
 
 
+_Stems: TypeAlias = frozenset[str]
+_Piece: TypeAlias = tuple[
+    int, int, int, str, Analysed, _Stems, _Stems, _Stems, frozenset[int], Mapping[str, Sequence[int]], _Stems, str,
+    bool, bool,
+]  # fmt: skip
+"""A unit without the number and the rank of its source."""
+
+
 def units(sources: Sequence[Source], language: str) -> list[Unit]:
     """Every usable sentence of the sources, in their order."""
     result: list[Unit] = []
     for rank, source in enumerate(sources):
-        own = tongues.of_source(source.text, language) or language
-        context = analyse(" . ".join([source.title, source.filename, *source.locator.heading_path]), own).stems
+        headings = " . ".join([source.title, source.filename, *source.locator.heading_path])
         row = source.locator.WhichOneof("place") == "sheet"
-        spans = (_lines(source.text) if row else _spans(source.text, own))[:_MAX_SENTENCES]
-        spans = [span for span in spans if not is_order(source.text[span[0] : span[1]], own, language)]
-        analysed = [_with_other_forms(source.text[start:end], own) for start, end in spans]
-        for place, (start, end) in enumerate(spans):
-            result.append(
-                Unit(
-                    source=source.number,
-                    rank=rank,
-                    place=place,
-                    start=start,
-                    end=end,
-                    text=source.text[start:end],
-                    analysed=analysed[place],
-                    context=context,
-                    before=analysed[place - 1].stems if place else frozenset(),
-                    after=analysed[place + 1].stems if place + 1 < len(spans) else frozenset(),
-                    language=own,
-                    is_row=row or "|" in source.text[start:end],
-                    same_line=place + 1 < len(spans) and "\n" not in source.text[end : spans[place + 1][0]],
-                )
-            )
+        result.extend(Unit(source.number, rank, *piece) for piece in _pieces(source.text, headings, row, language))
     return result
+
+
+@lru_cache(maxsize=_KEPT)
+def _pieces(text: str, headings: str, row: bool, language: str) -> tuple[_Piece, ...]:
+    """Return what a passage is made of, for questions in a language: the same ones serve question after question."""
+    own = tongues.of_source(text, language) or language
+    context = analyse(headings, own).stems
+    spans = (_lines(text) if row else _spans(text, own))[:_MAX_SENTENCES]
+    spans = [span for span in spans if not is_order(text[span[0] : span[1]], own, language)]
+    analysed = [_with_other_forms(text[start:end], own) for start, end in spans]
+    around = context.union(*(one.stems for one in analysed))
+    return tuple(
+        (
+            place,
+            start,
+            end,
+            text[start:end],
+            analysed[place],
+            context,
+            analysed[place - 1].stems if place else frozenset(),
+            analysed[place + 1].stems if place + 1 < len(spans) else frozenset(),
+            frozenset(group for stem in analysed[place].stems for group in lexicon.groups(stem)),
+            _order(analysed[place]),
+            around,
+            own,
+            row or "|" in text[start:end],
+            place + 1 < len(spans) and "\n" not in text[end : spans[place + 1][0]],
+        )
+        for place, (start, end) in enumerate(spans)
+    )
+
+
+def _order(analysed: Analysed) -> Mapping[str, Sequence[int]]:
+    found: dict[str, list[int]] = {}
+    for at, stem in enumerate(stem for word in analysed.words for stem in word.stems[:1]):
+        found.setdefault(stem, []).append(at)
+    return found
 
 
 def _with_other_forms(text: str, language: str) -> Analysed:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from operator import itemgetter
 
 from footnote_text import language as languages
@@ -124,8 +125,9 @@ _ASKING_CHINESE = re.compile(
 )
 
 
+@lru_cache(maxsize=256)
 def read(text: str) -> Question:
-    """Take a question apart."""
+    """Take a question apart; more than one part of an answer asks about it."""
     language = languages.detect(text, ("en", "fr")) or "en"
     leans = leaning.parted(text)
     text = leans.question

@@ -58,9 +58,10 @@ def _wanted(words: Sequence[Word], units: Sequence[Unit]) -> dict[str, float]:
     """Return the stems of a question's words with weights: rare among the sources' sentences and names weigh more."""
     total = len(units)
     weights: dict[str, float] = {}
+    spoken = [unit.analysed.stems for unit in units]
     for word in words:
         for stem in word.stems:
-            frequency = sum(1 for unit in units if stem in unit.analysed.stems)
+            frequency = sum([stem in stems for stems in spoken])
             rarity = (
                 math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
                 if frequency
@@ -109,14 +110,11 @@ def _nearness(question: Question, unit: Unit) -> float:
     pairs = list(pairwise(stems))
     if not pairs:
         return 0.0
-    order = [stem for word in unit.analysed.words for stem in word.stems[:1]]
-    places: dict[str, list[int]] = {}
-    for index, stem in enumerate(order):
-        places.setdefault(stem, []).append(index)
+    places = unit.order
     close = sum(
         1
         for left, right in pairs
-        if any(0 < abs(a - b) <= 3 for a in places.get(left, ()) for b in places.get(right, ()))
+        if left in places and right in places and any(0 < abs(a - b) <= 3 for a in places[left] for b in places[right])
     )
     return close / len(pairs)
 
@@ -138,20 +136,16 @@ def rank(
     spoken_of = frozenset(stem for word in question.before for stem in word.stems)
     groups = {stem: lexicon.groups(stem) for stem in wanted}
     covered_by_source: dict[int, float] = {}
-    for source in {unit.source for unit in units}:
-        stems = frozenset(
-            stem for unit in units if unit.source == source for stem in (*unit.analysed.stems, *unit.context)
-        )
-        covered_by_source[source] = sum(v for stem, v in (wanted | subject).items() if stem in stems) / total
+    for source, around in {unit.source: unit.around for unit in units}.items():
+        covered_by_source[source] = sum(v for stem, v in (wanted | subject).items() if stem in around) / total
     top = max(scores, default=0.0) or 1.0
     ranked: list[Ranked] = []
     for unit in units:
         own = nearby = 0.0
-        unit_groups = frozenset(g for stem in unit.analysed.stems for g in lexicon.groups(stem))
         for stem, value in wanted.items():
             if stem in unit.analysed.stems:
                 own += value
-            elif groups[stem] & unit_groups:
+            elif groups[stem] & unit.groups:
                 own += 0.7 * value
             elif stem in unit.context:
                 nearby += weights.heading * value
@@ -185,7 +179,8 @@ def _penalty(question: Question, unit: Unit) -> float:
     penalty = 0.0
     if text.endswith(("?", "？")):
         penalty += 0.4
-    fresh = [word for word in unit.analysed.words if word.stems and not set(word.stems) & question.analysed.stems]
+    asked = question.analysed.stems
+    fresh = any(word.stems and asked.isdisjoint(word.stems) for word in unit.analysed.words)
     if not fresh and not unit.analysed.quantities:
         penalty += 0.6
     if len(unit.analysed.words) < 4 and not unit.is_row:
