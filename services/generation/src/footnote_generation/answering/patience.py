@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
 from footnote_kit.patience import Backoff, no_sooner
 
+from footnote_generation.answering.arrivals import Arrivals
 from footnote_generation.ports import (
     Finished,
     ModelEvent,
@@ -78,25 +79,25 @@ async def _limited(
 ) -> AsyncGenerator[ModelEvent, None]:
     """One attempt: a limit to the first word, one between words, and an error when it ends without a Finished."""
     words = False
-    async with aclosing(provider.stream(request)) as stream:
+    async with Arrivals(provider.stream(request)) as arrivals:
         while True:
             limit = patience.between_tokens if words else patience.first_token
             try:
-                async with asyncio.timeout(limit):
-                    event = await anext(stream, None)
+                events = await arrivals.take(limit)
             except TimeoutError as error:
                 waiting_for = "next token" if words else "first token"
                 raise DeadlineExceeded(
                     f"Generation: the model {provider.id} sent no {waiting_for} within {limit:g} s.",
                     metadata={"stage": "generation", "waiting_for": waiting_for, "provider": provider.id},
                 ) from error
-            if event is None:
+            if not events:
                 raise RetryableFailure("the connection closed before the answer was complete")
-            if isinstance(event, Words) and event.text:
-                words = True
-            yield event
-            if isinstance(event, Finished):
-                return
+            for event in events:
+                if isinstance(event, Words) and event.text:
+                    words = True
+                yield event
+                if isinstance(event, Finished):
+                    return
 
 
 def _wait(error: RetryableFailure, attempt: int, patience: Patience) -> float:

@@ -1,0 +1,106 @@
+"""What a model says, taken as it has arrived: words that came close upon each other are one event for all after."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing, suppress
+from typing import TypeAlias
+
+from footnote_generation.ports import ModelEvent, Thought, Words
+
+_TOGETHER = 0.01
+"""Seconds that words wait for those after them, unless they are the first or the last."""
+_HELD = 512
+"""Events that are read ahead of whoever takes them."""
+
+_Source: TypeAlias = AsyncGenerator[ModelEvent, None]
+
+
+class Arrivals:
+    """Reads a model's stream in a task of its own: `async with` it, and `take`. Leaving it closes the stream."""
+
+    def __init__(self, source: _Source) -> None:
+        self._source = source
+        self._loop = asyncio.get_running_loop()
+        self._held: list[ModelEvent] = []
+        self._room = asyncio.Event()
+        self._waiter: asyncio.Future[bool] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._next = 0.0
+
+    async def __aenter__(self) -> Arrivals:
+        self._reading = asyncio.create_task(self._read())
+        self._reading.add_done_callback(lambda _: self._wake(True))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._reading.cancel()
+        with suppress(asyncio.CancelledError, Exception):  # whoever takes hears of it
+            await self._reading
+
+    async def take(self, limit: float) -> list[ModelEvent]:
+        """Return what has arrived since the last time, at least one event; [] when there is no more.
+
+        Raises TimeoutError where nothing arrives within `limit` seconds, and what the stream has ended with, when all
+        that it said before that is taken.
+        """
+        if not self._reading.done() and (not self._held or self._next > self._loop.time()):
+            await self._arrival(limit)
+        taken, self._held = self._held, []
+        self._room.set()
+        self._next = self._loop.time() + _TOGETHER
+        if not taken:
+            self._reading.result()
+        return joined(taken)
+
+    async def _arrival(self, limit: float) -> None:
+        self._waiter = self._loop.create_future()
+        late = self._loop.call_later(limit, self._wake, False)
+        if self._held:
+            self._arrived()
+        try:
+            if not await self._waiter:
+                raise TimeoutError
+        finally:
+            self._waiter = None
+            late.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    async def _read(self) -> None:
+        async with aclosing(self._source):
+            async for event in self._source:
+                self._held.append(event)
+                self._arrived()
+                if len(self._held) >= _HELD:
+                    self._room.clear()
+                    await self._room.wait()
+
+    def _arrived(self) -> None:
+        if self._waiter is None or self._timer is not None:
+            return
+        early = self._next - self._loop.time()
+        if early <= 0:
+            self._wake(True)
+        else:
+            self._timer = self._loop.call_later(early, self._wake, True)
+
+    def _wake(self, there: bool) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(there)
+
+
+def joined(events: Iterable[ModelEvent]) -> list[ModelEvent]:
+    """Return events with neighbouring words, and neighbouring thoughts, as one each."""
+    found: list[ModelEvent] = []
+    for event in events:
+        last = found[-1] if found else None
+        if isinstance(event, Words) and isinstance(last, Words):
+            found[-1] = Words(last.text + event.text)
+        elif isinstance(event, Thought) and isinstance(last, Thought):
+            found[-1] = Thought(last.text + event.text)
+        else:
+            found.append(event)
+    return found
