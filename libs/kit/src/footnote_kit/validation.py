@@ -56,6 +56,39 @@ def _checks(descriptor: Descriptor) -> dict[int, tuple[Check, ...]]:
 
 
 def _of_field(field: FieldDescriptor) -> Iterator[Check]:
+    yield from _own(field)
+    if (inner := _inner(field)) is not None and _can_be_wrong(inner):
+        yield _nested(field)
+
+
+def _inner(field: FieldDescriptor) -> Descriptor | None:
+    """Return the type of a field's messages, None where nothing in them is looked at."""
+    inner = field.message_type
+    if inner is None or inner.full_name == _LIST or inner.full_name.startswith(_WELL_KNOWN):
+        return None
+    return None if inner.GetOptions().map_entry else inner
+
+
+@cache
+def _can_be_wrong(descriptor: Descriptor) -> bool:
+    """Tell whether anything in a message of a type, or in what it holds, is checked: most of a passage is not."""
+    seen: set[str] = set()
+    left = [descriptor]
+    while left:
+        one = left.pop()
+        if one.full_name in seen:
+            continue
+        seen.add(one.full_name)
+        for field in one.fields:
+            if any(True for _ in _own(field)):
+                return True
+            if (inner := _inner(field)) is not None:
+                left.append(inner)
+    return False
+
+
+def _own(field: FieldDescriptor) -> Iterator[Check]:
+    """Yield the checks of a field itself, without those of what is in its messages."""
     bounds = field.GetOptions().Extensions[bounds_pb2.bounds]
     if field.message_type is not None and field.message_type.full_name == _LIST:
         yield _listed(bounds)
@@ -70,9 +103,6 @@ def _of_field(field: FieldDescriptor) -> Iterator[Check]:
         yield _each(field, _within(bounds))
     if bounds.HasField("max_bytes"):
         yield _each(field, _light(bounds.max_bytes))
-    inner = field.message_type
-    if inner is not None and not inner.full_name.startswith(_WELL_KNOWN) and not inner.GetOptions().map_entry:
-        yield _nested(field)
 
 
 def _each(field: FieldDescriptor, one: Check) -> Check:

@@ -26,7 +26,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 # A sign's weight, name, words without one of which it cannot be there, and pattern: to seek eleven patterns that begin
-# anywhere takes half a millisecond a passage, to seek the words a hundredth of that, and few passages have one.
+# anywhere takes half a millisecond a passage, to seek the words little, and few passages have one.
 _SIGNS: tuple[tuple[float, SuspicionReason.ValueType, tuple[str, ...], re.Pattern[str]], ...] = (
     (0.7, reasons.SUSPICION_REASON_IGNORE_INSTRUCTIONS,
      ("ignor", "disregard", "forget", "override", "bypass", "oubli", "pas compte", "vergiss", "olvida"), _pattern(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from footnote_text.lexical import fold, terms
@@ -153,6 +153,7 @@ def _synonyms() -> dict[str, frozenset[int]]:
     return {stem: frozenset(numbers) for stem, numbers in groups.items()}
 
 
+@lru_cache(maxsize=20_000)
 def groups(stem: str) -> frozenset[int]:
     """Return the synonym groups that a stem is in."""
     found = _synonyms()

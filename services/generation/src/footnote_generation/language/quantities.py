@@ -216,10 +216,13 @@ def _build(match: re.Match[str], text: str, readings: frozenset[float], worded: 
     return Quantity(values, dimension, start, end, text[start:end].strip(), noun, about)
 
 
+_DIGIT = re.compile("[0-9]")
+
+
 @lru_cache(maxsize=4096)
 def find(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a text in order, without overlaps; "one" and "un" are left out as too often mere articles."""
-    digits = any(char.isdigit() for char in text)
+    digits = bool(_DIGIT.search(text)) if text.isascii() else any(map(str.isdigit, text))
     found = _dates(text) if digits else []
     taken = sorted((item.start, item.end) for item in found)
 

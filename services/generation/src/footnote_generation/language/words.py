@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from footnote_text.lexical import fold, is_unspaced, terms
 
@@ -15,8 +16,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:[-'’.&/](?=[^\W_])[^\W_]+)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•\-–—\"“«(\[|]\s{0,2})\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of a text; `stems` is empty for a function word, `name` says that it is capitalised inside a sentence."""
 
     start: int
@@ -67,7 +67,7 @@ def analyse(text: str, language: str) -> Analysed:
         while quantity < len(quantities) and quantities[quantity].end <= start:
             quantity += 1
         counted = quantity < len(quantities) and quantities[quantity].start <= start
-        if len(token) > 2 and is_unspaced(token[0]):
+        if len(token) > 2 and not token[0].isascii() and is_unspaced(token[0]):
             # No spaces between words: every pair of characters stands for one.
             words.extend(
                 Word(
