@@ -22,6 +22,7 @@ from footnote_store.store import VectorStore
 from support.blocks import block, placed
 from support.engine import running_engine
 from support.indexing import Client
+from support.processes import running
 
 KILLS = int(os.environ.get("FOOTNOTE_EMBEDDER_KILLS", "6"))
 SEED = int(os.environ.get("FOOTNOTE_SEED", "0")) or random.randrange(1, 10**6)
@@ -42,14 +43,7 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def embedders() -> list[psutil.Process]:
     """The embedding processes of this one."""
-    found = []
-    for child in psutil.Process().children():
-        try:
-            if "footnote_providers.e5.worker" in child.cmdline():
-                found.append(child)
-        except psutil.NoSuchProcess:
-            continue
-    return found
+    return running("footnote_providers.e5.worker")
 
 
 def sentences(document: int) -> list[str]:

@@ -18,6 +18,7 @@ from footnote_ingestion.app import build
 from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client
+from support.processes import NURSERY, family, running
 
 # Takes a worker seconds to read.
 PARAGRAPHS = 200_000
@@ -32,10 +33,10 @@ async def client(
     monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_SECONDS", request.param)
     monkeypatch.setenv("FOOTNOTE_INGESTION_WORKERS", "1")
     monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "0.1")
-    before = psutil.Process().children(recursive=True)
+    before = family(NURSERY)
     async with serve_app(build, data_dir=tmp_path) as served:
         yield Client(served)
-    assert not set(psutil.Process().children(recursive=True)) - set(before), "a worker was left behind"
+    assert not family(NURSERY) - before, "a worker was left behind"
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -47,10 +48,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def workers() -> dict[psutil.Process, float]:
     """The worker processes with the CPU time that each has used."""
-    nurseries = [
-        child for child in psutil.Process().children() if "footnote_ingestion.worker.nursery" in child.cmdline()
-    ]
-    return {worker: worker.cpu_times().user for nursery in nurseries for worker in nursery.children()}
+    return {worker: worker.cpu_times().user for nursery in running(NURSERY) for worker in nursery.children()}
 
 
 async def parse_and_signal(client: Client, document_id: str, number: signal.Signals, times: int | None = None) -> int:

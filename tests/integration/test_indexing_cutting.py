@@ -6,13 +6,13 @@ import signal
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-import psutil
 import pytest
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_indexing.chunking import cutting
 from footnote_indexing.chunking.cutting import LONG, TOGETHER, Cutters
 from footnote_indexing.chunking.drafts import Draft
 from footnote_kit.errors import Internal, InvalidArgument
+from support.processes import running
 
 SETTINGS = collection_pb2.CollectionSettings(
     chunking=collection_pb2.ChunkingSettings(
@@ -53,8 +53,7 @@ async def cutters() -> AsyncIterator[Cutters]:
 
 
 def children() -> list[int]:
-    found = psutil.Process().children()
-    return [one.pid for one in found if "footnote_indexing.chunking.cutting_process" in one.cmdline()]
+    return [one.pid for one in running("footnote_indexing.chunking.cutting_process")]
 
 
 @pytest.mark.parametrize("size", [3000, LONG - 1000, LONG, TOGETHER, 3 * TOGETHER])

@@ -7,12 +7,12 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import psutil
 import pytest
 from footnote_ingestion.app import build
 from footnote_kit.errors import FootnoteError
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client, assert_spans_exact
+from support.processes import NURSERY, family
 from support.shared import shared_dir
 
 SHARED = shared_dir()
@@ -55,10 +55,6 @@ async def outcome(client: Client, path: Path) -> str:
     return "OK"
 
 
-def child_count() -> int:
-    return len(psutil.Process().children(recursive=True))
-
-
 @pytest.fixture(params=["default", "small"])
 async def client(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -66,12 +62,12 @@ async def client(
     if request.param == "small":
         monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_MEMORY_BYTES", str(300 * 1024 * 1024))
         monkeypatch.setenv("FOOTNOTE_INGESTION_FILES_PER_WORKER", "10")
-    before = child_count()
+    before = family(NURSERY)
     async with serve_app(build, data_dir=tmp_path) as served:
         yield Client(served)
         # Two that check files, one reader a core, and the one that they are all forked from.
-        assert child_count() <= before + 3 + (os.cpu_count() or 1)
-    assert child_count() <= before, "a worker was left behind"  # others of the session may have ended meanwhile
+        assert len(family(NURSERY) - before) <= 3 + (os.cpu_count() or 1)
+    assert not family(NURSERY) - before, "a worker was left behind"
 
 
 @pytest.mark.timeout(280)

@@ -17,7 +17,7 @@ from footnote_conformance import violations
 from footnote_conformance.refusals import Refusal, refusal_of
 from footnote_conformance.stages.asking import INVALID, at_once, refused
 from footnote_conformance.suite import Skipped, Suite, expect
-from footnote_conformance.target import Target, contract_of, request_of
+from footnote_conformance.target import SECONDS, Target, contract_of, request_of
 
 _REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 _MISSING = ("UNAUTHENTICATED", "SCOPE_MISSING")
@@ -43,7 +43,7 @@ def _of_the_server(suite: Suite) -> None:
     async def health_is_served(target: Target) -> None:
         stub = health_pb2_grpc.HealthStub(target.stage.channel)
         for name in ("", target.stage.contract.full_name):
-            answer = await _plain(stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=10))
+            answer = await _plain(stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=SECONDS))
             expect(answer.status == health_pb2.HealthCheckResponse.SERVING, f"'{name}' has status {answer.status}")
 
     @suite.check("Every service has server reflection (grpc.reflection.v1), which lists its service and finds it.")
@@ -142,11 +142,15 @@ def _of_time(suite: Suite) -> None:
         request = target.request(suite.probe)
         for seconds in (0.0001, 0.001, 0.005, 0.02):
             begun = time.monotonic()
+            # What this process itself was kept from running, by others on the same machine, is not the stage's doing.
+            ours = asyncio.create_task(_slept(seconds))
             try:
                 await target.stage.call(suite.probe, request, timeout=seconds)
             except Refusal as refusal:
                 expect(refusal.code == "DEADLINE_EXCEEDED", f"{seconds} s were given: {refusal}")
-            expect(time.monotonic() - begun < _AFTER_DEADLINE, f"{seconds} s were given, it took {_AFTER_DEADLINE} s")
+            took = time.monotonic() - begun
+            over = took - await ours
+            expect(over < _AFTER_DEADLINE, f"{seconds} s were given, it took {took:.1f} s")
         await target.call(suite.probe)
 
     @suite.check("A call that its caller cancels ends, and takes nothing from those that come after it.")
@@ -190,6 +194,13 @@ async def _refused_or_absent(call: Any, about: str, field: str) -> None:
     expect(False, f"{about}: it was answered")
 
 
+async def _slept(seconds: float) -> float:
+    """Sleep, and return the seconds that it took."""
+    begun = time.monotonic()
+    await asyncio.sleep(seconds)
+    return time.monotonic() - begun
+
+
 async def _reflected(target: Target, request: Any) -> Any:
     call = target.stage.channel.stream_stream(
         _REFLECTION,
@@ -200,7 +211,7 @@ async def _reflected(target: Target, request: Any) -> Any:
     async def requests() -> AsyncIterator[Any]:
         yield request
 
-    return await _plain(call(requests(), timeout=10).read())
+    return await _plain(call(requests(), timeout=SECONDS).read())
 
 
 async def _plain(call: Any) -> Any:

@@ -39,6 +39,12 @@ class Starter:
         self._starting: asyncio.Task[Started] | None = None
         self._closed = False
 
+    @property
+    def nursery(self) -> int:
+        """Process id of the running nursery, 0 for none."""
+        process = self._process
+        return 0 if process is None or process.returncode is not None else process.pid
+
     async def start(self, plan: Plan) -> Started:
         """Return a fresh worker process for a plan; raises `RuntimeError` when there is none to be had."""
         await self._lock.acquire()
@@ -84,7 +90,7 @@ class Starter:
 
     async def _alive(self) -> socket.socket:
         """Return the socket of a running nursery."""
-        if self._socket is not None and self._process is not None and self._process.returncode is None:
+        if self._socket is not None and self.nursery:
             return self._socket
         await self._end()
         ours, theirs = socket.socketpair()
