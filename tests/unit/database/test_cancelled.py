@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -90,6 +91,29 @@ async def test_no_moment_of_a_transaction_leaves_the_file_locked(path: Path, wri
         assert await asyncio.to_thread(is_free, path), f"locked after a cancel at moment {moment}"
     await write()
     await base.close()
+
+
+async def test_nothing_goes_on_for_ever_after_those_who_are_cancelled_often(path: Path) -> None:
+    base = database(path, Writers.IMMEDIATE)
+    for moment in range(40):
+        task = asyncio.create_task(_read(base))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        await asyncio.gather(task, return_exceptions=True)
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+    await base.close()
+    for thread in threading.enumerate():  # that tell the loop of their end
+        if "_connection_worker_thread" in thread.name:
+            await asyncio.to_thread(thread.join, 10)
+
+
+async def _read(base: Database) -> None:
+    async with base.read() as connection:
+        await connection.execute(sa.text("SELECT number FROM facts"))
 
 
 async def test_a_lock_held_for_long_makes_the_database_unwell(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

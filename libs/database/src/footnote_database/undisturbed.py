@@ -101,6 +101,8 @@ class Connection(aiosqlite.Connection):
     """The statement that begins a transaction, until the first statement in it is there."""
     _reads = False
     """Whether the transaction, if there is one, writes nothing."""
+    _stopping = False
+    _stopped: "asyncio.Future[Any] | None" = None
 
     def begin(self, *, writes: bool) -> None:
         """Begin a transaction together with its first statement; who writes takes the file then."""
@@ -159,9 +161,15 @@ class Connection(aiosqlite.Connection):
         await super().close()
 
     def stop(self) -> "asyncio.Future[Any] | None":
-        """Close it without waiting, with nothing left of its transaction."""
-        self._undo()
-        return super().stop()
+        """Close it without waiting, with nothing left of its transaction; who asks again waits for the same end.
+
+        The thread ends with the first word to do so, and would never come to a second.
+        """
+        if not self._stopping:
+            self._stopping = True
+            self._undo()
+            self._stopped = super().stop()
+        return self._stopped
 
     def _undo(self) -> None:
         if (connection := self._connection) is not None:

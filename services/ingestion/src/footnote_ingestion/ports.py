@@ -98,6 +98,9 @@ class Documents(Protocol):
     async def doom(self, keys: Iterable[str], due_micros: int) -> None:
         """Put files on the list to delete."""
 
+    async def give_up(self, keys: Sequence[str]) -> Sequence[str]:
+        """Let files on the list be due now; returns those that are on it."""
+
     async def doomed(self, limit: int = 500) -> Sequence[str]:
         """Files due to be deleted."""
 

@@ -18,13 +18,18 @@ def blobs(tmp_path: Path) -> Blobs:
     return Blobs.open("", {}, tmp_path / "blobs", tmp_path)
 
 
-async def test_a_file_that_is_given_up_does_not_come_after_it_was_deleted(blobs: Blobs, tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_file_that_is_given_up_does_not_come_after_it_was_deleted(
+    blobs: Blobs, tmp_path: Path, times: int
+) -> None:
     source = tmp_path / "source"
     source.write_bytes(os.urandom(300_000))
     for number in range(200):
         writing = asyncio.ensure_future(blobs.put(key := f"uploads/a/{number}", source))
         await asyncio.sleep(number * 2e-5)  # from before its start to after its end
-        writing.cancel()
+        for _ in range(times):
+            writing.cancel()
+            await asyncio.sleep(0)
         await asyncio.wait([writing])
         await blobs.delete(key)
     await asyncio.sleep(0.5)

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 import obstore
+from footnote_database.undisturbed import outcome
 from footnote_kit.errors import Unavailable
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
@@ -40,16 +41,11 @@ class Blobs:
         return cls(LocalStore(folder, automatic_cleanup=True), folder, scratch)
 
     async def put(self, key: str, path: Path) -> None:
-        """Store the file at `path`. A caller who gives up is kept until that has ended, one way or the other."""
-        writing = asyncio.ensure_future(self._put(key, path))
-        try:
-            await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            # The store's own thread goes on, and would bring the file after the caller has deleted it.
-            await asyncio.wait([writing])
-            if not writing.cancelled():
-                writing.exception()  # nobody is left to be told
-            raise
+        """Store the file at `path`. A caller who gives up, once or again and again, is kept until that has ended.
+
+        The store's own thread goes on, and would bring the file after the caller has deleted it.
+        """
+        await outcome(asyncio.ensure_future(self._put(key, path)))
 
     async def _put(self, key: str, path: Path) -> None:
         try:

@@ -231,6 +231,12 @@ class DocumentTable:
         async with self._database.write() as connection:
             await self._doom(connection, keys, due_micros)
 
+    async def give_up(self, keys: Sequence[str]) -> Sequence[str]:
+        """Let files on the list be due now, and return those: what is on it no more belongs to a document."""
+        async with self._database.write() as connection:
+            due = update(doomed_blobs).where(doomed_blobs.c.key.in_(keys)).values(due_time=now_micros())
+            return list((await connection.execute(due.returning(doomed_blobs.c.key))).scalars())
+
     async def doomed(self, limit: int = 500) -> Sequence[str]:
         """Keys of files that are due to be deleted."""
         due = select(doomed_blobs.c.key).where(doomed_blobs.c.due_time <= now_micros()).limit(limit)

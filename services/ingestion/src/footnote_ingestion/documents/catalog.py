@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.undisturbed import outcome
 from footnote_kit.access import Access
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
@@ -158,7 +159,7 @@ class Catalog:
             document = _new_document(scope, new, received, kind)
             same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate, request)
             if same is not None:
-                await self._drop([key])
+                await self._give_up(key)
                 return await self._merged(scope, new, same.document, request)
         counter("footnote.ingestion.bytes").add(received.size)
         _log.info("document_uploaded", document_id=document.id, bytes=received.size, document_type=kind.document_type)
@@ -266,7 +267,7 @@ class Catalog:
         except NotFound:
             return
         keys = await self._documents.delete(scope.tenant_id, document_id)
-        await self._drop(keys, listed=True)
+        await self._drop(keys)
         if keys:
             _log.info("document_deleted", document_id=document_id)
 
@@ -331,7 +332,11 @@ class Catalog:
 
     @asynccontextmanager
     async def _stored(self, scope: Scope, path: Path) -> AsyncIterator[str]:
-        """Yield the key of the stored copy of a file; the copy is deleted when the block fails."""
+        """Yield the key of the stored copy of a file; the copy is deleted when the block has given it to no document.
+
+        Who is cancelled, or loses the database, while the last of the block is committed cannot tell: the list of
+        files to delete does, from which the very transaction took it that gave it to a document.
+        """
         key = new_key(scope.tenant_id, scope.user_id)
         await self._documents.doom([key], now_micros() + GRACE_MICROS)
         try:
@@ -339,14 +344,21 @@ class Catalog:
                 await self._files.put(key, path)
             yield key
         except BaseException:
-            await asyncio.shield(self._drop([key]))
+            await outcome(asyncio.ensure_future(self._give_up(key)))
             raise
 
-    async def _drop(self, keys: Sequence[str], listed: bool = False) -> None:
-        """Delete files now; what the store does not delete now is deleted by the sweeper."""
+    async def _give_up(self, key: str) -> None:
+        """Delete a file now unless a document has it; who does not learn whether one has leaves it to the sweeper."""
         try:
-            if not listed:
-                await self._documents.doom(keys, now_micros())
+            keys = await self._documents.give_up([key])
+        except FootnoteError as error:
+            _log.warning("files_left_for_later", count=1, reason=error.reason)
+        else:
+            await self._drop(keys)
+
+    async def _drop(self, keys: Sequence[str]) -> None:
+        """Delete files that are on the list now; what the store does not delete now is deleted by the sweeper."""
+        try:
             for key in keys:
                 await self._files.delete(key)
             await self._documents.deleted(keys)

@@ -1,0 +1,178 @@
+"""Whoever gives up an upload, a replacement or a deletion, at any moment, leaves no file of nobody's and loses none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote_ingestion.adapters.blobs import Blobs
+from footnote_ingestion.adapters.database import Database
+from footnote_ingestion.adapters.documents import DocumentTable
+from footnote_ingestion.adapters.requests import RequestTable
+from footnote_ingestion.documents.catalog import Catalog, NewFile
+from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.model.quota import Quota
+from footnote_ingestion.parsers.base import Limits
+from footnote_kit.access import Access
+from google.protobuf.struct_pb2 import Struct
+from sqlalchemy import text
+from support import postgres
+
+MOMENTS = 40
+SCOPE = Scope(tenant_id="t", user_id="u", roles=[ROLE_SYSTEM])
+
+
+class Inspectors:
+    """Takes every file for a text."""
+
+    async def last(self, job: Any, tenant: str) -> bytes:
+        await asyncio.sleep(0)
+        return json.dumps({"mime_type": "text/plain", "document_type": "txt"}).encode()
+
+
+class Collections:
+    """Knows every collection, and lets everybody do anything there."""
+
+    async def exists(self, scope: Scope, collection_id: str) -> bool:
+        return True
+
+    async def access(self, scope: Scope, collection_id: str, exact: bool = False) -> Access:
+        return Access.WRITE
+
+
+class Told(DocumentTable):
+    """Cancels who changes documents in the moment after the change was committed, where it is told to."""
+
+    cancelling = False
+
+    async def insert(self, *given: Any, **more: Any) -> Any:
+        done = await super().insert(*given, **more)
+        return await self._cancelled(done)
+
+    async def change(self, *given: Any, **more: Any) -> Any:
+        done = await super().change(*given, **more)
+        return await self._cancelled(done)
+
+    async def _cancelled(self, done: Any) -> Any:
+        if self.cancelling and (task := asyncio.current_task()) is not None:
+            task.cancel()
+            await asyncio.sleep(0)
+        return done
+
+
+class Place:
+    """A catalogue over a database and a folder of files, and what is in both."""
+
+    def __init__(self, database: Database, folder: Path) -> None:
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        self.database, self.blobs = database, folder / "blobs"
+        self.documents = documents = Told(database)
+        self.catalog = Catalog(
+            documents, Permissions(documents, Collections()), RequestTable(database),  # type: ignore[arg-type]
+            Blobs.open("", {}, self.blobs, scratch), Inspectors(), scratch, 2**20, 10**6, Limits(),  # type: ignore[arg-type]
+        )  # fmt: skip
+        self._sent = 0
+
+    async def upload(self) -> str:
+        """Upload bytes that nobody has, and return the document's id."""
+        self._sent += 1
+        new = NewFile("c", f"{self._sent}.txt", (), Struct(), "", None, False, Quota(), request_id=f"r{self._sent}")
+        return (await self.catalog.upload(SCOPE, new, self._parts())).document.id
+
+    async def replace(self, document_id: str) -> None:
+        """Replace a document's file by bytes that nobody has."""
+        self._sent += 1
+        await self.catalog.replace(SCOPE, document_id, "", "", Quota(), self._parts())
+
+    async def _parts(self) -> AsyncIterator[bytes]:
+        yield f"Sentence number {self._sent} is nobody else's.".encode()
+
+    async def kept(self) -> int:
+        """Return how many documents there are."""
+        async with self.database.read() as connection:
+            return int((await connection.execute(text("SELECT count(*) FROM documents"))).scalar_one())
+
+    async def problems(self) -> list[str]:
+        """Return the files that nobody knows of, and the documents whose file is gone."""
+        async with self.database.read() as connection:
+            named = {key for (key,) in await connection.execute(text("SELECT blob_key FROM documents"))}
+            doomed = {key for (key,) in await connection.execute(text("SELECT key FROM doomed_blobs"))}
+        there = {one.relative_to(self.blobs).as_posix() for one in self.blobs.rglob("*") if one.is_file()}
+        found = [f"ghost {one}" for one in there - named if one.partition("#")[0] not in doomed]
+        return found + [f"lost {one}" for one in named - there] + [f"both {one}" for one in named & doomed]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+    url = ""
+    if request.param == "postgres":
+        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+    database = await Database.open(url, tmp_path)
+    yield Place(database, tmp_path)
+    await database.close()
+
+
+async def given_up(what: Callable[[], Awaitable[Any]], seconds: float, times: int) -> None:
+    """Begin something and cancel it so often after so many seconds; then let what it left behind come to rest."""
+    before = asyncio.all_tasks()
+    task = asyncio.ensure_future(what())
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end and not task.done():  # noqa: ASYNC110 - moments, not events
+        await asyncio.sleep(0)
+    for _ in range(times):
+        task.cancel()
+        await asyncio.sleep(0)
+    await asyncio.gather(task, return_exceptions=True)
+    await asyncio.gather(*(asyncio.all_tasks() - before), return_exceptions=True)
+
+
+async def duration(what: Callable[[], Awaitable[Any]]) -> float:
+    """Return the most that something takes of three times, in seconds."""
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        await what()
+        took.append(time.perf_counter() - began)
+    return max(took)
+
+
+async def test_who_gives_up_when_all_is_committed_loses_no_file(place: Place) -> None:
+    document_id = await place.upload()
+    place.documents.cancelling = True
+    for what in (place.upload, lambda: place.replace(document_id)):
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.ensure_future(what())
+        assert not await place.problems()
+    assert await place.kept() == 2
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("kind", ["upload", "replace", "delete"])
+async def test_no_moment_of_giving_up_leaves_or_loses_a_file(place: Place, kind: str, times: int) -> None:
+    document_id = await place.upload()
+
+    async def once() -> None:
+        if kind == "upload":
+            await place.upload()
+        elif kind == "replace":
+            await place.replace(document_id)
+        else:
+            await place.catalog.delete(SCOPE, ids.pop())
+
+    ids = [await place.upload() for _ in range(MOMENTS + 3)] if kind == "delete" else []
+    whole = await duration(once)
+    for moment in range(MOMENTS):
+        await given_up(once, whole * moment / MOMENTS, times)
+        # The store's own threads may bring a file late.
+        if found := await place.problems():
+            await asyncio.sleep(0.2)
+            assert not (found := await place.problems()), f"{found} after giving up at moment {moment}"
+    await asyncio.sleep(0.2)
+    assert not await place.problems()
