@@ -18,7 +18,16 @@ DOCUMENTS = 12
 OUTAGE = 12.0
 
 
-async def test_an_outage_of_the_provider_fails_no_document(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "seconds", "waiting"),
+    [
+        (500, OUTAGE, doc.WAITING_REASON_PROVIDER_UNAVAILABLE),
+        (401, 4.0, doc.WAITING_REASON_PROVIDER_REFUSED),
+    ],
+)
+async def test_an_outage_of_the_provider_fails_no_document(
+    tmp_path: Path, status: int, seconds: float, waiting: doc.WaitingReason
+) -> None:
     async with ms.model_server() as server:
         env = {
             "FOOTNOTE_VLLM_BASE_URL": server.base_url,
@@ -32,13 +41,13 @@ async def test_an_outage_of_the_provider_fails_no_document(tmp_path: Path) -> No
                 embedding = EmbeddingSettings(provider="vllm", model="test-model")
                 collection = Collection(name=NAME, settings=CollectionSettings(embedding=embedding))
                 await client.stub.CreateCollection(CreateCollectionRequest(collection=collection))
-                server.fail_with(ms.broken(500, "GPU is on fire"), times=10_000)
+                server.fail_with(ms.broken(status, "GPU is on fire"), times=10_000)
                 for one in range(DOCUMENTS):
                     await client.upload(f"Fact {one} is {one * 3}.".encode(), f"{one}.txt", NAME)
-                await asyncio.sleep(OUTAGE)
+                await asyncio.sleep(seconds)
                 meanwhile = await client.documents(NAME)
                 assert {one.state for one in meanwhile} <= {doc.DOCUMENT_STATE_UPLOADED, doc.DOCUMENT_STATE_PROCESSING}
-                assert doc.WAITING_REASON_PROVIDER_UNAVAILABLE in {one.waiting_reason for one in meanwhile}
+                assert waiting in {one.waiting_reason for one in meanwhile}
                 server.script.clear()
                 for document in meanwhile:
                     settled = await client.settle(document.id)

@@ -124,6 +124,11 @@ async def test_a_file_that_cannot_be_read_ends_in_error_with_reason_and_hint(edg
             Unavailable("500", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER"}),
             "PROVIDER_UNAVAILABLE",
         ),
+        (
+            "IndexDocument",
+            Unavailable("401", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER_REFUSED"}),
+            "PROVIDER_REFUSED",
+        ),
         ("IndexDocument", Unavailable("locked", metadata={"waiting": "DATABASE"}), "DATABASE_UNAVAILABLE"),
         ("IndexDocument", Unavailable("full", metadata={"waiting": "DISK"}), "DISK_FULL"),
         ("ParseDocument", Unavailable("full", metadata={"waiting": "DISK"}), "DISK_FULL"),

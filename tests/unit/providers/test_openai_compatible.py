@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import numpy as np
 import pytest
 from footnote.types.v1 import collection_pb2
+from footnote_kit import passing
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
@@ -102,6 +103,17 @@ async def test_a_refusal_is_not_repeated(provider: EmbeddingProvider, server: ms
     with pytest.raises(Unavailable, match="refused: HTTP 401: Incorrect API key"):
         await provider.embed_documents(TEXTS)
     assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 413, 422])
+async def test_who_is_not_let_in_waits_and_what_is_wrong_with_a_text_does_not(
+    provider: EmbeddingProvider, server: ms.ModelServer, status: int
+) -> None:
+    server.fail_with(ms.broken(status, "Sorry"))
+    with pytest.raises(Unavailable, match=f"refused: HTTP {status}") as caught:
+        await provider.embed_documents(TEXTS)
+    waits = passing.PROVIDER_REFUSED if status in (401, 402, 403) else ""
+    assert passing.waits_for(caught.value) == waits
 
 
 async def test_vectors_of_another_length_are_refused_with_both_numbers(

@@ -11,6 +11,8 @@ from footnote_kit.errors import FootnoteError, Unavailable
 WAITING = "waiting"
 """Key in an error's metadata; what is waited for is the value."""
 PROVIDER, DATABASE, DISK, LOAD = "PROVIDER", "DATABASE", "DISK", "LOAD"
+PROVIDER_REFUSED = "PROVIDER_REFUSED"
+"""A provider that does not let the deployment in: nothing is wrong with what is asked for, and a person has to act."""
 RETRY_SECONDS = 2.0
 
 Reader = Callable[[Exception], FootnoteError | None]

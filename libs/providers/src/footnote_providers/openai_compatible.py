@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from footnote_kit.errors import FootnoteError
+from footnote_kit import passing
+from footnote_kit.errors import FootnoteError, Unavailable
 from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_providers.base import Health, Vectors, normalized
@@ -22,6 +23,8 @@ KNOWN_DIMENSIONS = {
     "all-minilm": 384,
     "bge-m3": 1024,
 }
+# Unauthorized, payment required, forbidden: said of who asks. What is said of the texts is another status.
+_NOT_LET_IN = frozenset({"401", "402", "403"})
 SHORTENED_BY_REQUEST = ("text-embedding-3-", "gemini-embedding-")
 
 
@@ -85,7 +88,12 @@ class OpenAICompatibleEmbeddings:
     async def _embed(self, texts: list[str]) -> Vectors:
         if not texts:
             return np.zeros((0, self._dimensions), dtype=np.float32)
-        return await self._gate.call(lambda: self._attempt(texts))
+        try:
+            return await self._gate.call(lambda: self._attempt(texts))
+        except Unavailable as error:
+            if error.metadata.get("status") in _NOT_LET_IN:
+                error.metadata.setdefault(passing.WAITING, passing.PROVIDER_REFUSED)
+            raise
 
     async def _attempt(self, texts: list[str]) -> Vectors:
         rows = await self._client.embed(texts, self.model, self._ask_for_dimensions)

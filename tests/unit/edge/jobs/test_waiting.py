@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
         (Unavailable("x", reason="SHUTTING_DOWN"), True),
         (Unavailable("x", reason="PROVIDER_FAILED"), False),
         (Unavailable("x", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER"}), True),
+        (Unavailable("x", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER_REFUSED"}), True),
         (ResourceExhausted("x", reason="RATE_LIMITED"), True),
         (ResourceExhausted("x"), False),
         (InvalidArgument("x"), False),

@@ -9,6 +9,7 @@ from footnote.types.v1.document_pb2 import (
     WAITING_REASON_DISK_FULL,
     WAITING_REASON_INDEXING_UNAVAILABLE,
     WAITING_REASON_INGESTION_UNAVAILABLE,
+    WAITING_REASON_PROVIDER_REFUSED,
     WAITING_REASON_PROVIDER_UNAVAILABLE,
     WAITING_REASON_STORE_UNAVAILABLE,
     WaitingReason,
@@ -22,6 +23,7 @@ T = TypeVar("T")
 FIRST_PAUSE = 0.2
 _BY_CAUSE = {
     passing.PROVIDER: WAITING_REASON_PROVIDER_UNAVAILABLE,
+    passing.PROVIDER_REFUSED: WAITING_REASON_PROVIDER_REFUSED,
     passing.DATABASE: WAITING_REASON_DATABASE_UNAVAILABLE,
     passing.DISK: WAITING_REASON_DISK_FULL,
 }
@@ -31,7 +33,7 @@ def is_passing(error: FootnoteError) -> bool:
     """Tell whether a failure passes by itself: a stage, or what it stands on, is away or has too much to do."""
     if isinstance(error, ResourceExhausted):
         return error.reason == "RATE_LIMITED"
-    # A provider that refuses, a key that is wrong say, does not say that it is waited for; one that fails does.
+    # A provider that refuses a text does not say that it is waited for; one that fails, or lets nobody in, does.
     return isinstance(error, Unavailable) and (error.reason != "PROVIDER_FAILED" or bool(passing.waits_for(error)))
 
 
