@@ -91,6 +91,13 @@ def test_damaged_and_missing_databases_are_told_at_the_start(tmp_path: Path) -> 
         said = refused(running, who.partition("'")[0])
         assert f"The {name} database {path} is damaged: put back a copy of it" in said
         path.write_bytes(whole)
+    vectors = tmp_path / "store" / "vectors.db"
+    whole = vectors.read_bytes()
+    vectors.write_bytes(whole[: len(whole) // 2])
+    assert f"The store's file {vectors} is damaged: put back a copy of it, or stop" in refused(running, "store")
+    vectors.write_bytes(whole)
+    (tmp_path / "store" / "installation").write_text("another\n")
+    assert f"The store folder {tmp_path / 'store'} is of another installation" in refused(running, "store")
     documents = tmp_path / "ingestion" / "documents.db"
     documents.rename(tmp_path / "aside.db")
     assert f"The documents database {documents} is missing" in refused(running, "ingestion")

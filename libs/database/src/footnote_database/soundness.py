@@ -2,13 +2,16 @@
 
 import contextlib
 import sqlite3
+import threading
 from pathlib import Path
 
 from footnote_kit.errors import FailedPrecondition
+from footnote_kit.logs import get_logger
 
 CHECKED_BYTES = 64 * 1024 * 1024
-"""Size up to which every page of a file is read at the start; of a larger one the beginning and the schema."""
+"""Size up to which every page of a file is read at the start; of a larger one its beginning, schema and length."""
 
+_log = get_logger(__name__)
 _BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -19,14 +22,77 @@ def check_file(path: Path, name: str) -> None:
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=10)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if _is_cut(path, connection):
+                raise damaged(path, name)
             if path.stat().st_size <= CHECKED_BYTES:
                 [(found,)] = connection.execute("PRAGMA quick_check(1)").fetchall()
                 if found != "ok":
                     raise damaged(path, name)
     except sqlite3.DatabaseError as error:
-        if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _BROKEN:
+        if _is_broken(error):
             raise damaged(path, name) from error
         raise
+
+
+class Look:
+    """Reads every page of a file that is too large to be read at the start, on a thread, while it is worked with.
+
+    `damage` is what was found, a sentence; None until then, and where all is whole or could not be read.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.damage: str | None = None
+        self._path = path
+        self._name = name
+        self._ended = False
+        self._connection: sqlite3.Connection | None = None
+        self._thread = threading.Thread(target=self._run, name=f"look-{name}", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Let it be; takes a moment."""
+        self._ended = True
+        if (connection := self._connection) is not None:
+            with contextlib.suppress(sqlite3.Error):  # closed in this moment
+                connection.interrupt()
+        self._thread.join(5)
+
+    def _run(self) -> None:
+        try:
+            opened = sqlite3.connect(f"file:{self._path}?mode=ro", uri=True, timeout=10, check_same_thread=False)
+            with contextlib.closing(opened) as connection:
+                self._connection = connection
+                if not self._ended and connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                    self._found()
+        except sqlite3.Error as error:
+            if _is_broken(error):
+                self._found()
+            elif not self._ended:
+                _log.warning("database_not_looked_through", database=self._name, error=type(error).__name__)
+        finally:
+            self._connection = None
+
+    def _found(self) -> None:
+        self.damage = damaged(self._path, self._name).message
+        _log.error("database_damaged", database=self._name, hint=self.damage)
+
+
+def look(path: Path, name: str) -> Look | None:
+    """Begin to read the pages that `check_file` has left out; None where it has read all."""
+    return Look(path, name) if path.exists() and path.stat().st_size > CHECKED_BYTES else None
+
+
+def _is_broken(error: sqlite3.Error) -> bool:
+    return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in _BROKEN
+
+
+def _is_cut(path: Path, connection: sqlite3.Connection) -> bool:
+    """Tell whether a file is shorter than its pages; while others write to it, what is not in it yet is beside it."""
+    beside = path.with_name(path.name + "-wal")
+    if beside.exists() and beside.stat().st_size:
+        return False
+    [(pages,)], [(size,)] = (connection.execute(f"PRAGMA {one}").fetchall() for one in ("page_count", "page_size"))
+    return bool(path.stat().st_size < pages * size)
 
 
 def damaged(path: Path, name: str) -> FailedPrecondition:

@@ -38,6 +38,7 @@ class Database:
         self._traits = traits
         self.engine = connect(url, traits)
         self._checking: asyncio.Task[None] | None = None
+        self._look: soundness.Look | None = None
         self._turn: AbstractAsyncContextManager[None] = nullcontext()
         if self.is_sqlite and traits.writers is Writers.TURNS:
             self._turn = asyncio.Lock()
@@ -76,6 +77,8 @@ class Database:
             except Newer as error:
                 where = self._url.render_as_string(hide_password=True)
                 raise soundness.newer(where, self._traits.name, str(error)) from error
+        if file is not None:
+            self._look = await asyncio.to_thread(soundness.look, file, self._traits.name)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -92,7 +95,12 @@ class Database:
                 yield connection
 
     async def check(self) -> str | None:
-        """Return None when the database answers and lets somebody write, else why not."""
+        """Return None when the database answers, lets somebody write, and is whole as far as it is known, else why not.
+
+        A large file is read through after the start, and may turn out to be damaged later.
+        """
+        if self._look is not None and self._look.damage is not None:
+            return self._look.damage
         # A statement is not broken off, so it is not waited for either; who asks again meanwhile waits for the same.
         if self._checking is None or self._checking.done():
             self._checking = asyncio.create_task(self._check())
@@ -116,6 +124,8 @@ class Database:
         A look at the database's health or a write that outlives its caller may still hold one; nobody would close it
         after this. One that does not come back within seconds is left behind.
         """
+        if self._look is not None:
+            await asyncio.to_thread(self._look.end)
         pool = self.engine.pool
         for _ in range(_LOOKS):
             if not isinstance(pool, QueuePool) or not pool.checkedout():

@@ -24,6 +24,7 @@ from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.patience import Backoff
 
+from footnote_store import belonging
 from footnote_store.compaction import age, compact, needs_compaction
 from footnote_store.endpoint import Endpoint, Loopback, Socket
 
@@ -98,7 +99,8 @@ class EmbeddedEngine:
     async def start(self) -> str:
         """Start the engine, wait until it serves, and return its address.
 
-        Raises FailedPrecondition when another process uses the folder, Unavailable when the engine does not come up.
+        Raises FailedPrecondition when another process uses the folder, when its file is damaged, and when it is another
+        installation's; Unavailable when the engine does not come up.
         """
         folder = engine_folder()
         if folder is None:
@@ -108,6 +110,7 @@ class EmbeddedEngine:
         try:
             if self._wanted_port is not None:
                 _log.warning("vector_engine_open", hint="every process of this machine can read and change its data")
+            await asyncio.to_thread(belonging.check, self._dir, self._database)
             if self._is_small() or age(self._database) >= self._compact_after:
                 await asyncio.to_thread(compact, self._database)
             for attempt in range(3):
