@@ -70,6 +70,7 @@ from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.jobs.putting_off import PuttingOff
 from footnote_edge.jobs.records import Records
 from footnote_edge.jobs.reindexing import Reindexing
 from footnote_edge.jobs.remembering import Remembering
@@ -131,12 +132,13 @@ async def build(runtime: Runtime) -> App:
     records = Records(settings.job_record_hours)
     chores = Chores(stages, conversations, meter, bus, settings)
     interruptions = Interruptions()
-    processor = Processor(stages, bus, interruptions, meter, shares, settings)
+    putting_off = PuttingOff()
+    processor = Processor(stages, bus, interruptions, meter, shares, putting_off, settings)
     forgetting = Forgetting(database)
     deletion = Deletion(stages, answers, forgetting, records, operation_book, settings)
     reindexing = Reindexing(stages, chores, operation_book, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
-    work = Work(processor, chores, operation_book, reindexing, deletion, ceiling, places)
+    work = Work(processor, chores, operation_book, reindexing, deletion, putting_off, ceiling, places)
     leases = Leases(database, settings.executor(), told=limits.divide)
     jobs = Jobs(settings, folder, work, records, leases)
     await jobs.launch()

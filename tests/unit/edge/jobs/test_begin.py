@@ -14,6 +14,7 @@ from footnote.types.v1.document_pb2 import (
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.jobs.putting_off import PuttingOff
 from footnote_edge.settings import Settings
 from footnote_ingestion.model import lifecycle
 from footnote_kit.errors import Unavailable
@@ -57,7 +58,7 @@ def processor(stage: Ingestion) -> Processor:
     stages: Any = SimpleNamespace(ingestion=stage, indexing=None)
     shares: Any = SimpleNamespace(job_turn=at_once)
     unused: Any = None
-    return Processor(stages, ProgressBus(), unused, unused, shares, Settings())
+    return Processor(stages, ProgressBus(), unused, unused, shares, PuttingOff(), Settings())
 
 
 def copy(document: Document) -> Document:

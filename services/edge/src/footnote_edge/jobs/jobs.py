@@ -24,6 +24,7 @@ from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
 from footnote_edge.jobs.pace import Pace
+from footnote_edge.jobs.processing import job_of
 from footnote_edge.jobs.records import ACTIVE, Records
 from footnote_edge.jobs.workflows import (
     BACKGROUND,
@@ -51,6 +52,7 @@ class Jobs:
 
     def __init__(self, settings: Settings, folder: Path, work: Work, records: Records, leases: Leases) -> None:
         self._work = work
+        work.take_up = self.process_if_idle
         self._records = records
         self._leases = leases
         self._settings = settings
@@ -137,7 +139,7 @@ class Jobs:
 
     async def process(self, document: Document) -> None:
         """Take on a revision of a document; a second call for the same one changes nothing."""
-        job = f"{document.id}:{document.revision}"
+        job = job_of(document)
         if document.state == DOCUMENT_STATE_UPLOADED:
             self._work.processor.taken(document)
         tenant = document.tenant_id
@@ -151,8 +153,10 @@ class Jobs:
         await enqueue_document(*values)
 
     async def process_if_idle(self, document: Document) -> bool:
-        """Take on a document that waits without a live job; return whether there was none."""
-        job = f"{document.id}:{document.revision}"
+        """Take on a document that waits without a live job, and is not put off; return whether it was taken on."""
+        job = job_of(document)
+        if self._work.putting_off.waits(job):
+            return False
         known = await DBOS.list_workflows_async(workflow_id_prefix=[job], load_input=False, load_output=False)
         # Of revision 1 the prefix finds those of revision 12 as well.
         known = [one for one in known if one.workflow_id == job or one.workflow_id.startswith(f"{job}:")]

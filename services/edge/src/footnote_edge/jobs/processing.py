@@ -46,6 +46,7 @@ from footnote_edge.jobs.failures import failure_of
 from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cancelled
 from footnote_edge.jobs.labels import align, same_labels
 from footnote_edge.jobs.progress import Pages, ProgressBus
+from footnote_edge.jobs.putting_off import PutOff, PuttingOff, may_be_of_one
 from footnote_edge.jobs.waiting import is_passing, until_available, waiting_for
 from footnote_edge.settings import Settings
 
@@ -64,6 +65,11 @@ MOST_TAKEN = 4096
 _log = get_logger(__name__)
 
 
+def job_of(document: Document) -> str:
+    """Return the name of the job on a revision of a document."""
+    return f"{document.id}:{document.revision}"
+
+
 class Processor:
     """Takes documents through parsing and indexing; every method may be repeated after a crash at any point."""
 
@@ -74,6 +80,7 @@ class Processor:
         interruptions: Interruptions,
         meter: Meter,
         shares: Shares,
+        putting_off: PuttingOff,
         settings: Settings,
     ) -> None:
         self._stages = stages
@@ -81,6 +88,7 @@ class Processor:
         self._bus = bus
         self._interruptions = interruptions
         self._meter = meter
+        self._putting_off = putting_off
         self._ceiling = settings.retry_ceiling_seconds
         self._call_timeout = settings.call_timeout_seconds
         self._longest = settings.job_timeout_seconds
@@ -127,8 +135,15 @@ class Processor:
     async def index(self, scope: Scope, document: Document) -> ingestion.UpdateDocumentStateRequest | None:
         """Parse and index one revision and return the move that ends it; None when it was deleted meanwhile.
 
-        Ends early when it was cancelled or a newer revision took over; the move is refused then.
+        Ends early when it was cancelled or a newer revision took over; the move is refused then. Raises PutOff where it
+        has waited for its provider as long as it may: others want its place.
         """
+        held = self._putting_off.held_seconds(job_of(document))
+
+        def give_up(error: FootnoteError, waited: float) -> None:
+            if waited >= held and may_be_of_one(error):
+                raise PutOff
+
         request = ingestion.UpdateDocumentStateRequest(
             scope=scope, document_id=document.id, revision=document.revision, state=DOCUMENT_STATE_ERROR
         )
@@ -140,6 +155,7 @@ class Processor:
                     self._ceiling,
                     on_wait=lambda error: self._note_waiting(scope, document, error),
                     also_timeouts=False,
+                    give_up=give_up,
                 )
                 metadata, result = await self._interruptions.run(
                     document.id, patient, lambda: self._wanted(scope, document)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import TypeVar
 
 from footnote.types.v1.document_pb2 import (
@@ -53,13 +54,15 @@ async def until_available(
     ceiling: float,
     on_wait: Callable[[FootnoteError], Awaitable[None]] | None = None,
     also_timeouts: bool = True,
+    give_up: Callable[[FootnoteError, float], None] = lambda error, waited: None,
 ) -> T:
     """Repeat `operation` while it fails for a passing reason, after pauses growing to `ceiling` seconds, with jitter.
 
-    `on_wait` hears of each such failure. Time running out counts as passing unless `also_timeouts` is off.
+    `on_wait` hears of each such failure. Time running out counts as passing unless `also_timeouts` is off. `give_up` is
+    told of it too, with the seconds since the first, and may raise.
     """
     backoff = Backoff(FIRST_PAUSE, ceiling)
-    attempt = 0
+    attempt, began = 0, 0.0
     while True:
         attempt += 1
         try:
@@ -70,5 +73,7 @@ async def until_available(
                 raise
             if on_wait is not None:
                 await on_wait(known)
+            began = began or monotonic()
+            give_up(known, monotonic() - began)
             asked = known.retry_after or 0.0
         await asyncio.sleep(backoff.pause(attempt, asked))

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
+from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit import names
 from footnote_kit.context import detached
@@ -23,7 +24,8 @@ from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.pace import Pace
-from footnote_edge.jobs.processing import Processor
+from footnote_edge.jobs.processing import Processor, job_of
+from footnote_edge.jobs.putting_off import PutOff, PuttingOff
 from footnote_edge.jobs.reindexing import Reindexing
 from footnote_edge.jobs.turns import Turns
 
@@ -47,6 +49,7 @@ class Work:
         book: OperationBook,
         reindexing: Reindexing,
         deletion: Deletion,
+        putting_off: PuttingOff,
         retry_ceiling: float,
         places: int,
     ) -> None:
@@ -55,6 +58,9 @@ class Work:
         self.book = book
         self.reindexing = reindexing
         self.deletion = deletion
+        self.putting_off = putting_off
+        self.take_up: Callable[[Document], Awaitable[object]] | None = None
+        """How a document that waits without a job is taken on; the ledger's, once it is there."""
         self.retry_ceiling = retry_ceiling
         """Longest pause between two attempts at what is away; seconds."""
         self.turns = Turns(places)
@@ -84,6 +90,11 @@ class Work:
         if (pace := self.paces.get(queue)) is not None:
             pace.hurry()
 
+    def put_off(self, document: Document) -> None:
+        """Give a document's place to others, and take it on again later."""
+        if (take_up := self.take_up) is not None and not self._closing:
+            self.putting_off.put_off(job_of(document), lambda: take_up(document))
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Count the current task among those to end at close."""
@@ -106,6 +117,7 @@ class Work:
         """Cancel what runs, and let nothing begin."""
         self._closing = True
         await asyncio.gather(*self.beginnings, return_exceptions=True)
+        await self.putting_off.close()
         for task in list(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -165,8 +177,14 @@ async def _turn(work: Work, tenant: str, scope: Scope) -> AsyncIterator[None]:
 async def _process(work: Work, scope: Scope, document_id: str, revision: int) -> str:
     document = await work.processor.begin(scope, document_id, revision)
     if document is None:
+        work.putting_off.ended(f"{document_id}:{revision}")
         return "SKIPPED"
-    move = await work.processor.index(scope, document)
+    try:
+        move = await work.processor.index(scope, document)
+    except PutOff:
+        work.put_off(document)
+        return "PUT_OFF"
+    work.putting_off.ended(job_of(document))
     outcome = await work.processor.finish(scope, document, move)
     _log.info("document_processed", document_id=document_id, revision=revision, outcome=outcome)
     return outcome

@@ -1,0 +1,79 @@
+"""Documents whose provider goes on failing: they give their place in work back, and are tried again after pauses.
+
+Nothing of it is kept: were we to die, the look for documents that wait without a job would take them on again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+
+from footnote.types.v1.document_pb2 import WAITING_REASON_PROVIDER_REFUSED, WAITING_REASON_PROVIDER_UNAVAILABLE
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from footnote_kit.patience import Backoff
+
+from footnote_edge.jobs.waiting import waiting_for
+
+HELD_SECONDS = 20.0
+"""That a document waits in its place for its provider when it is tried first; later it is tried once at a time."""
+PAUSES = Backoff(first=10.0, longest=300.0)
+
+_OF_ONE = {WAITING_REASON_PROVIDER_UNAVAILABLE, WAITING_REASON_PROVIDER_REFUSED}
+_log = get_logger(__name__)
+
+
+class PutOff(Exception):
+    """A document has waited in its place as long as it may."""
+
+
+def may_be_of_one(error: FootnoteError) -> bool:
+    """Tell whether a passing failure may be that of one document, or of one collection's provider, and not of all."""
+    return waiting_for(error) in _OF_ONE
+
+
+class PuttingOff:
+    """The documents of this process that are tried again later; a revision is known by its job's name."""
+
+    def __init__(self, pauses: Backoff = PAUSES, held_seconds: float = HELD_SECONDS) -> None:
+        self._pauses = pauses
+        self._held_seconds = held_seconds
+        self._attempts: dict[str, int] = {}
+        self._waiting: dict[str, asyncio.Task[None]] = {}
+
+    def held_seconds(self, job: str) -> float:
+        """Return how long a job may wait in its place."""
+        return 0.0 if self._attempts.get(job) else self._held_seconds
+
+    def waits(self, job: str) -> bool:
+        """Tell whether a job will be begun again by itself."""
+        return job in self._waiting
+
+    def put_off(self, job: str, again: Callable[[], Awaitable[object]]) -> None:
+        """Call `again` after a pause that grows from time to time."""
+        attempts = self._attempts[job] = self._attempts.get(job, 0) + 1
+        pause = self._pauses.pause(attempts)
+        _log.warning("document_put_off", job=job, attempts=attempts, seconds=round(pause, 1))
+        # Not in the job's own context, which ends: what is begun later would be taken for a part of it.
+        self._waiting[job] = asyncio.create_task(self._later(job, pause, again), context=Context())
+
+    def ended(self, job: str) -> None:
+        """Forget a job: whatever became of it."""
+        self._attempts.pop(job, None)
+
+    async def close(self) -> None:
+        """End all pauses."""
+        waiting = list(self._waiting.values())
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        self._waiting.clear()  # of those that had not begun, too
+
+    async def _later(self, job: str, pause: float, again: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await asyncio.sleep(pause)
+        finally:
+            self._waiting.pop(job, None)
+        try:
+            await again()
+        except Exception as error:  # the look for documents without a job makes up for it
+            _log.warning("document_not_taken_up", job=job, error=type(error).__name__)
