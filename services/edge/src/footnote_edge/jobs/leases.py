@@ -1,7 +1,8 @@
 """Who is at work on jobs: each replica says every few seconds that it is alive, and takes over from those that do not.
 
-Replicas judge by the database's clock alone. One that could not say so itself for a while, because the database was
-away, judges nobody until all have had the time to say so again.
+A replica is alive as long as what it says changes, by the time that passes at whoever looks: a clock that is put on or
+back, the database's or a replica's, ends nobody's lease and prolongs none. One that could not say so itself for a
+while, because the database was away, judges nobody until all have had the time to say so again.
 """
 
 import asyncio
@@ -46,6 +47,8 @@ class Leases:
         self.alive = 1
         """Replicas at work when it was last looked, this one among them."""
         self._last = self._since = -LEASE_SECONDS
+        self._seen: dict[str, tuple[int, float]] = {}
+        """By replica: what it said last, and when that was first seen here."""
         self._rounds = Rounds("leases", self.look, BEAT_SECONDS, service="edge", jitter=0.0)
 
     async def start(self) -> None:
@@ -70,12 +73,12 @@ class Leases:
             for unknown in sorted(owners - await self._known(connection)):
                 # Gone before it could say anything, or given back: it has as long as the others from now on.
                 await connection.execute(sa.insert(ReplicaRow).values(name=unknown, beat=now))
-            overdue = ReplicaRow.beat < now - int(LEASE_SECONDS * 1000)
-            dead = set((await connection.execute(sa.select(ReplicaRow.name).where(overdue))).scalars())
-            alive = (await connection.execute(sa.select(sa.func.count()).where(~overdue))).scalar_one()
-        self.alive = alive
+            rows = (await connection.execute(sa.select(ReplicaRow.name, ReplicaRow.beat))).all()
+        beats = {str(name): int(beat) for name, beat in rows}
+        dead = self._overdue(beats)
+        self.alive = len(beats) - len(dead)
         if self._told is not None:
-            self._told(alive)
+            self._told(self.alive)
         if not self._may_judge():
             return 0
         for name in dead & owners:
@@ -83,8 +86,19 @@ class Leases:
             _log.warning("jobs_taken_over", replica=name)
         if idle := dead - owners:
             async with self._database.write() as connection:
-                await connection.execute(sa.delete(ReplicaRow).where(ReplicaRow.name.in_(idle), overdue))
+                for name in idle:
+                    unmoved = sa.and_(ReplicaRow.name == name, ReplicaRow.beat == beats[name])
+                    await connection.execute(sa.delete(ReplicaRow).where(unmoved))
         return len(dead & owners)
+
+    def _overdue(self, beats: dict[str, int]) -> set[str]:
+        """Return who has said nothing new for too long, or that it is no more."""
+        now = self._clock()
+        self._seen = {
+            name: seen if (seen := self._seen.get(name)) is not None and seen[0] == beat else (beat, now)
+            for name, beat in beats.items()
+        }
+        return {name for name, (beat, since) in self._seen.items() if not beat or now - since > LEASE_SECONDS}
 
     async def _owners(self) -> set[str]:
         """Return the names under which jobs are at work."""
