@@ -17,9 +17,12 @@ from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.documents.catalog import Catalog, NewFile
 from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.documents.sweeper import Sweeper
 from footnote_ingestion.model.quota import Quota
+from footnote_ingestion.model.values import GRACE_MICROS, now_micros
 from footnote_ingestion.parsers.base import Limits
 from footnote_kit.access import Access
+from footnote_kit.errors import Unavailable
 from google.protobuf.struct_pb2 import Struct
 from sqlalchemy import text
 from support import postgres
@@ -34,6 +37,13 @@ class Inspectors:
     async def last(self, job: Any, tenant: str) -> bytes:
         await asyncio.sleep(0)
         return json.dumps({"mime_type": "text/plain", "document_type": "txt"}).encode()
+
+
+class Nothing:
+    """Changes that nobody has to forget."""
+
+    async def forget(self) -> None:
+        return
 
 
 class Collections:
@@ -176,3 +186,29 @@ async def test_no_moment_of_giving_up_leaves_or_loses_a_file(place: Place, kind:
             assert not (found := await place.problems()), f"{found} after giving up at moment {moment}"
     await asyncio.sleep(0.2)
     assert not await place.problems()
+
+
+@pytest.mark.parametrize("kind", ["upload", "replace"])
+async def test_a_file_that_the_sweeper_has_taken_is_given_to_no_document(
+    place: Place, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock is put on by an hour while a file is stored, and the sweeper comes before its document does."""
+    document_id = await place.upload()
+    files, put = place.catalog._files, place.catalog._files.put
+    sweeper = Sweeper(place.documents, Nothing(), files)  # type: ignore[arg-type]
+
+    async def stored(key: str, path: Path) -> None:
+        await put(key, path)
+        with monkeypatch.context() as later:
+            later.setattr("footnote_ingestion.adapters.documents.now_micros", lambda: now_micros() + 2 * GRACE_MICROS)
+            taken = await place.documents.doomed()
+        assert key in taken
+
+    monkeypatch.setattr(files, "put", stored)
+    with pytest.raises(Unavailable, match="send it again"):
+        await (place.upload() if kind == "upload" else place.replace(document_id))
+    monkeypatch.undo()
+    assert not await place.problems()
+    await sweeper.sweep()
+    assert not await place.problems()
+    assert await place.kept() == 1

@@ -18,7 +18,10 @@ class Owing:
 
     async def claim(self, besides: Collection[RevisionKey], seconds: float) -> tuple[RevisionKey, bool] | None:
         """Take the revision that waits longest, whose texts have a header if so told; None where nothing is owed."""
-        free = sa.or_(revisions.c.claimed_until.is_(None), revisions.c.claimed_until < now_ms())
+        now, longest = now_ms(), int(seconds * 1000)
+        # A claim for twice as long as any is made was made before the clock was put back.
+        ours = revisions.c.claimed_until.between(now, now + 2 * longest)
+        free = sa.or_(revisions.c.claimed_until.is_(None), ~ours)
         query = (
             sa.select(revisions)
             .where(revisions.c.vectors_owed > 0, revisions.c.state == CURRENT, free)
@@ -29,7 +32,7 @@ class Owing:
             rows = list(await connection.execute(query))
         for row in rows:
             key = RevisionKey(row.collection_id, row.generation, row.document_id, row.revision)
-            if key not in besides and await self._set(key, free, claimed_until=now_ms() + int(seconds * 1000)):
+            if key not in besides and await self._set(key, free, claimed_until=now + longest):
                 return key, bool(row.contextual_header)
         return None
 

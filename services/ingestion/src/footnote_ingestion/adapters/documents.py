@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 
 from footnote_kit.access import document_missing
-from footnote_kit.errors import Aborted, NotFound
+from footnote_kit.errors import Aborted, NotFound, Unavailable
 from footnote_kit.paging import Page
 from sqlalchemy import and_, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -21,6 +21,9 @@ from footnote_ingestion.model.lifecycle import check_seen
 from footnote_ingestion.model.quota import Kept, Quota, Used
 from footnote_ingestion.model.repeats import Outcome, Repeated, Request
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, now_micros
+
+_TAKEN = 0
+"""The time at which a file is due that is being deleted."""
 
 
 class DocumentTable:
@@ -53,7 +56,7 @@ class DocumentTable:
             )
             document.update_time.FromMicroseconds(now_micros())
             await connection.execute(insert(documents).values(**to_row(stored)))
-            await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(stored.blob_keys())))
+            await self._keep(connection, stored.blob_keys())
             if request is not None:
                 await requests.note(connection, request.key, Outcome(request.content, document.id, False, False))
         return None
@@ -143,7 +146,7 @@ class DocumentTable:
                 raise Aborted("The document was changed by someone else at the same moment")
             if (files := set(after.blob_keys())) != set(before.blob_keys()):
                 await self._doom(connection, set(before.blob_keys()) - files, now_micros())
-                await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(files)))
+                await self._keep(connection, after.blob_keys(), besides=before.blob_keys())
         return after
 
     async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:
@@ -238,10 +241,15 @@ class DocumentTable:
             return list((await connection.execute(due.returning(doomed_blobs.c.key))).scalars())
 
     async def doomed(self, limit: int = 500) -> Sequence[str]:
-        """Keys of files that are due to be deleted."""
+        """Keys of files that are due to be deleted, and that no document can be given from now on."""
         due = select(doomed_blobs.c.key).where(doomed_blobs.c.due_time <= now_micros()).limit(limit)
         async with self._database.read() as connection:
-            return list((await connection.execute(due)).scalars())
+            keys = list((await connection.execute(due)).scalars())
+        if not keys:
+            return []
+        async with self._database.write() as connection:
+            still = update(doomed_blobs).where(doomed_blobs.c.key.in_(keys)).values(due_time=_TAKEN)
+            return list((await connection.execute(still.returning(doomed_blobs.c.key))).scalars())
 
     async def deleted(self, keys: Sequence[str]) -> None:
         """Take files off the list: they are gone."""
@@ -314,6 +322,17 @@ class DocumentTable:
             both = select(func.count(), func.coalesce(func.sum(documents.c.size_bytes), 0)).where(*of_tenant)
             total, size = (await connection.execute(both)).one()
         return Used(in_collection, total, int(size))
+
+    async def _keep(self, connection: AsyncConnection, keys: Sequence[str], besides: Sequence[str] = ()) -> None:
+        """Take files off the list; raises `Unavailable` when the sweeper has begun with one that is not of `besides`.
+
+        A new file has an hour, which is over when the clock is put on meanwhile.
+        """
+        listed, new = doomed_blobs.c.key.in_(keys), doomed_blobs.c.key.not_in(besides)
+        taken = select(doomed_blobs.c.key).where(listed, new, doomed_blobs.c.due_time == _TAKEN).limit(1)
+        if (await connection.execute(taken)).first() is not None:
+            raise Unavailable("The file was given up before it had a document; send it again", retry_after=0.1)
+        await connection.execute(delete(doomed_blobs).where(listed))
 
     async def _doom(self, connection: AsyncConnection, keys: Iterable[str], due_micros: int) -> None:
         rows = [{"key": key, "due_time": due_micros} for key in sorted(set(keys))]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
+import os
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -18,6 +20,7 @@ from footnote_kit.hints import ERROR_HINTS, FAILURE_HINTS
 _BUFFER = 1024 * 1024
 _MIB = 1024 * 1024
 _STALE_SECONDS = 24 * 3600.0
+_held: dict[Path, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +33,40 @@ class Received:
 
 
 def prepare(folder: Path) -> Path:
-    """Make a folder of this process's own in `folder`; what killed processes have left there for a day goes."""
+    """Make a folder of this process's own in `folder`; what killed processes have left there for a day goes.
+
+    Other replicas may share the disk, be idle for a day, or have another clock: each holds a lock on its folder.
+    """
     own = folder / uuid4().hex
     own.mkdir(mode=0o700, parents=True)
-    for other in folder.iterdir():  # other replicas may share the disk: theirs are younger
-        if other.stat().st_mtime < time.time() - _STALE_SECONDS:
+    if (held := _locked(own)) is not None:
+        _held[own] = held
+    for other in folder.iterdir():
+        if other.stat().st_mtime < time.time() - _STALE_SECONDS and (lock := _locked(other)) is not None:
             shutil.rmtree(other, ignore_errors=True)
+            os.close(lock)
     return own
 
 
 async def remove(folder: Path) -> None:
     """Remove the folder that `prepare` has made."""
     await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    if (held := _held.pop(folder, None)) is not None:
+        os.close(held)
+
+
+def _locked(folder: Path) -> int | None:
+    """Return a descriptor that holds the lock on a folder, None where another process does, or it is gone."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 @asynccontextmanager

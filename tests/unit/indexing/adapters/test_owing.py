@@ -1,0 +1,43 @@
+"""Claims on vectors that are owed: they end by themselves, also when the clock was put back while they were held."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from footnote_database.times import now_ms
+from footnote_indexing.adapters import owing
+from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.ledger import CURRENT
+from footnote_indexing.adapters.owing import Owing
+from footnote_indexing.adapters.tables import revisions
+
+SECONDS = 300.0
+DAY = 86_400
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    opened = Database("", tmp_path)
+    await opened.migrate()
+    async with opened.write() as connection:
+        await connection.execute(
+            sa.insert(revisions).values(
+                collection_id="c", generation=1, document_id="d", revision=1, state=CURRENT,
+                fingerprint="", contextual_header=False, chunks_expected=1, chunks_stored=1,
+                vectors_owed=1, updated_at=0,
+            )
+        )  # fmt: skip
+    yield opened
+    await opened.close()
+
+
+@pytest.mark.parametrize("ahead", [-DAY, -3600, -1, 0, 1, 299, 301, 3600, DAY])
+async def test_a_claim_holds_for_its_time_and_not_beyond_a_clock_that_was_put_back(
+    database: Database, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    held = Owing(database)
+    assert await held.claim((), SECONDS) is not None
+    monkeypatch.setattr(owing, "now_ms", lambda: now_ms() + ahead * 1000)
+    again = await held.claim((), SECONDS)
+    assert (again is None) is (-SECONDS < ahead < SECONDS)
