@@ -1,0 +1,56 @@
+"""The wall clock jumps by an hour or a day, forward and back, while documents come in: nothing stops or is lost."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.types.v1 import document_pb2 as doc
+from support import faked_time
+from support.deployment import Deployment
+from support.edge_client import EdgeClient, edge_client
+
+HOUR, DAY = 3600, 86_400
+JUMPS = {"an hour on": HOUR, "an hour back": -HOUR, "a day on": DAY, "a day back": -DAY}
+PATIENCE = 60.0
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(400),
+    pytest.mark.skipif((reason := faked_time.why_not()) is not None, reason=str(reason)),
+]
+
+
+@pytest.mark.parametrize("jump", JUMPS)
+async def test_work_goes_on_over_a_jump_of_the_clock(tmp_path: Path, jump: str) -> None:
+    clock = faked_time.Clock(tmp_path)
+    env = {**clock.environment, "FOOTNOTE_INGESTION_SWEEP_SECONDS": "0.2", "FOOTNOTE_EDGE_RECONCILE_SECONDS": "1"}
+    running = Deployment(tmp_path, env=env)
+    try:
+        await asyncio.to_thread(running.start)
+        async with edge_client(running.address()) as client:
+            before = [await put(client, f"before-{one}") for one in range(2)]
+            asyncio.get_running_loop().call_later(0.5, clock.put, JUMPS[jump])
+            during: list[str] = []
+            ends = time.monotonic() + 4
+            while time.monotonic() < ends:
+                during += await asyncio.gather(*(put(client, f"during-{len(during)}-{one}") for one in range(4)))
+            after = [await put(client, f"after-{one}") for one in range(2)]
+            clock.put(0)
+            last = await put(client, "last")
+            for name in [*before, *during, *after, last]:
+                found = await client.stub.Search(SearchRequest(query=f"watchword {name.replace('-', '')}"), timeout=30)
+                assert any(hit.chunk.filename == f"{name}.txt" for hit in found.chunks), name
+            listed = await client.documents("default")
+            assert {one.state for one in listed} == {doc.DOCUMENT_STATE_INDEXED}
+    finally:
+        await asyncio.to_thread(running.stop)
+
+
+async def put(client: EdgeClient, name: str) -> str:
+    """Upload a document with a word of its own, wait until it is searchable, and return its name."""
+    async with asyncio.timeout(PATIENCE):
+        document = await client.put(f"The watchword is {name.replace('-', '')}.".encode(), f"{name}.txt")
+    assert document.state == doc.DOCUMENT_STATE_INDEXED, document
+    return name
