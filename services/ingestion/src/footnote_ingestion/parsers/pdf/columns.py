@@ -6,14 +6,14 @@ A page's regions with rows of figures are found by their lines; only there are w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
+from footnote_ingestion.parsers.pdf.above import Words, drawn_from, lines_above
 from footnote_ingestion.parsers.pdf.grids import (
     CLOSING,
     CURRENCIES,
     YEAR,
-    Cell,
     Grid,
     Row,
     bounds,
@@ -27,16 +27,12 @@ from footnote_ingestion.parsers.pdf.grids import (
 )
 from footnote_ingestion.parsers.pdf.heads import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.names import Spanning, beside_several, joined, under
 from footnote_ingestion.parsers.pdf.rulings import Rulings
 from footnote_ingestion.parsers.pdf.worded import column_of_words, with_signs
 
-Words = Callable[[Line], list[Word]]
 _FURTHEST = 5.0
 """Two rows of figures with more than this many type sizes between them are of two tables."""
-_ABOVE = 2.6
-_MOST_HEAD_ROWS = 7
-_CAPTION = re.compile(r"(?:table|figure|fig\.|tab\.|tabelle|tableau|abbildung)\s+[\dIVXA-Z]", re.IGNORECASE)
-_SENTENCE = re.compile(r"[.!?]\s*$")
 _BEGUN = re.compile(r"(?<!\S)[^\w\s]{0,3}[\d–—−nN-]")
 _DIGIT = re.compile(r"\d")
 _LEAST_ROWS = 2
@@ -83,7 +79,30 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
     for region in _regions([line for line in (*lines, *(line for line, _ in joined)) if is_seed(line)]):
         found += _tables(region, [line for line in lines if id(line) not in used], known, rules)
         used.update(*(grid.lines for grid in found))
+    _pass_headers_on(found, lines)
     return found
+
+
+def _pass_headers_on(grids: Sequence[Grid], lines: Sequence[Line]) -> None:
+    """Give a table without headers those of the one above it, when their columns agree and names alone part them.
+
+    A row of names only, as of a section, may stand so far from the next figures that these seem a table of their own.
+    """
+    for above, below in pairwise(sorted(grids, key=lambda grid: -_top(grid))):
+        if any(below.headers) or len(above.columns) != len(below.columns):
+            continue
+        if not all(
+            one[0] < other[1] and other[0] < one[1] for one, other in zip(above.columns, below.columns, strict=True)
+        ):
+            continue
+        bottom = min(cell.bottom for cell in above.rows[-1].cells if cell.text)
+        between = [line for line in lines if _top(below) < line.top <= bottom and line.right > below.columns[0][0]]
+        if not between:
+            below.headers = above.headers
+
+
+def _top(grid: Grid) -> float:
+    return max(cell.top for cell in grid.rows[0].cells if cell.text)
 
 
 def beside(lines: Sequence[Line]) -> list[list[Line]]:
@@ -127,10 +146,11 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
         return []
     left, bottom, right, top = bounds(seeds)
     size = sorted(line.size for line in seeds)[len(seeds) // 2]
-    above = _lines_above(lines, seeds, words, rules, size)
+    above = lines_above(lines, seeds, words, rules, size)
     if above:
         left, right = min(left, *(line.left for line in above)), max(right, *(line.right for line in above))
         top = max(line.top for line in above)
+    left = drawn_from(rules, (left, right), (bottom, top), size)
     inside = [
         line
         for line in lines
@@ -142,63 +162,6 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
     ]
     rows = [joined_by_slash(row) for row in visual_rows(word for line in inside for word in words(line))]
     return _split(rows, seeds[0].page, rules, size)
-
-
-def _lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rules: Rulings, size: float) -> list[Line]:
-    """Return the lines above the first row of figures that may be its headers, from the lowest."""
-    left, _, right, top = bounds(seeds)
-    over = [
-        line
-        for line in lines
-        if line.size > 0
-        and not line.rotated
-        and line.bottom >= top - 0.5 * size
-        and line.left < right + size
-        and line.right > left - size
-    ]
-    found: list[Line] = []
-    edge, count, last = top, 0, top
-    for line in sorted(over, key=lambda line: line.bottom):
-        if line.bottom - edge > _ABOVE * size or count > _MOST_HEAD_ROWS:
-            break
-        if _CAPTION.match(line.text) or line.size > 1.35 * size:
-            break
-        short = line.right - line.left < 0.6 * (right - left) and abs(line.left - left) < size
-        if not short and _is_prose(line, words):
-            break
-        if line.left < left - 3 * size or line.right > right + 3 * size:
-            break
-        headed = any(one.right > (left + right) / 2 for one in found)
-        if headed and _rules_between(rules, (top, line.bottom), (left, right), size) >= 2:
-            break
-        count += line.bottom > last
-        last = line.top - 0.3 * size
-        found.append(line)
-        edge = max(edge, line.top)
-    return found
-
-
-def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[float, float], size: float) -> int:
-    """Return how many lines are drawn over the whole width of a table between two heights."""
-    width = sides[1] - sides[0]
-    found: list[float] = []
-    for rule in rules.across:
-        inside = heights[0] - 0.5 * size < rule.at < heights[1] + 0.3 * size
-        whole = min(rule.end, sides[1]) - max(rule.start, sides[0]) > 0.9 * width
-        if inside and whole and not any(abs(rule.at - one) < 0.4 * size for one in found):
-            found.append(rule.at)
-    return len(found)
-
-
-def _is_prose(line: Line, words: Words) -> bool:
-    """Tell whether a line is a sentence's: words set as close as words are, or ended by a full stop."""
-    found = words(line)
-    letters = sum(word.text[0].isalpha() for word in found)
-    if any(right.left - left.right > 2 * line.size for left, right in pairwise(found)):
-        return False
-    if len(found) >= 5 and letters >= 4 and len(pieces_of(found)) * 4 <= len(found):
-        return True
-    return len(found) > 3 and _SENTENCE.search(line.text) is not None and len(pieces_of(found)) * 3 <= len(found)
 
 
 def _names_years(row: Sequence[Word]) -> bool:
@@ -264,6 +227,8 @@ def _columns(rows: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:
 
 def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, keep_above: bool) -> Grid | None:
     body = [at for at, row in enumerate(rows) if _is_body(row)]
+    if len(body) > _LEAST_ROWS and _heads_figures(rows, body, rules, size):
+        body = body[1:]
     if len(body) < _LEAST_ROWS:
         return None
     columns = _columns([rows[at] for at in body])
@@ -276,15 +241,52 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, kee
     elif (worded := column_of_words(rows[: body[0]], [rows[at] for at in body], columns[0][0], size)) is not None:
         columns = [worded, *columns]
     first = columns[0][0] if columns else 0.0
-    start = _start_of_body(rows, body[0], first, columns, size)
     heads = with_signs([rows[at] for at in body], columns)
-    head, head_used = header_names(rows[:start], heads, names_column, rules, size)
-    made = [_row(row, columns, names_column) for row in rows[start:]]
-    made = _joined(made, size)
+    start = _start_of_body(rows, body[0], first, heads, size)
+    spanning = beside_several(rows[start:], first)
+    if spanning is not None and _is_headed(rows[:start], spanning):
+        columns, heads, names_column = [spanning.own, *columns], [spanning.own, *heads], None
+    head, head_used = header_names(rows[:start], heads, names_column, rules, size, min(row[0].left for row in rows))
+    made = _rows(rows[start:], spanning, columns, names_column)
+    _note_sums(made, rules, size)
     grid = Grid(page, head.names, made, columns, lead=head.lead)
     grid.header_lines = ids(word for row in head_used for word in row)
     grid.lines = set(grid.header_lines).union(*(row.lines for row in made)) if made else set()
     return grid
+
+
+def _note_sums(rows: Sequence[Row], rules: Rulings, size: float) -> None:
+    """Note which rows have a line drawn above their values, and a row with values above that."""
+    for above, row in pairwise(rows):
+        values = [cell for cell in row.cells[1:] if cell.text]
+        over = [cell.bottom for cell in above.cells[1:] if cell.text]
+        if values and over:
+            low, high = max(cell.top for cell in values) - 0.5 * size, min(over) + 0.5 * size
+            row.sums = any(
+                low < rule.at < high and rule.start < values[-1].right and rule.end > values[-1].left
+                for rule in rules.across
+            )
+
+
+def _is_headed(head: Sequence[Sequence[Word]], spanning: Spanning) -> bool:
+    """Tell whether the rows' own names have a header of their own, apart from that of the names beside them."""
+    left, right = spanning.own
+    edge = max(word.right for name in spanning.names for word in name)
+    return any(edge < piece[0].left < right and piece[-1].right > left for row in head for piece in pieces_of(row))
+
+
+def _rows(
+    rows: Sequence[Sequence[Word]],
+    spanning: Spanning | None,
+    columns: Sequence[tuple[float, float]],
+    names_column: tuple[float, float] | None,
+) -> list[Row]:
+    if spanning is not None:
+        made = [_row(row, columns, names_column) for row in spanning.rows]
+        return [under(name, row) for name, row in zip(spanning.names, made, strict=True)]
+    made = [_row(row, columns, names_column) for row in rows]
+    ends = [row.cells[0].right for row in made if row.cells[0].text and any(cell.text for cell in row.cells[1:])]
+    return joined(made, max((end for end in ends if end < columns[0][0]), default=0.0))
 
 
 def _start_of_body(
@@ -298,6 +300,20 @@ def _start_of_body(
     while start < first_body and not any(_over(row, columns) for row in rows[:start]):
         start += 1
     return start
+
+
+def _heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
+    """Tell whether the first row of figures heads the others: all but it have a name, and a line is drawn below it."""
+    first = rows[body[0]]
+    others = [rows[at] for at in body[1:]]
+    left, right = first[0].left, max(word.right for word in first)
+    if len(values_of(first)) < len(first) or sum(row[0].left < left - size for row in others) < len(others):
+        return False
+    low, high = max(word.top for word in rows[body[0] + 1]), min(word.bottom for word in first)
+    return any(
+        low - 0.5 * size < rule.at < high + 0.5 * size and rule.start < left and rule.end > right - size
+        for rule in rules.across
+    )
 
 
 def _ends_before(row: Sequence[Word], edge: float) -> bool:
@@ -361,38 +377,3 @@ def _column_of(word: Word, columns: Sequence[tuple[float, float]]) -> int | None
 def _nearest(word: Word, columns: Sequence[tuple[float, float]]) -> int:
     centre = (word.left + word.right) / 2
     return min(range(len(columns)), key=lambda at: abs(sum(columns[at]) / 2 - centre))
-
-
-def _joined(rows: list[Row], size: float) -> list[Row]:
-    """Join a name that goes on in the next row, in small letters, and signs that stand higher than their row."""
-    made: list[Row] = []
-    for row in rows:
-        last = made[-1] if made else None
-        name = row.cells[0].text
-        bare = not any(cell.text for cell in row.cells[1:])
-        last_bare = last is not None and not any(cell.text for cell in last.cells[1:])
-        if (
-            last is not None
-            and last_bare
-            and last.cells[0].text
-            and name[:1].islower()
-            and not last.cells[0].text.endswith(":")
-        ):
-            row = Row([_both(last.cells[0], row.cells[0]), *row.cells[1:]], last.indent, last.lines | row.lines)
-            made[-1] = row
-        elif last is not None and bare and name[:1].islower() and last.cells[0].text and not last_bare:
-            last.cells[0] = _both(last.cells[0], row.cells[0])
-            last.lines |= row.lines
-        else:
-            made.append(row)
-    return made
-
-
-def _both(one: Cell, other: Cell) -> Cell:
-    return Cell(
-        f"{one.text} {other.text}".strip(),
-        min(one.left, other.left),
-        min(one.bottom, other.bottom),
-        max(one.right, other.right),
-        max(one.top, other.top),
-    )

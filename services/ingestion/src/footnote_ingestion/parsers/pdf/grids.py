@@ -36,11 +36,15 @@ class Cell:
 
 @dataclass(slots=True)
 class Row:
-    """The cells of a row, its name first; `indent` is where its name begins, `lines` are the ids of its lines."""
+    """The cells of a row, its name first; `indent` is where its name begins, `lines` are the ids of its lines.
+
+    `sums`: a line is drawn above its values, as above a sum.
+    """
 
     cells: list[Cell]
     indent: float
     lines: set[int]
+    sums: bool = False
 
 
 @dataclass(slots=True)

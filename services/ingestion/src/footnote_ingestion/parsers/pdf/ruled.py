@@ -13,6 +13,10 @@ from footnote_ingestion.parsers.tables import header_depth
 
 LEAST_DOWN = 3
 _NEAR = 2.5
+_NARROWEST = 12.0
+_FEW_FIGURES = 0.3
+_OPEN_LINES = 3
+"""A table with a column that no line borders has one above it, one below its headers, and one below it."""
 _MOST_RULES = 3_000
 _LEAST_FILLED = 0.4
 _CROWDED = 0.2
@@ -25,15 +29,22 @@ def find(lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Ruli
     if len({round(rule.at / _NEAR) for rule in rules.down}) < LEAST_DOWN:
         return []
     found = []
-    for xs, ys, down, across in _frames(rules):
+    for xs, ys, down, across, is_open in _frames(rules):
         inside = [line for line in lines if _is_inside(line, xs, ys)]
-        if inside and (grid := _grid(inside, words, xs, ys, down, across)) is not None:
+        grid = _grid(inside, words, xs, ys, down, across) if inside else None
+        # Without a border around them, figures show better than lines what is a column.
+        if grid is not None and (not is_open or _share_of_figures(grid) < _FEW_FIGURES):
             found.append(grid)
     return sorted(found, key=lambda grid: -max(cell.top for row in grid.rows for cell in row.cells))
 
 
-def _frames(rules: Rulings) -> list[tuple[list[float], list[float], list[Rule], list[Rule]]]:
-    """Return for lines that touch one another where the columns and the bands of rows end."""
+def _share_of_figures(grid: Grid) -> float:
+    texts = [cell.text for row in grid.rows for cell in row.cells[1:] if cell.text]
+    return sum(map(is_figure, texts)) / max(len(texts), 1)
+
+
+def _frames(rules: Rulings) -> list[tuple[list[float], list[float], list[Rule], list[Rule], bool]]:
+    """Return for lines that touch one another where columns and bands of rows end, and whether a side is open."""
     groups: list[tuple[list[Rule], list[Rule], list[float]]] = []  # down, across, box
     for vertical, rule in [*((True, rule) for rule in rules.down), *((False, rule) for rule in rules.across)]:
         box = [rule.at, rule.start, rule.at, rule.end] if vertical else [rule.start, rule.at, rule.end, rule.at]
@@ -54,9 +65,17 @@ def _frames(rules: Rulings) -> list[tuple[list[float], list[float], list[Rule], 
     for down, across, (left, bottom, right, top) in groups:
         xs = _lasting(down, 0.5 * (top - bottom))
         ys = _lasting(across, 0.45 * (right - left))
+        opened = xs
+        if len(xs) >= LEAST_DOWN and len(ys) == _OPEN_LINES:
+            opened = [*_open_side(xs[0], left), *xs, *_open_side(xs[-1], right)]
         if len(xs) >= 3 and len(ys) >= 2:
-            found.append((xs, ys[::-1], down, across))
+            found.append((opened, ys[::-1], down, across, len(opened) > len(xs)))
     return found
+
+
+def _open_side(outermost: float, end: float) -> list[float]:
+    """Return where the lines across end, if they go on beyond the outermost line down: a column without a border."""
+    return [end] if abs(end - outermost) > _NARROWEST else []
 
 
 def _touch(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -159,8 +178,16 @@ def _band(
             else:
                 made[-1] = [[*above, *below] for above, below in zip(made[-1], row, strict=True)]
         return made
+    if len(rows) == 2 and all(_is_whole(row, named_at) for row in rows):
+        return rows
     whole = [[word for row in rows for word in row[at]] for at in range(len(xs) - 1)]
     return [_spread(whole, xs, down, middle)]
+
+
+def _is_whole(row: Sequence[Sequence[Word]], named_at: int) -> bool:
+    """Tell whether a row has a name and a figure in each other cell: no second line of the one above it."""
+    values = [cell for at, cell in enumerate(row) if at != named_at % len(row)]
+    return bool(row[named_at]) and all(cell and is_figure(cell[-1].text) for cell in values)
 
 
 def _cells(row: Sequence[Word], xs: Sequence[float]) -> list[list[Word]]:

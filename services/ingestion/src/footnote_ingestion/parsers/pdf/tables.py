@@ -13,12 +13,10 @@ from footnote_ingestion.parsers.pdf import columns, ruled
 from footnote_ingestion.parsers.pdf.grids import Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rulings
+from footnote_ingestion.parsers.pdf.sections import Sections
 from footnote_ingestion.parsers.tables import row_text
 
 _CAPTION = re.compile(r"(?:table|tab\.|tabelle|tableau)\s+[\dIVXA-Z]", re.IGNORECASE)
-_DEEPER = 2.0
-"""A row's name begins this many points right of the section's that it stands under."""
-_MOST_OF_NAME = 200
 _FEW_OBJECTS = 2_000
 """A page without figures below one another is looked at for borders only if it draws no more than this."""
 
@@ -101,14 +99,12 @@ class TableWriter:
         )
 
     def _rows(self, rows: Sequence[Row], headers: Sequence[str], page: int) -> None:
-        sections: list[tuple[float, str]] = []
+        sections = Sections(any(row.sums for row in rows))
         unused = dict.fromkeys(filter(None, headers))
         for row in rows:
-            while sections and row.indent <= sections[-1][0] + _DEEPER:
-                sections.pop()
             name = row.cells[0].text
-            bare = name and not any(cell.text for cell in row.cells[1:])
-            path = " › ".join([one for _, one in sections] + ([name] if name else []))
+            bare = bool(name) and not any(cell.text for cell in row.cells[1:])
+            path = " › ".join([*sections.above(row, bare), *([name] if name else [])])
             values = [path if name else "", *(cell.text for cell in row.cells[1:])]
             shown = ["", *headers[1:]] if bare else headers
             text, spans = row_text(shown, values)
@@ -117,7 +113,7 @@ class TableWriter:
             anchors = self._anchors(row.cells, spans, page, len(path) - len(name))
             self._out.add(TABLE_ROW, text, self._place(page), anchors=anchors, table=self._number)
             if bare:
-                sections.append((row.indent, name.rstrip(":： ")[:_MOST_OF_NAME]))
+                sections.begin(row)
         if unused:  # headers of columns without a value stand in no row, and are not lost
             self._out.add(PARAGRAPH, "; ".join(unused), self._place(page))
 

@@ -1,0 +1,140 @@
+"""Names of a table's rows: those that stand beside several rows, and those that take several lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from footnote_ingestion.parsers.pdf.grids import Cell, Row, cell_of
+from footnote_ingestion.parsers.pdf.lines import Word
+
+_OFF_CENTRE = 0.3
+"""Of the distance between rows: how far from their middle a name beside several of them stands at most."""
+_SPACE = 0.2
+DEEPER = 2.0
+"""A name begins this many points right of one that it stands under."""
+
+
+@dataclass(slots=True)
+class Spanning:
+    """Rows without the names that stand beside several of them, and those names, one for each row.
+
+    `own` is where the rows' own names stand, from the left.
+    """
+
+    rows: list[list[Word]]
+    names: list[list[Word]]
+    own: tuple[float, float]
+
+
+def beside_several(rows: Sequence[list[Word]], edge: float) -> Spanning | None:
+    """Return what stands beside several rows, left of their own names, which end at `edge`; None where nothing does.
+
+    Such a name stands half way between the first and the last row that it is for: "LLaMA" beside 7B, 13B, 33B and 65B.
+    It is one only where every row with values gets one.
+    """
+    zones = [[word for word in row if word.right < edge] for row in rows]
+    reach = 0.0
+    for at, word in enumerate(sorted((word for zone in zones for word in zone), key=lambda word: word.left)):
+        if at and word.left > reach:
+            found = _parted(rows, zones, (reach + word.left) / 2)
+            if found is not None:
+                return found
+        reach = max(reach, word.right)
+    return None
+
+
+def _parted(rows: Sequence[list[Word]], zones: Sequence[list[Word]], gap: float) -> Spanning | None:
+    """Return rows parted at a gap where no word stands, if what is left of it stands beside several of them."""
+    outer: list[list[Word]] = []
+    inner: list[list[Word]] = []
+    kept: list[list[Word]] = []
+    for row, zone in zip(rows, zones, strict=True):
+        first = [word for word in zone if word.right < gap]
+        own = zone[len(first) :]
+        if first:
+            outer.append(first)
+        if len(row) == len(first):
+            continue
+        if not own or len(row) == len(zone):
+            return None
+        inner.append(own)
+        kept.append(row[len(first) :])
+    if len(kept) < 2 or not 0 < len(outer) < len(kept):
+        return None
+    heights = [_height(own) for own in inner]
+    pitch = min(above - below for above, below in pairwise(heights))
+    names: list[list[Word]] = []
+    for first in outer:
+        middle, begin = _height(first), len(names)
+        off = [abs((heights[begin] + height) / 2 - middle) for height in heights[begin:]]
+        if not off or min(off) > _OFF_CENTRE * pitch:
+            return None
+        names += [first] * (off.index(min(off)) + 1)
+    if len(names) < len(kept):
+        return None
+    return Spanning(kept, names, (min(own[0].left for own in inner), max(own[-1].right for own in inner)))
+
+
+def _height(piece: Sequence[Word]) -> float:
+    return sum(word.top + word.bottom for word in piece) / (2 * len(piece))
+
+
+def under(name: Sequence[Word], row: Row) -> Row:
+    """Return a row whose name stands under the one that is beside it and other rows."""
+    one, own = cell_of(name), row.cells[0]
+    text = " › ".join(filter(None, (one.text, own.text)))
+    return Row([_around(one, own, text), *row.cells[1:]], one.left, row.lines | {id(word.line) for word in name})
+
+
+def joined(rows: Sequence[Row], edge: float) -> list[Row]:
+    """Join names that go on in the next row: in small letters, or both without values and the first one full.
+
+    One that begins deeper goes on only if its first word had no room above: else it stands under a section. `edge` is
+    where the column of names ends.
+    """
+    made: list[Row] = []
+    for row in rows:
+        last = made[-1] if made else None
+        name = row.cells[0]
+        if last is None or not name.text or not last.cells[0].text or not _goes_on(last, row, edge):
+            made.append(row)
+        elif _is_bare(last):
+            made[-1] = Row([_both(last.cells[0], name), *row.cells[1:]], last.indent, last.lines | row.lines)
+        else:
+            last.cells[0] = _both(last.cells[0], name)
+            last.lines |= row.lines
+    return made
+
+
+def _goes_on(last: Row, row: Row, edge: float) -> bool:
+    above, name = last.cells[0], row.cells[0]
+    bare, last_bare = _is_bare(row), _is_bare(last)
+    if (last_bare and above.text.endswith(":")) or not (bare or last_bare):
+        return False
+    width = (name.right - name.left) * len(name.text.partition(" ")[0]) / len(name.text)
+    has_room = above.right + width + _SPACE * (above.top - above.bottom) < edge
+    deeper = row.indent > last.indent + DEEPER
+    if name.text[:1].islower():
+        return not (deeper and has_room)
+    return bare and last_bare and not has_room and abs(row.indent - last.indent) < DEEPER
+
+
+def _is_bare(row: Row) -> bool:
+    return not any(cell.text for cell in row.cells[1:])
+
+
+def _both(one: Cell, other: Cell) -> Cell:
+    return _around(one, other, f"{one.text} {other.text}".strip())
+
+
+def _around(one: Cell, other: Cell, text: str) -> Cell:
+    both = [cell for cell in (one, other) if cell.text]
+    return Cell(
+        text,
+        min(cell.left for cell in both),
+        min(cell.bottom for cell in both),
+        max(cell.right for cell in both),
+        max(cell.top for cell in both),
+    )

@@ -1,0 +1,236 @@
+"""Tables whose names and headers stand beside or over several cells, go on in the next line, or have no border."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fpdf import FPDF
+from support.drawn_tables import columns, put, read, rows
+
+
+def across(pdf: FPDF, top: float, *sides: tuple[float, float]) -> None:
+    for left, right in sides:
+        pdf.line(left, top, right, top)
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_a_name_beside_several_rows_stands_before_each_of_theirs(tmp_path: Path, ruled: bool) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [["", "Basic", "Polite"]], ends=(250, 320))
+        for number, size in enumerate(("7B", "13B", "33B", "9B", "60B")):
+            if number == 1:  # beside the second of three
+                pdf.text(50, 136, "Camel")
+            put(pdf, 160, 120 + 16 * number, size)
+            put(pdf, 250, 120 + 16 * number, f"0.1{number}")
+            put(pdf, 320, 120 + 16 * number, f"0.2{number}")
+        pdf.text(50, 176, "Dromedary")  # between the two that follow
+        if ruled:
+            for top in (88, 106, 160, 190):
+                across(pdf, top, (48, 330))
+
+    assert rows(read(tmp_path, draw)) == [
+        "Camel › 7B; Basic: 0.10; Polite: 0.20",
+        "Camel › 13B; Basic: 0.11; Polite: 0.21",
+        "Camel › 33B; Basic: 0.12; Polite: 0.22",
+        "Dromedary › 9B; Basic: 0.13; Polite: 0.23",
+        "Dromedary › 60B; Basic: 0.14; Polite: 0.24",
+    ]
+
+
+def test_a_column_beside_such_names_keeps_its_own_header(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        pdf.text(50, 100, "Training")
+        pdf.text(120, 100, "Retriever")
+        put(pdf, 300, 100, "Top 20")
+        put(pdf, 400, 100, "Top 100")
+        pdf.text(50, 120, "None")
+        for number, retriever in enumerate(("Sparse", "Dense", "Dense + x")):
+            pdf.text(120, 120 + 16 * number, retriever)
+            put(pdf, 300, 120 + 16 * number, f"59.{number}")
+            put(pdf, 400, 120 + 16 * number, f"73.{number}")
+        pdf.text(50, 144, "Single")
+
+    assert rows(read(tmp_path, draw)) == [
+        "Training: None; Retriever: Sparse; Top 20: 59.0; Top 100: 73.0",
+        "Training: Single; Retriever: Dense; Top 20: 59.1; Top 100: 73.1",
+        "Training: Single; Retriever: Dense + x; Top 20: 59.2; Top 100: 73.2",
+    ]
+
+
+def test_figures_above_a_line_head_those_below_it(tmp_path: Path) -> None:
+    table = [
+        ["", "7B", "13B", "33B"],
+        ["All", "66.0", "64.7", "69.0"],
+        ["Some", "65.0", "66.7", "66.1"],
+        ["None", "1.5", "2.5", "3.5"],
+    ]
+
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, table)
+        across(pdf, 105, (48, 560))
+
+    assert rows(read(tmp_path, draw))[0] == "All; 7B: 66.0; 13B: 64.7; 33B: 69.0"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "read_as"),
+    [
+        ("Number of shares that were set aside for", "those who hold others", "{} {}"),
+        ("Robust", "    with books", "{} › {}"),  # there was room for "with"
+    ],
+)
+def test_a_name_goes_on_below_only_where_it_had_no_room(tmp_path: Path, first: str, second: str, read_as: str) -> None:
+    table = [
+        ["", "2023", "2022"],
+        ["Number of shares that were outstanding", "1", "2"],
+        [first],
+        [second, "11", "12"],
+        ["Other", "21", "22"],
+    ]
+    found = rows(read(tmp_path, lambda pdf: columns(pdf, table)))
+    assert f"{read_as.format(first, second.strip())}; 2023: 11; 2022: 12" in found
+    assert found[-1] == "Other; 2023: 21; 2022: 22"
+
+
+def test_rows_stand_under_a_colon_until_a_sum(tmp_path: Path) -> None:
+    table = [
+        ["", "2023", "2022"],
+        ["Current assets:"],
+        ["Cash", "10", "11"],
+        ["Goods", "20", "21"],
+        ["Total current assets", "30", "32"],
+        ["Land", "5", "6"],
+    ]
+
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, table)
+        across(pdf, 152, (310, 352), (410, 452))  # above the sum
+
+    assert rows(read(tmp_path, draw)) == [
+        "Current assets:",
+        "Current assets › Cash; 2023: 10; 2022: 11",
+        "Current assets › Goods; 2023: 20; 2022: 21",
+        "Current assets › Total current assets; 2023: 30; 2022: 32",
+        "Land; 2023: 5; 2022: 6",
+    ]
+
+
+def test_a_header_that_only_some_columns_have_a_line_for_heads_those(tmp_path: Path) -> None:
+    ends = (250, 330, 410, 490)
+
+    def draw(pdf: FPDF) -> None:
+        text = "Owners of the company"
+        pdf.text(275 - pdf.get_string_width(text) / 2, 84, text)
+        across(pdf, 88, (210, 252), (290, 332))
+        columns(
+            pdf,
+            [
+                ["", "Stock", "Capital", "Others", "Total"],
+                ["Balance", "1", "2", "3", "6"],
+                ["Loss", "2", "3", "4", "9"],
+            ],
+            ends=ends,
+        )
+
+    assert rows(read(tmp_path, draw))[1] == (
+        "Loss; Owners of the company › Stock: 2; Owners of the company › Capital: 3; Others: 4; Total: 9"
+    )
+
+
+def test_headers_of_groups_that_stand_over_headers_and_not_over_figures(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for text, middle in (("Three Months Ended June 30,", 262), ("Twelve Months Ended June 30,", 452)):
+            pdf.text(middle - pdf.get_string_width(text) / 2, 84, text)
+        for year, middle in zip(("2022", "2023", "2022", "2023"), (215, 310, 405, 500), strict=True):
+            pdf.text(middle - pdf.get_string_width(year) / 2, 100, year)
+        columns(
+            pdf,
+            [["Sales", "13,909", "13,673", "14,544", "14,694"], ["Profit", "1,794", "1,722", "2,820", "2,725"]],
+            top=118,
+            ends=(253, 348, 443, 538),
+        )
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Sales; Three Months Ended June 30, › 2022: 13,909; Three Months Ended June 30, › 2023: 13,673; "
+        "Twelve Months Ended June 30, › 2022: 14,544; Twelve Months Ended June 30, › 2023: 14,694"
+    )
+
+
+def test_a_header_over_the_last_of_columns_named_alike_heads_them_all(tmp_path: Path) -> None:
+    table: Sequence[Sequence[str]] = [
+        ["", "", "Under a year", "", "Over a year"],
+        ["", "Value", "Loss", "Value", "Loss"],
+        ["Bonds", "77", "(5)", "391", "(19)"],
+        ["Notes", "257", "(6)", "412", "(34)"],
+    ]
+    found = rows(read(tmp_path, lambda pdf: columns(pdf, table, ends=(250, 330, 430, 530))))
+    assert found[0] == (
+        "Bonds; Under a year › Value: 77; Under a year › Loss: (5); Over a year › Value: 391; Over a year › Loss: (19)"
+    )
+
+
+def test_a_title_in_the_middle_of_the_page_is_no_header(tmp_path: Path) -> None:
+    table = [["", "Stock", "Capital", "Total"], ["Balance", "10", "20", "30"], ["Loss", "11", "21", "32"]]
+
+    def draw(pdf: FPDF) -> None:
+        title = "Statements of what the owners of the company have"
+        pdf.text(300 - pdf.get_string_width(title) / 2, 84, title)
+        columns(pdf, table, ends=(300, 380, 550))
+
+    blocks = read(tmp_path, draw)
+    assert rows(blocks)[0] == "Balance; Stock: 10; Capital: 20; Total: 30"
+    assert any("the owners of the company have" in block.text for block in blocks)
+
+
+def test_figures_far_below_under_the_same_columns_keep_the_headers(tmp_path: Path) -> None:
+    table = [
+        ["", "2023", "2022"],
+        ["Debts", "10", "11"],
+        ["Sum of debts", "10", "11"],
+        [""],
+        ["Commitments and contingencies"],
+        [""],
+        [""],
+        ["Owners' part", "5", "6"],
+        ["Sum", "15", "17"],
+    ]
+    found = rows(read(tmp_path, lambda pdf: columns(pdf, table)))
+    assert found[-2:] == ["Owners' part; 2023: 5; 2022: 6", "Sum; 2023: 15; 2022: 17"]
+
+
+def test_two_rows_between_two_lines_are_two(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for at, texts in enumerate((("", "Java", "Perl"), ("Bag", "81.8", "86.6"), ("Twin", "89.7", "94.6"))):
+            for text, left in zip(texts, (54, 184, 304), strict=True):
+                pdf.text(left, 112 + 14 * at, text)
+        for top in (100, 116, 146):
+            pdf.line(50, top, 410, top)
+        for left in (50, 180, 300, 410):
+            pdf.line(left, 100, left, 146)
+
+    assert rows(read(tmp_path, draw)) == ["Bag; Java: 81.8; Perl: 86.6", "Twin; Java: 89.7; Perl: 94.6"]
+
+
+def test_columns_of_words_without_a_border_on_the_sides(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        table = (
+            ("Set", "Base", "Large", "Notes"),
+            ("Papers", "F / M", "M", "Layouts of papers"),
+            ("News", "F", "-", "Layouts of scans"),
+            ("Tables", "F", "F", "Regions of reports"),
+        )
+        for at, texts in enumerate(table):
+            for text, left in zip(texts, (54, 154, 234, 314), strict=True):
+                pdf.text(left, 112 + 16 * at, text)
+        for top in (100, 117, 166):
+            pdf.line(50, top, 450, top)
+        for left in (150, 230, 310):
+            pdf.line(left, 100, left, 166)
+
+    assert rows(read(tmp_path, draw)) == [
+        "Set: Papers; Base: F / M; Large: M; Notes: Layouts of papers",
+        "Set: News; Base: F; Large: -; Notes: Layouts of scans",
+        "Set: Tables; Base: F; Large: F; Notes: Regions of reports",
+    ]
