@@ -12,6 +12,7 @@ from footnote_ingestion.parsers.pdf.rulings import Rulings
 
 Words = Callable[[Line], list[Word]]
 _ABOVE = 2.6
+_ASIDE = 3.0
 _MOST_HEAD_ROWS = 7
 _CAPTION = re.compile(r"(?:table|figure|fig\.|tab\.|tabelle|tableau|abbildung)\s+[\dIVXA-Z]", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.!?]\s*$")
@@ -49,10 +50,11 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
             break
         if _CAPTION.match(line.text) or line.size > 1.35 * size:
             break
-        short = line.right - line.left < 0.6 * (right - left) and abs(line.left - left) < size
-        if not short and _is_prose(line, words):
+        short = line.right - line.left < 0.6 * (right - left) and abs(line.left - left) < _ASIDE * size
+        noted = line.text.startswith("(") and line.text.endswith(")")  # "(in thousands, except for shares)"
+        if not short and not noted and _is_prose(line, words):
             break
-        if line.left < left - 3 * size or line.right > right + 3 * size:
+        if line.left < left - _ASIDE * size or line.right > right + _ASIDE * size:
             break
         headed = any(one.right > (left + right) / 2 for one in found)
         if headed and _rules_between(rules, (top, line.bottom), (left, right), size) >= 2:

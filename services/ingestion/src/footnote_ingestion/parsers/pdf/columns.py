@@ -13,7 +13,6 @@ from footnote_ingestion.parsers.pdf.above import Words, drawn_from, lines_above
 from footnote_ingestion.parsers.pdf.grids import (
     CLOSING,
     CURRENCIES,
-    YEAR,
     Grid,
     Row,
     bounds,
@@ -21,6 +20,7 @@ from footnote_ingestion.parsers.pdf.grids import (
     ids,
     is_figure,
     joined_by_slash,
+    names_years,
     pieces_of,
     values_of,
     visual_rows,
@@ -141,7 +141,7 @@ def _regions(seeds: list[Line]) -> list[list[Line]]:
 
 
 def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
-    seeds = [line for line in seeds if _is_body(words(line)) or _names_years(words(line))]
+    seeds = [line for line in seeds if _is_body(words(line)) or names_years(words(line))]
     if len(seeds) < _LEAST_ROWS:
         return []
     left, bottom, right, top = bounds(seeds)
@@ -164,16 +164,9 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
     return _split(rows, seeds[0].page, rules, size)
 
 
-def _names_years(row: Sequence[Word]) -> bool:
-    """Tell whether a row's figures are years, which head columns."""
-    values = values_of(row)
-    years = [word for word in values if YEAR.fullmatch(word.text)]
-    return len(years) >= 1 and len(years) >= len(values) - 1 and (len(values) == len(years) or values[0] not in years)
-
-
 def _is_body(row: Sequence[Word]) -> bool:
     values = values_of(row)
-    if not values or _names_years(row):
+    if not values or names_years(row):
         return False
     return len(values) >= 2 or any(char.isdigit() for char in values[0].text)
 
@@ -194,7 +187,7 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
             and row
             and (
                 (row[0].left > first - 4 * size and _over(row, columns) >= 2)
-                or (_names_years(row) and len(values_of(row)) >= 2)
+                or (names_years(row) and len(values_of(row)) >= 2)
             )
         ):
             begins.append(at)

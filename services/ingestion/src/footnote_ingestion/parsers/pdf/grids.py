@@ -20,7 +20,8 @@ _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
 CLOSING = (")", "%", ")%")
 _LONGEST_KEPT = 32
 _SPACE = 0.45
-YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d[*)]?")
+YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d(?:[-–](?:19|20)\d\d)?[*)]?")
+_MARK = re.compile(r"\(\w\)|[-–]")
 
 
 @dataclass(slots=True)
@@ -145,6 +146,15 @@ def values_of(row: Sequence[Word]) -> list[Word]:
             found += piece
             piece = []
     return found[::-1]
+
+
+def names_years(row: Sequence[Word]) -> bool:
+    """Tell whether a row's figures are years, which head columns, but for marks of notes and "2026 – 2030"."""
+    values = values_of(row)
+    years = [word for word in values if YEAR.fullmatch(word.text)]
+    if len(years) > 1:
+        values = [word for word in values if _MARK.fullmatch(word.text) is None]
+    return len(years) >= 1 and len(years) >= len(values) - 1 and (len(values) == len(years) or values[0] not in years)
 
 
 def pieces_of(row: Sequence[Word]) -> list[list[Word]]:

@@ -216,8 +216,6 @@ def _by_rules_of_columns(
     """Return groups of as many columns each, of those that have a line of their own under a row with fewer headers."""
     low = min(word.bottom for piece in pieces for word in piece)
     rules = [rule for rule in across if low - 0.8 * size <= rule.at <= low + 0.45 * size]
-    if any(rule.start < columns[0][0] - 4 * size for rule in rules):
-        return []
     ruled = [any(rule.start < right and rule.end > left for rule in rules) for left, right in columns]
     first, count = ruled.index(True) if any(ruled) else 0, sum(ruled)
     if not len(pieces) < count or not all(ruled[first : first + count]):
