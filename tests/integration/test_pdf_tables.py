@@ -1,8 +1,10 @@
-"""Fifty-six tables of papers and filings, labelled by hand: cells that stand beside their row's name and header.
+"""Ninety-one tables of papers and filings, labelled by hand: cells that stand beside their row's name and header.
 
 Eleven were read while the reading was written. Eleven were opened when it was done (69.1 % right, mended since), and
 five more after that (75.8 % right, as they still are). Twenty-nine on pages drawn by lot were labelled from pictures of
-the pages (60.1 % right when they were opened, 81.6 % beside the right header; columns of words were mended since).
+the pages (60.1 % right when they were opened, 81.6 % beside the right header; mended since). Thirty-five more were
+labelled so in two parts: "fourth" was open while names and headers were mended (66.3 % before), "fifth" was scored once
+after that (80.3 %, and 79.4 % by the reading before; of its misses what an open page showed as well was mended since).
 """
 
 from __future__ import annotations
@@ -29,7 +31,10 @@ def blocks_of(path: Path) -> list[Block]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "least"), [("seen", 0.99), ("first", 0.95), ("second", 0.75), ("third", 0.74)])
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("seen", 0.99), ("first", 0.95), ("second", 0.96), ("third", 0.94), ("fourth", 0.96), ("fifth", 0.84)],
+)
 def test_cells_stand_beside_their_headers(name: str, least: float) -> None:
     assert SHARED is not None
     right = total = 0

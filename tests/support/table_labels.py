@@ -14,6 +14,7 @@ from typing import Any
 
 from footnote.types.v1.document_pb2 import BLOCK_KIND_TABLE_ROW, Block
 
+_LONGEST_VALUE = 24
 LABELS = Path(__file__).with_name("table_labels.json")
 
 
@@ -30,7 +31,8 @@ def tables(name: str) -> list[dict[str, Any]]:
 
 def _plain(value: str) -> str:
     kept = "".join(value.replace("$", "").split()).replace("−", "-").replace("–", "-").replace("—", "-")
-    return kept if any(char.isdigit() for char in kept) or kept in ("-", "-/-") else f"#{hashed(kept)}"
+    is_value = len(kept) <= _LONGEST_VALUE and any(char.isdigit() for char in kept)
+    return kept if is_value or kept in ("-", "-/-") else f"#{hashed(kept)}"
 
 
 def _names(text: str) -> set[str]:

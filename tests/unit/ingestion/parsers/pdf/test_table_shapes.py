@@ -234,3 +234,15 @@ def test_columns_of_words_without_a_border_on_the_sides(tmp_path: Path) -> None:
         "Set: News; Base: F; Large: -; Notes: Layouts of scans",
         "Set: Tables; Base: F; Large: F; Notes: Regions of reports",
     ]
+
+
+def test_years_with_ranges_and_marks_are_headers(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [["", "2023", "2024", "2025 - 2029"], ["Plans", "140", "130", "570"], ["Others", "5", "6", "7"]])
+        text = "(in thousands, except for what is told of shares)"
+        pdf.text(400 - pdf.get_string_width(text) / 2, 84, text)
+
+    assert rows(read(tmp_path, draw)) == [
+        "Plans; 2023: 140; 2024: 130; 2025 - 2029: 570",
+        "Others; 2023: 5; 2024: 6; 2025 - 2029: 7",
+    ]

@@ -29,9 +29,9 @@ def find(lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Ruli
     if len({round(rule.at / _NEAR) for rule in rules.down}) < LEAST_DOWN:
         return []
     found = []
-    for xs, ys, down, across, is_open in _frames(rules):
+    for xs, ys, down, is_open in _frames(rules):
         inside = [line for line in lines if _is_inside(line, xs, ys)]
-        grid = _grid(inside, words, xs, ys, down, across) if inside else None
+        grid = _grid(inside, words, xs, ys, down, is_open=is_open) if inside else None
         # Without a border around them, figures show better than lines what is a column.
         if grid is not None and (not is_open or _share_of_figures(grid) < _FEW_FIGURES):
             found.append(grid)
@@ -43,7 +43,7 @@ def _share_of_figures(grid: Grid) -> float:
     return sum(map(is_figure, texts)) / max(len(texts), 1)
 
 
-def _frames(rules: Rulings) -> list[tuple[list[float], list[float], list[Rule], list[Rule], bool]]:
+def _frames(rules: Rulings) -> list[tuple[list[float], list[float], list[Rule], bool]]:
     """Return for lines that touch one another where columns and bands of rows end, and whether a side is open."""
     groups: list[tuple[list[Rule], list[Rule], list[float]]] = []  # down, across, box
     for vertical, rule in [*((True, rule) for rule in rules.down), *((False, rule) for rule in rules.across)]:
@@ -69,7 +69,7 @@ def _frames(rules: Rulings) -> list[tuple[list[float], list[float], list[Rule], 
         if len(xs) >= LEAST_DOWN and len(ys) == _OPEN_LINES:
             opened = [*_open_side(xs[0], left), *xs, *_open_side(xs[-1], right)]
         if len(xs) >= 3 and len(ys) >= 2:
-            found.append((opened, ys[::-1], down, across, len(opened) > len(xs)))
+            found.append((opened, ys[::-1], down, len(opened) > len(xs)))
     return found
 
 
@@ -115,7 +115,8 @@ def _grid(
     xs: Sequence[float],
     ys: Sequence[float],
     down: Sequence[Rule],
-    across: Sequence[Rule],
+    *,
+    is_open: bool,
 ) -> Grid | None:
     every = [word for line in inside for word in words(line)]
     backwards = sum(lean(word.text) for word in every) > 0
@@ -127,7 +128,7 @@ def _grid(
     width = len(xs) - 1
     cells = [cell for row in rows for cell in row]
     filled = sum(bool(cell) for cell in cells)
-    if len(rows) < 2 or filled < _LEAST_FILLED * len(cells) or _crowded(cells) > _CROWDED * filled:
+    if len(rows) < 2 or filled < _LEAST_FILLED * len(cells) or _crowded(cells, is_open) > _CROWDED * filled:
         return None
     made = [Row([cell_of(cell) for cell in row], xs[0], ids(word for cell in row for word in cell)) for row in rows]
     texts = [[cell.text for cell in row.cells] for row in made]
@@ -152,11 +153,12 @@ def _depth(texts: Sequence[Sequence[str]]) -> int:
     return depth + header_depth(texts[depth:]) if depth < len(texts) - 1 else depth
 
 
-def _crowded(cells: Sequence[Sequence[Word]]) -> int:
-    """Return how many cells hold figures far apart, as they do where a cell is several columns wide."""
+def _crowded(cells: Sequence[Sequence[Word]], words: bool) -> int:
+    """Return how many cells hold figures far apart, or `words`, as they do where a cell is several columns wide."""
     return sum(
         any(
-            is_figure(one.text) and is_figure(other.text) and other.left - one.right > 0.8 * (one.top - one.bottom)
+            (words or (is_figure(one.text) and is_figure(other.text)))
+            and other.left - one.right > 0.8 * (one.top - one.bottom)
             for one, other in pairwise(cell)
         )
         for cell in cells
