@@ -15,7 +15,7 @@ from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpa
 from footnote_augmentation import budget, neutralise, phrases, plan, subject, swapping
 from footnote_generation.adapters.extractive import compose, elsewhere, forms, provider, question, rows
 from footnote_generation.answering import addresses, markup, policy
-from footnote_generation.language import amounts, grammar, quantities, quotes, reading, tongues
+from footnote_generation.language import amounts, grammar, quantities, quotes, reading, tongues, unspaced, verbs
 from footnote_generation.language.words import analyse
 from footnote_generation.verification import (
     checker,
@@ -59,6 +59,8 @@ _NAMES = files.FileNames(
 _VERDICT = support.judge("The Polaris tracker weighs 12.8 kg.", _EVIDENCE)
 _CONTRARY = support.judge("The Polaris tracker weighs 3 kg.", _EVIDENCE)
 _MARKERS = [claims.PlacedMarker(at, at + 3, 1) for at in range(40, 4000, 40)]
+_CHINESE = grammar.load("zh")
+assert _CHINESE is not None
 _FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
 
 # What needs more than the text.
@@ -118,6 +120,9 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.language.grammar.stem_of": lambda t: grammar.stem_of(t, "de", {}),
     "footnote_generation.language.grammar.stem": lambda t: grammar.stem(t, "de"),
     "footnote_generation.language.quantities.share_units": lambda t: quantities.share_units(t, []),
+    "footnote_generation.language.unspaced.cut": lambda t: unspaced.cut(t, _CHINESE, quantities.find(t)),
+    "footnote_generation.language.verbs.holds_to": lambda t: verbs.holds_to(t, "de"),
+    "footnote_generation.language.verbs.forms": lambda t: verbs.forms.__wrapped__(t, "de"),
     "footnote_generation.language.reading.read": lambda t: (reading.read(t, "en"), reading.read(t, "zh")),
     "footnote_generation.verification.places.cut": lambda t: places.cut(t, "Title", "en"),
     "footnote_generation.verification.quotations.find": lambda t: quotations.find(t, t, [(0, len(t))]),
@@ -167,7 +172,8 @@ NOT_TEXTS = frozenset(
     footnote_edge.http.openapi.document.routes footnote_edge.jobs.workflows.process_document
     footnote_edge.jobs.workflows.remember_messages footnote_edge.jobs.workflows.forget_messages
     footnote_edge.jobs.operation_workflows.delete footnote_edge.jobs.operation_workflows.reindex
-    footnote_edge.jobs.workflows.enqueue_document footnote_kit.front.door.listen
+    footnote_edge.jobs.workflows.enqueue_document footnote_edge.jobs.workflows.begin_document
+    footnote_generation.verification.derived.from_one_quoted footnote_kit.front.door.listen
     footnote_kit.identifiers.checked_name footnote_kit.identifiers.checked_group
     footnote_kit.testing.stage_channel footnote_edge.door.allowances.raising
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
@@ -183,18 +189,15 @@ NOT_TEXTS = frozenset(
     footnote_cli.admin.findings.refused footnote_cli.admin.findings.older
     footnote_kit.renewed_channel.plain_channel""".split()  # noqa: SIM905
 )
-_CACHES = {
-    name: value
+_CACHES = [
+    value
     for module in modules()
-    for name, value in vars(module).items()
+    for value in vars(module).values()
     if isinstance(value, _lru_cache_wrapper) and value.__module__ == module.__name__
-}
-# Of texts; the others hold what is made once, as the stop words of a language.
-_FORGOTTEN = [
-    _CACHES[name]
-    for name in _CACHES
-    if any(word in name for word in ("kept", "find", "analyse", "parse", "assess", "of_source"))
 ]
+_OF_TEXTS = 64
+# What is kept of texts is bounded; the others, and the smallest, hold what is made once: stop words, say.
+_FORGOTTEN = [cache for cache in _CACHES if (cache.cache_parameters()["maxsize"] or 0) >= _OF_TEXTS]
 
 
 def forget() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from footnote_generation.language import amounts, grammar, places, reading
+from footnote_generation.language import amounts, grammar, places, unspaced
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.linear import report
@@ -41,7 +41,8 @@ _MAKERS: dict[str, Callable[[], object]] = {
         # English and French have patterns of their own, in `quantities`.
         for tables in (amounts._tables(code) for code in grammar.codes() if code not in {"en", "fr"})
     ],
-    f"{_GENERATION}language.reading._lexicon": lambda: [reading._lexicon("zh")[0]],
+    f"{_GENERATION}language.amounts._span_words": lambda: [amounts._span_words(code)[1] for code in grammar.codes()],
+    f"{_GENERATION}language.unspaced._lexicon": lambda: [unspaced._lexicon("zh")[0]],
     f"{_GENERATION}language.places._parts": lambda: [places._parts(()), places._parts(("a", "1.1", "report 2023.pdf"))],
 }
 

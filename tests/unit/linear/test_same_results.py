@@ -141,7 +141,7 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
     )), _spans(plan._ADDRESSED)),
     "forged citations": (
         _found(_R(r"\[\s*sources?\s*\d+[^\]\n]{0,80}\]|\bcite\b[^.!?\n]{0,30}\[\s*\d+\s*\]", re.I)),
-        _found(next(p for _, reason, p in suspicion._SIGNS if reason == SUSPICION_REASON_FORGED_CITATION)),
+        _found(next(p for _, reason, _, p in suspicion._SIGNS if reason == SUSPICION_REASON_FORGED_CITATION)),
     ),
     "lines": (lambda t: [m.span() for m in _R(r"[^\n]*\w[^\n]*").finditer(t)], passages._lines),
     "cells": (

@@ -17,15 +17,19 @@ _DETERMINERS = {
     "nl": frozenset(["de", "het", "een", "uw", "deze", "dit", "geen"]),
 }
 """Words before a noun: what begins a sentence before them is a verb, where no verb leaves out its subject."""
-_ASKED = {"fr": re.compile(r"\w{2,}ez"), "en": re.compile(r"\w{2,}"), "nl": re.compile(r"\w{2,}")}
+# Of words: what begins in the middle of one is never looked for, which would be to begin at each of its letters.
+_ASKED = {"fr": re.compile(r"(?<!\w)\w{2,}ez"), "en": re.compile(r"(?<!\w)\w{2,}"), "nl": re.compile(r"(?<!\w)\w{2,}")}
 _ENDINGS = {
-    "es": ((re.compile(r"\w+ar(?:se|l[oa]s?)?"), ("e", "en")), (re.compile(r"\w+[ei]r(?:se|l[oa]s?)?"), ("a", "an"))),
-    "pt": ((re.compile(r"\w+ar"), ("e", "em")), (re.compile(r"\w+[ei]r"), ("a", "am"))),
-    "it": ((re.compile(r"\w+ar(?:e|si|lo|la|li)"), ("i", "ate")), (re.compile(r"\w+[ei]r(?:e|si|lo|la)"), ("a",))),
-}  # fmt: skip
+    code: tuple((re.compile(rf"(?<!\w)\w+{infinitive}"), endings) for infinitive, endings in both)
+    for code, both in {
+        "es": ((r"ar(?:se|l[oa]s?)?", ("e", "en")), (r"[ei]r(?:se|l[oa]s?)?", ("a", "an"))),
+        "pt": (("ar", ("e", "em")), ("[ei]r", ("a", "am"))),
+        "it": (("ar(?:e|si|lo|la|li)", ("i", "ate")), ("[ei]r(?:e|si|lo|la)", ("a",))),
+    }.items()
+}
 """Infinitives and the endings by which one asks for it: those by which the other conjugation tells."""
-_PARTICIPLE = re.compile(r"\w+(?:[aiu]t|tt|rt|st|ss|s|nt)[oaie]")
-_INFINITIVE = re.compile(r"[a-zß]{2,}(?:e[nrl]|n)n?")
+_PARTICIPLE = re.compile(r"(?<!\w)\w+(?:[aiu]t|tt|rt|st|ss|s|nt)[oaie]")
+_INFINITIVE = re.compile(r"(?<![a-zß])[a-zß]{2,}(?:e[nrl]|n)n?")
 _ABLE = {
     "en": ("able", "ible"), "fr": ("able", "ables", "ible", "ibles"), "es": ("able", "ables", "ible", "ibles"),
     "pt": ("avel", "aveis", "ivel", "iveis"), "it": ("abile", "abili", "ibile", "ibili"),
