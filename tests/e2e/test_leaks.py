@@ -15,14 +15,14 @@ from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.providers_pb2 import CheckProviderRequest
 from footnote.edge.v1.system_pb2 import GetTraceRequest
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, EmbeddingSettings, GenerationSettings
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING, PROVIDER_KIND_MODEL, PROVIDER_KIND_RERANKER
 from footnote_kit import status
 from footnote_kit.errors import FootnoteError
 from support.deployment import PART, Deployment
 from support.edge_client import EdgeClient, edge_client
 from support.leaks import FORMS, KEY, leaks
-from support.model_server import HostileServer, hostile_server
+from support.model_server import HostileServer, ModelServer, hostile_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -58,6 +58,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
             "FOOTNOTE_AUGMENTATION_RERANK_URL": f"{server.base_url}/rerank",
             "FOOTNOTE_AUGMENTATION_RERANK_API_KEY": KEY,
             "FOOTNOTE_GENERATION_PROVIDER": "builtin",
+            "FOOTNOTE_INDEXING_VECTORS_LATER": "never",  # what is INDEXED can be searched by meaning
             "FOOTNOTE_LOG_LEVEL": "debug",
             "FOOTNOTE_KEEP_TRACES": "1000",
             "FOOTNOTE_CAPTURE_CONTENT": "true",
@@ -117,11 +118,16 @@ async def test_documents_and_health_say_what_failed_and_no_key(world: World, for
     embedding = EmbeddingSettings(provider="openai", model="text-embedding-3-small")
     wanted = Collection(name=name, settings=CollectionSettings(embedding=embedding))
     await world.edge.stub.CreateCollection(CreateCollectionRequest(collection=wanted))
+    # Of an empty collection no provider would be asked.
+    world.server.embeds = ModelServer(dimensions=1536)
+    before = await world.edge.put(b"Text that was embedded before.", "a.txt", name)
+    world.server.embeds = None
+    assert before.state == DOCUMENT_STATE_INDEXED
     document = await world.edge.put(b"Some text to embed.", "b.txt", name)
     assert document.state == DOCUMENT_STATE_ERROR
     assert document.failure.message
     assert leaks(str(document)) == [], document.failure
-    found = await world.edge.stub.Search(SearchRequest(query="text", collections=[name]))
+    found = await world.edge.stub.Search(SearchRequest(query="Which text was embedded before?", collections=[name]))
     assert found.degradations
     assert leaks(str(found)) == []
     for kind, provider in (

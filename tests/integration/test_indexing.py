@@ -695,7 +695,7 @@ async def test_a_document_deleted_while_it_is_indexed_stays_deleted(client: Clie
         async for request in requests(client.scope, header, blocks):
             yield request
             sent += 1
-            if sent == 11:
+            if sent == 21:  # more than is cut at once
                 await deleted.wait()
 
     async def index() -> None:

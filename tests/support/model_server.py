@@ -237,6 +237,8 @@ class HostileServer:
         self.say: Callable[[str], str] = lambda key: key
         self.redirect = False
         self.stream = False
+        self.embeds: ModelServer | None = None
+        """What embeds in its stead, while that is to work."""
         self.seen: list[str] = []
         """Paths that were asked for, also after a redirect."""
 
@@ -247,6 +249,8 @@ class HostileServer:
     async def answer(self, request: Request) -> Response:
         """Echo the key: in the body, in headers, in the address of a redirect, in a stream and as a model's name."""
         self.seen.append(request.url.path)
+        if self.embeds is not None and request.url.path.endswith("/embeddings"):
+            return await self.embeds.embeddings(request)
         key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
         words = self.say(key)
         header = words.encode("ascii", "replace").decode().replace("\n", " ")
