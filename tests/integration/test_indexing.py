@@ -317,6 +317,54 @@ async def test_what_searches_are_told_follows_every_write_at_once(client: Client
     assert len((await client.resolve("open to all")).collections) == 1
 
 
+async def test_only_what_a_document_writes_on_its_way_leaves_the_epoch_of_collections(client: Client) -> None:
+    seen: list[pb.ResolveCollectionsResponse] = []
+
+    async def changed() -> tuple[bool, bool]:
+        """Tell whether the two epochs are others than they were the last time."""
+        last, now = seen[-1] if seen else pb.ResolveCollectionsResponse(), await client.resolve()
+        seen.append(now)
+        assert now.epoch
+        assert now.collections_epoch
+        return now.epoch != last.epoch, now.collections_epoch != last.collections_epoch
+
+    async def update(**settings: int) -> None:
+        resource = collection_pb2.Collection(settings=collection_pb2.CollectionSettings(**settings))
+        change = pb.UpdateCollectionRequest(scope=client.scope, collection=made.id, resource=resource)
+        change.update_mask.paths.extend(f"settings.{name}" for name in settings)
+        await client.stub.UpdateCollection(change)
+
+    everything, documents, nothing = (True, True), (True, False), (False, False)
+    await changed()
+    made = await client.create("both epochs")
+    assert await changed() == everything
+    assert await changed() == nothing
+    await client.index(made.id, "e1", article(1))
+    assert await changed() == documents
+    await client.index(made.id, "e1", article(2), revision=2)
+    assert await changed() == documents
+    await client.create("both epochs of vectors", embedding={"dimensions": 3})
+    await changed()
+    await add(client, "both epochs of vectors", VectorRow(id="one", text="One", vector=[1, 0, 0]))
+    assert (await changed())[0]
+    await update(max_documents=7)
+    assert await changed() == everything
+    named = {"scope": client.scope, "collection": "both epochs of vectors", "ids": ["one"]}
+    await client.stub.DeleteVectors(pb.DeleteVectorsRequest(**named))
+    assert await changed() == everything
+    expiring = document_pb2.Document(id="e1", collection_id=made.id, expire_time=timestamp_pb2.Timestamp(seconds=1))
+    await client.stub.UpdateDocumentChunks(pb.UpdateDocumentChunksRequest(scope=client.scope, document=expiring))
+    assert await changed() == everything
+    deleting = pb.DeleteDocumentChunksRequest(scope=client.scope, collection_id=made.id, document_id="e1")
+    await client.stub.DeleteDocumentChunks(deleting)
+    assert await changed() == everything
+    await client.stub.HideCollection(pb.HideCollectionRequest(scope=client.scope, collection=made.id))
+    assert await changed() == everything
+    named = {"scope": client.scope, "collection": "both epochs of vectors"}
+    await client.stub.DeleteCollection(pb.DeleteCollectionRequest(**named))
+    assert await changed() == everything
+
+
 def scope(tenant: str, user: str, admin: bool = False) -> scope_pb2.Scope:
     return scope_pb2.Scope(
         tenant_id=tenant, user_id=user, roles=[scope_pb2.ROLE_ADMIN if admin else scope_pb2.ROLE_WRITER]

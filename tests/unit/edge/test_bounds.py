@@ -33,13 +33,13 @@ class Indexing:
         if self.down:
             raise Unavailable("down")
         self.asked.append(request.collection)
-        answer = GetCollectionResponse(collection=self._made(request.collection), epoch=self.epoch.name)
+        answer = GetCollectionResponse(collection=self._made(request.collection), collections_epoch=self.epoch.name)
         self.meanwhile()
         return answer
 
     async def ResolveCollections(self, request: Any, timeout: float) -> ResolveCollectionsResponse:
         self.asked.append("*")
-        answer = ResolveCollectionsResponse(epoch=self.epoch.name)
+        answer = ResolveCollectionsResponse(collections_epoch=self.epoch.name)
         answer.collections.add(collection=self._made("all"))
         return answer
 

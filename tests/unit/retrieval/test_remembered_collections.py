@@ -1,4 +1,7 @@
-"""Answers of indexing are used again in their epoch only, for the same caller and names, and only so many are kept."""
+"""Answers of indexing are used again in their epoch only, for the same caller and names, and only so many are kept.
+
+While indexing does not answer, one of an older epoch is taken too, if no collection and no right was changed since.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 from footnote.indexing.v1.indexing_service_pb2 import ResolveCollectionsResponse
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.epochs import Epoch, EpochReader
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotFound, Unavailable
 from footnote_retrieval.adapters import collections
 from footnote_retrieval.adapters.collections import IndexingCollections
 
@@ -20,15 +24,22 @@ ANN, BOB = Scope(tenant_id="t", user_id="ann"), Scope(tenant_id="t", user_id="bo
 class Indexing:
     """Answers with the epoch it is told to, and counts."""
 
-    def __init__(self, epoch: Epoch) -> None:
+    def __init__(self, epoch: Epoch, of_collections: Epoch) -> None:
         self.epoch = epoch
+        self.of_collections = of_collections
+        self.fails: FootnoteError | None = None
         self.asked = 0
         self.named: str | None = None
         self.meanwhile = lambda: None
 
     async def ResolveCollections(self, request: Any) -> ResolveCollectionsResponse:
+        if self.fails is not None:
+            raise self.fails
         self.asked += 1
-        answer = ResolveCollectionsResponse(epoch=self.epoch.name if self.named is None else self.named)
+        answer = ResolveCollectionsResponse(
+            epoch=self.epoch.name if self.named is None else self.named,
+            collections_epoch=self.of_collections.name if self.named is None else self.named,
+        )
         answer.collections.add(space=f"answer {self.asked}")
         self.meanwhile()
         return answer
@@ -36,13 +47,13 @@ class Indexing:
 
 @pytest.fixture
 def indexing(tmp_path: Path) -> Indexing:
-    return Indexing(Epoch(tmp_path / "epoch"))
+    return Indexing(Epoch(tmp_path / "epoch"), Epoch(tmp_path / "collections"))
 
 
 @pytest.fixture
 async def remembered(indexing: Indexing, tmp_path: Path) -> AsyncIterator[IndexingCollections]:
     async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
-        made = IndexingCollections(channel, EpochReader(tmp_path / "epoch"))
+        made = IndexingCollections(channel, EpochReader(tmp_path / "epoch"), EpochReader(tmp_path / "collections"))
         made._stub = indexing
         yield made
 
@@ -52,11 +63,11 @@ async def test_an_answer_is_used_until_something_is_written(
 ) -> None:
     assert remembered.known(ANN, []) is None
     first = await remembered.resolve(ANN, [])
-    assert remembered.known(ANN, []) is await remembered.resolve(ANN, []) is first
+    assert remembered.known(ANN, []) is (await remembered.resolve(ANN, [])).visible is first.visible
     assert indexing.asked == 1
     indexing.epoch.advance()
     assert remembered.known(ANN, []) is None
-    assert (await remembered.resolve(ANN, []))[0].space == "answer 2"
+    assert (await remembered.resolve(ANN, [])).visible[0].space == "answer 2"
 
 
 async def test_each_caller_and_each_list_of_names_has_an_answer_of_its_own(
@@ -66,7 +77,7 @@ async def test_each_caller_and_each_list_of_names_has_an_answer_of_its_own(
     others = [(BOB, ["a"]), (ANN, ["b"]), (ANN, []), (Scope(tenant_id="t", user_id="ann", groups=["g"]), ["a"])]
     for number, (who, names) in enumerate(others, 2):
         assert remembered.known(who, names) is None
-        assert (await remembered.resolve(who, names))[0].space == f"answer {number}"
+        assert (await remembered.resolve(who, names)).visible[0].space == f"answer {number}"
 
 
 async def test_what_was_written_while_indexing_answered_is_asked_for_again(
@@ -97,3 +108,52 @@ async def test_only_so_many_are_kept(
     await remembered.resolve(ANN, ["e"])
     assert remembered.known(ANN, ["d"]) is None
     assert remembered.known(ANN, ["e"]) is not None
+
+
+@pytest.mark.parametrize("error", [Unavailable("away"), DeadlineExceeded("away")])
+async def test_while_indexing_is_away_documents_are_taken_as_last_known(
+    indexing: Indexing, remembered: IndexingCollections, error: FootnoteError
+) -> None:
+    first = await remembered.resolve(ANN, ["a"])
+    indexing.epoch.advance()
+    indexing.fails = error
+    last = await remembered.resolve(ANN, ["a"], stale_too=True)
+    assert last.stale
+    assert last.visible is first.visible
+    with pytest.raises(type(error)):
+        await remembered.resolve(ANN, ["a"])
+    with pytest.raises(type(error)):
+        await remembered.resolve(BOB, ["a"], stale_too=True)
+    indexing.fails = None
+    assert await remembered.resolve(ANN, ["a"], stale_too=True) != last
+
+
+async def test_what_collections_were_is_never_taken_for_what_they_are(
+    indexing: Indexing, remembered: IndexingCollections
+) -> None:
+    await remembered.resolve(ANN, ["a"])
+    indexing.epoch.advance()
+    indexing.of_collections.advance()
+    indexing.fails = Unavailable("away")
+    with pytest.raises(Unavailable):
+        await remembered.resolve(ANN, ["a"], stale_too=True)
+
+
+async def test_an_answer_that_refuses_is_not_replaced_by_an_older_one(
+    indexing: Indexing, remembered: IndexingCollections
+) -> None:
+    await remembered.resolve(ANN, ["a"])
+    indexing.epoch.advance()
+    indexing.fails = NotFound("Collection 'a' not found", reason="COLLECTION_NOT_FOUND")
+    with pytest.raises(NotFound):
+        await remembered.resolve(ANN, ["a"], stale_too=True)
+
+
+async def test_what_documents_wrote_while_indexing_answered_leaves_an_answer_for_later(
+    indexing: Indexing, remembered: IndexingCollections
+) -> None:
+    indexing.meanwhile = indexing.epoch.advance
+    await remembered.resolve(ANN, [])
+    assert remembered.known(ANN, []) is None
+    indexing.fails = Unavailable("away")
+    assert (await remembered.resolve(ANN, [], stale_too=True)).stale

@@ -30,6 +30,7 @@ Reason = Literal[
     "ANSWER_CUT",
     "DOCUMENT_DELETED",
     "REWRITE_UNAVAILABLE",
+    "DOCUMENTS_STALE",
 ]
 """The names of footnote.types.v1.DegradationReason without their prefix."""
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 FILE = "epoch"
 """Name of the file in the writer's folder."""
+COLLECTIONS_FILE = "collections_epoch"
+"""Name of indexing's second one: what is written on a document's way, from its first chunk to its last, leaves it."""
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _PART = 8  # bytes of each of the three: which machine, which launch of the writer, how many writes
@@ -110,9 +112,9 @@ class EpochReader:
         return True
 
 
-def path_of(data_dir: Path, stage: str) -> Path:
+def path_of(data_dir: Path, stage: str, file: str = FILE) -> Path:
     """Return where a stage that is served on this machine keeps its epoch."""
-    return data_dir / stage / FILE
+    return data_dir / stage / file
 
 
 def _machine() -> bytes | None:

@@ -11,7 +11,7 @@ from footnote_kit import loop_lag
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Authorizer, asking
 from footnote_kit.edge import additions
-from footnote_kit.epochs import EpochReader, path_of
+from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
 from footnote_kit.front.limits import FrontLimits
 from footnote_kit.loads import Loads
 from footnote_kit.net import is_loopback
@@ -93,7 +93,7 @@ async def build(runtime: Runtime) -> App:
     _known_callers_only(runtime.settings, settings)
     folder = runtime.data_dir / "edge"
     stages = Stages.connect(runtime.channel)
-    indexing_epochs = EpochReader(path_of(runtime.data_dir, "indexing"))
+    collection_epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
     generation_epochs = EpochReader(path_of(runtime.data_dir, "generation"))
     database = Database(settings.sqlalchemy_url(folder))
     await database.migrate()
@@ -142,7 +142,9 @@ async def build(runtime: Runtime) -> App:
     leases = Leases(database, settings.executor(), told=limits.divide)
     jobs = Jobs(settings, folder, work, records, leases)
     await jobs.launch()
-    catalog = Catalog(stages, permissions, allowances, database, request_ids, settings.call_timeout_seconds)
+    catalog = Catalog(
+        stages, permissions, allowances, database, request_ids, collection_epochs, settings.call_timeout_seconds
+    )
     documents = Documents(stages, catalog, permissions, jobs, limiting, bus, settings)
     deleting = Deleting(stages, documents, jobs, forgetting, bus, settings.call_timeout_seconds)
     operations = Operations(
@@ -180,7 +182,7 @@ async def build(runtime: Runtime) -> App:
             limiting,
             settings,
             Egress.load(),
-            indexing_epochs,
+            collection_epochs,
             generation_epochs,
             activity,
         ),
@@ -250,7 +252,7 @@ async def build(runtime: Runtime) -> App:
             activity.rounds.stop,
             activity.flush,
             database.close,
-            indexing_epochs.close,
+            collection_epochs.close,
             generation_epochs.close,
             loads.close,
         ],

@@ -74,10 +74,14 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def GetCollection(self, request: pb.GetCollectionRequest, context: Call) -> pb.GetCollectionResponse:
         """Return one collection."""
-        epoch = self._indexing.epoch
+        epoch, of_collections = self._indexing.epoch, self._indexing.collections_epoch
         found = await self._collections.find(request.scope, request.collection)
         collection = await self._collections.with_effective(request.scope, found, counted=not request.without_counts)
-        return pb.GetCollectionResponse(collection=collection, epoch=epoch if epoch == self._indexing.epoch else "")
+        return pb.GetCollectionResponse(
+            collection=collection,
+            epoch=epoch if epoch == self._indexing.epoch else "",
+            collections_epoch=of_collections if of_collections == self._indexing.collections_epoch else "",
+        )
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:
         """Return a page of collections."""
@@ -106,9 +110,11 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self, request: pb.ResolveCollectionsRequest, context: Call
     ) -> pb.ResolveCollectionsResponse:
         """Return what a search must know."""
+        of_collections = self._indexing.collections_epoch
         resolved, epoch = await self._indexing.resolve(request.scope, request.collections)
         return pb.ResolveCollectionsResponse(
             epoch=epoch,
+            collections_epoch=of_collections if of_collections == self._indexing.collections_epoch else "",
             collections=[
                 pb.SearchableCollection(
                     collection=item.collection,

@@ -8,7 +8,7 @@ from footnote.retrieval.v1.retrieval_service_pb2 import DESCRIPTOR
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import add_RetrievalServiceServicer_to_server
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
-from footnote_kit.epochs import EpochReader, path_of
+from footnote_kit.epochs import COLLECTIONS_FILE, FILE, EpochReader, path_of
 from footnote_kit.errors import FootnoteError
 from footnote_providers.egress.egress import Egress
 from footnote_store.registry import open_store
@@ -28,8 +28,8 @@ async def build(runtime: Runtime) -> App:
     settings = Settings()
     store = open_store(runtime)
     embedder = ProviderEmbedder(Egress.load())
-    indexing_epochs = EpochReader(path_of(runtime.data_dir, "indexing"))
-    collections = IndexingCollections(runtime.channel("indexing"), indexing_epochs)
+    indexing_epochs = [EpochReader(path_of(runtime.data_dir, "indexing", file)) for file in (FILE, COLLECTIONS_FILE)]
+    collections = IndexingCollections(runtime.channel("indexing"), *indexing_epochs)
     servicer = RetrievalServicer(
         Searcher(collections, store, embedder, settings, deployment=deployment("retrieval").retrieval),
         MetadataQuery(collections, store, settings),
@@ -59,5 +59,5 @@ async def build(runtime: Runtime) -> App:
         ],
         ready=ready,
         start=[warm_up],
-        close=[embedder.close, store.close, indexing_epochs.close],
+        close=[embedder.close, store.close, *(one.close for one in indexing_epochs)],
     )

@@ -37,7 +37,7 @@ class MetadataQuery:
         Raises NotFound with `Collection 'x' not found`, Unavailable when the store does not answer. `limit` None means
         100; more than 1000 means 1000.
         """
-        found = await self._collections.resolve(scope, [collection])
+        found = (await self._collections.resolve(scope, [collection])).visible
         if not found:
             raise NotFound(f"Collection '{collection}' not found", reason="COLLECTION_NOT_FOUND")
         member, now = found[0], self._now()

@@ -28,6 +28,14 @@ class Searchable:
     languages: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a search sees; `stale` if it was answered before documents were last written, and nobody says more now."""
+
+    visible: Sequence[Searchable]
+    stale: bool = False
+
+
 class Collections(Protocol):
     """Knows which collections the caller may see."""
 
@@ -35,8 +43,11 @@ class Collections(Protocol):
         """Return what `resolve` would, where that is certain without asking; else None."""
         ...
 
-    async def resolve(self, scope: Scope, names: Sequence[str]) -> Sequence[Searchable]:
-        """Return the named collections, or every visible one; raises NotFound for one that the caller may not see."""
+    async def resolve(self, scope: Scope, names: Sequence[str], *, stale_too: bool = False) -> Resolved:
+        """Return the named collections, or every visible one; with `stale_too` as last known, where nobody says more.
+
+        Raises NotFound for one that the caller may not see.
+        """
         ...
 
 

@@ -10,7 +10,7 @@ from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
 from footnote.types.v1.reasons_pb2 import SearchStrategyReason
 from footnote_kit import names
 from footnote_kit.collection_settings import resolve, shared
-from footnote_kit.degradations import word
+from footnote_kit.degradations import degradation, word
 from footnote_kit.enum_words import enum_word
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
@@ -23,7 +23,7 @@ from footnote_retrieval.channels.ahead import Ahead
 from footnote_retrieval.channels.channels import Channels
 from footnote_retrieval.channels.plan import Plan, filter_of
 from footnote_retrieval.model import Candidate, Effective, Group, SearchRequest, SearchResult, grouped
-from footnote_retrieval.ports import ChunkStore, Collections, Embedder, Searchable
+from footnote_retrieval.ports import ChunkStore, Collections, Embedder, Resolved, Searchable
 from footnote_retrieval.query import own_vectors, understanding
 from footnote_retrieval.query.file_index import FileIndex
 from footnote_retrieval.query.files import FileNames, NamedFile, effort_of_naming, named_files
@@ -42,6 +42,8 @@ _FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
 _VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
 _HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
 
+_STALE = "Documents that were being indexed or replaced are taken as they were known before."
+
 
 class Searcher:
     """Searches collections on behalf of a caller; a failing channel degrades the result instead of failing it."""
@@ -58,7 +60,7 @@ class Searcher:
         self._now = now
         self._channels = Channels(store, embedder, settings)
         self._files = FileIndex(store)
-        self._ahead: Ahead[Sequence[Searchable]] = Ahead()
+        self._ahead: Ahead[Resolved] = Ahead()
 
     async def search(self, request: SearchRequest) -> SearchResult:
         """Find the chunks that match best.
@@ -84,22 +86,26 @@ class Searcher:
     async def _asking(self, request: SearchRequest, clock: Stopwatch) -> SearchResult:
         """Search where indexing has to be asked what the caller may see."""
 
-        async def resolve() -> Sequence[Searchable]:
+        async def resolve() -> Resolved:
             with clock.step("resolve"):
-                return await self._collections.resolve(request.scope, request.collections)
+                return await self._collections.resolve(request.scope, request.collections, stale_too=True)
+
+        async def search(resolved: Resolved) -> SearchResult:
+            result = await self._search_in(resolved.visible, request, clock.fork())
+            if resolved.stale:
+                result.degradations.append(degradation(PIPELINE_STAGE_RETRIEVAL, "DOCUMENTS_STALE", _STALE))
+            return result
 
         who = (request.scope.SerializeToString(deterministic=True), request.collections)
-        return await self._ahead.run(
-            who, resolve, lambda visible: self._search_in(visible, request, clock.fork()), self._stays_here
-        )
+        return await self._ahead.run(who, resolve, search, self._stays_here)
 
     def counting(self, given: RetrievalSettings, collections: Sequence[RetrievalSettings] = ()) -> RetrievalSettings:
         """Return what counts of a request's settings and the collections'."""
         return resolve(self._deployment, given, *([shared(collections)] if collections else []))
 
-    def _stays_here(self, visible: Sequence[Searchable]) -> bool:
+    def _stays_here(self, resolved: Resolved) -> bool:
         """Tell whether a search may begin by what was known before: what has left cannot be called back."""
-        return all(self._embedder.is_local(searchable.collection.settings.embedding) for searchable in visible)
+        return all(self._embedder.is_local(searchable.collection.settings.embedding) for searchable in resolved.visible)
 
     async def _search_in(self, visible: Sequence[Searchable], request: SearchRequest, clock: Stopwatch) -> SearchResult:
         now = self._now()

@@ -9,7 +9,7 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Unavailable
 from footnote_retrieval.adapters.embedding import ProviderEmbedder
 from footnote_retrieval.model import SearchRequest, SearchResult
-from footnote_retrieval.ports import Searchable
+from footnote_retrieval.ports import Resolved, Searchable
 from footnote_retrieval.search import Searcher
 from footnote_retrieval.settings import Settings
 from footnote_store.rows import Hit
@@ -32,8 +32,8 @@ class Known:
     def known(self, scope: Scope, names: Sequence[str]) -> Sequence[Searchable]:
         return self._found
 
-    async def resolve(self, scope: Scope, names: Sequence[str]) -> Sequence[Searchable]:
-        return self._found
+    async def resolve(self, scope: Scope, names: Sequence[str], *, stale_too: bool = False) -> Resolved:
+        return Resolved(self._found)
 
 
 class Store:

@@ -199,6 +199,7 @@ export const en = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "The answer broke off.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "A document was deleted since.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "The question was rephrased by rules, not by the model.",
+  "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "The newest documents may be missing or in their version before.",
   "degradation.DEGRADATION_REASON_UNSPECIFIED": "Something did not work.",
   "provider.inherited": "As the deployment: {name}",
   "provider.deployment": "As the deployment",

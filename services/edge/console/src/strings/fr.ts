@@ -201,6 +201,7 @@ export const fr: Record<keyof typeof en, string> = {
   "degradation.DEGRADATION_REASON_ANSWER_CUT": "La réponse s’est interrompue.",
   "degradation.DEGRADATION_REASON_DOCUMENT_DELETED": "Un document a été supprimé depuis.",
   "degradation.DEGRADATION_REASON_REWRITE_UNAVAILABLE": "La question a été reformulée par des règles, non par le modèle.",
+  "degradation.DEGRADATION_REASON_DOCUMENTS_STALE": "Les documents les plus récents peuvent manquer ou être dans leur version précédente.",
   "degradation.DEGRADATION_REASON_UNSPECIFIED": "Quelque chose n’a pas fonctionné.",
   "provider.inherited": "Comme le déploiement : {name}",
   "provider.deployment": "Comme le déploiement",

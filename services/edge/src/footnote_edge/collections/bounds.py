@@ -29,7 +29,8 @@ _Key: TypeAlias = tuple[bytes, tuple[str, ...]]
 class Bounds:
     """Finds the collections of a question; remembers what bound them for when indexing does not answer.
 
-    In one epoch of indexing it is asked once: what is written, by whomever, counts for the next question.
+    In one epoch of its collections indexing is asked once: what is changed of them, by whomever, counts for the next
+    question. Their counts are of no use here.
     """
 
     def __init__(self, stages: Stages, epochs: EpochReader, timeout: float) -> None:
@@ -60,12 +61,12 @@ class Bounds:
         if not names:
             request = indexing.ResolveCollectionsRequest(scope=scope)
             resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
-            return resolved.epoch, [one.collection for one in resolved.collections]
+            return resolved.collections_epoch, [one.collection for one in resolved.collections]
         if not all(names):
             raise InvalidArgument.field("collections", "must not name an empty one")
         requests = [indexing.GetCollectionRequest(scope=scope, collection=name) for name in names]
         answers = await asyncio.gather(*(self._indexing.GetCollection(one, timeout=self._timeout) for one in requests))
-        epochs = {answer.epoch for answer in answers}
+        epochs = {answer.collections_epoch for answer in answers}
         return epochs.pop() if len(epochs) == 1 else "", [answer.collection for answer in answers]
 
     def _keep(self, key: _Key, epoch: str, found: list[Collection], bounds: TextBounds) -> None:

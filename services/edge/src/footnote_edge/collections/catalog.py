@@ -1,6 +1,7 @@
 """Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
 
 import re
+from collections import OrderedDict
 from collections.abc import Collection as Collected
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.access import Access, check_create
+from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import (
     AlreadyExists,
     DeadlineExceeded,
@@ -48,6 +50,7 @@ class Catalog:
         allowances: Allowances,
         database: Database,
         request_ids: RequestIds,
+        epochs: EpochReader,
         timeout: float,
     ) -> None:
         self._settings = StagesSettings(stages, timeout)
@@ -57,6 +60,9 @@ class Catalog:
         self._sessions = database.sessions
         self._request_ids = request_ids
         self._timeout = timeout
+        self._epochs = epochs
+        self._found: OrderedDict[tuple[bytes, str], tuple[str, Collection]] = OrderedDict()
+        """What indexing told in its current epoch of collections, of each caller and name; without counts."""
         self._noted: dict[tuple[str, str, str], Collection] = {}
 
     async def get(self, scope: Scope, name: str, needs: Access = Access.READ, *, counted: bool = True) -> Collection:
@@ -68,12 +74,32 @@ class Catalog:
         """
         if not name:
             raise InvalidArgument.field("collection", "must be given")
-        request = indexing.GetCollectionRequest(scope=scope, collection=name, without_counts=not counted)
-        response = await self._indexing.GetCollection(request, timeout=self._timeout)
-        found: Collection = response.collection
+        found = await self._ask(scope, name) if counted else await self._uncounted(scope, name)
         if needs > Access.READ:
             await self._permissions.collection(scope, found, needs)
         return found
+
+    async def _ask(self, scope: Scope, name: str) -> Collection:
+        request = indexing.GetCollectionRequest(scope=scope, collection=name)
+        found: Collection = (await self._indexing.GetCollection(request, timeout=self._timeout)).collection
+        return found
+
+    async def _uncounted(self, scope: Scope, name: str) -> Collection:
+        """Return a collection without asking, if nothing was changed of any since it was asked for."""
+        key = (scope.SerializeToString(deterministic=True), name)
+        epoch, found = self._found.get(key, ("", None))
+        if found is not None and epoch == self._epochs.current():
+            self._found.move_to_end(key)
+            return found
+        request = indexing.GetCollectionRequest(scope=scope, collection=name, without_counts=True)
+        response = await self._indexing.GetCollection(request, timeout=self._timeout)
+        self._found.pop(key, None)
+        if response.collections_epoch and response.collections_epoch == self._epochs.current():
+            self._found[key] = (response.collections_epoch, response.collection)
+            if len(self._found) > _MOST_NOTED:
+                self._found.popitem(last=False)
+        asked: Collection = response.collection
+        return asked
 
     async def described(self, scope: Scope, name: str) -> Collection:
         """Return a collection with what counts of all its settings, as far as the stages answer."""

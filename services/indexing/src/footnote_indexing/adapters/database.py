@@ -34,15 +34,36 @@ class Database(transactions.Database):
     def __init__(self, url: str, folder: Path) -> None:
         super().__init__(address(url, folder / FILE), TRAITS)
         self._epoch = Epoch(folder / epochs.FILE) if self.is_sqlite else None
+        self._collections = Epoch(folder / epochs.COLLECTIONS_FILE) if self.is_sqlite else None
 
     @property
     def version(self) -> str | None:
         """A name that changes with every write; None for a database that others may write to as well."""
         return self._epoch.name if self._epoch is not None else None
 
+    @property
+    def collections_version(self) -> str | None:
+        """A name that changes with every write but those of `write_documents`; None as `version` is."""
+        return self._collections.name if self._collections is not None else None
+
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """Give a connection in a transaction, committed at the end unless an exception leaves the block."""
+        try:
+            async with super().write() as connection:
+                yield connection
+        finally:
+            if self._collections is not None:
+                self._collections.advance()
+            if self._epoch is not None:
+                self._epoch.advance()
+
+    @asynccontextmanager
+    async def write_documents(self) -> AsyncIterator[AsyncConnection]:
+        """Give the same for what a document's way to being searched writes: no collection and no right changes by it.
+
+        What takes documents out of sight is not of that kind: nobody may go on by what was known before.
+        """
         try:
             async with super().write() as connection:
                 yield connection
@@ -52,6 +73,7 @@ class Database(transactions.Database):
 
     async def close(self) -> None:
         """Close all connections, and remember no more for others."""
-        if self._epoch is not None:
-            self._epoch.close()
+        for epoch in (self._epoch, self._collections):
+            if epoch is not None:
+                epoch.close()
         await super().close()

@@ -68,7 +68,7 @@ class Inventory:
 
     async def record(self, key: RevisionKey, counted: int) -> bool:
         """Note how many rows a revision was found to have; return whether it is still the one that is searched."""
-        async with self._database.write() as connection:
+        async with self._database.write_documents() as connection:
             done = await connection.execute(
                 sa.update(revisions)
                 .where(

@@ -128,7 +128,7 @@ class Ledger(LedgerReading):
         Raises FailedPrecondition when a newer revision is already searched, or the document is in another collection,
         and Aborted when the revision was cancelled.
         """
-        async with self._database.write() as connection:
+        async with self._database.write_documents() as connection:
             if await _is_cancelled(connection, key):
                 raise _overtaken(key, cancelled=True)
             elsewhere = sa.select(revisions.c.collection_id).where(
@@ -186,7 +186,7 @@ class Ledger(LedgerReading):
     async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
         keys = []
-        async with self._database.write() as connection:
+        async with self._database.write_documents() as connection:
             for document_id in document_ids:
                 first = RevisionKey(collection_id, generation, document_id, 0)
                 newest = sa.select(sa.func.max(revisions.c.revision)).where(_siblings(first))
@@ -222,7 +222,7 @@ class Ledger(LedgerReading):
         Unavailable when the collection began to move to another model meanwhile, so that the document would be missing
         there; `written` are the generations that it goes into besides the key's.
         """
-        async with self._database.write() as connection:
+        async with self._database.write_documents() as connection:
             await check_unmoved(connection, key.collection_id, key.generation, {key.generation, *written})
             await self.publish_on(
                 connection, key, chosen=chosen, language=language, chunks=chunks, characters=characters,
@@ -273,7 +273,7 @@ class Ledger(LedgerReading):
 
     async def expect(self, key: RevisionKey, chunks: int) -> None:
         """Record how many chunks a revision was cut into, before it is complete."""
-        async with self._database.write() as connection:
+        async with self._database.write_documents() as connection:
             await connection.execute(sa.update(revisions).where(_is(key)).values(chunks_expected=chunks))
 
     async def retire_document(self, collection_id: str, document_id: str, revision: int) -> list[Entry]:
@@ -357,7 +357,7 @@ class Ledger(LedgerReading):
 
     async def abandon(self, key: RevisionKey) -> None:
         """Give up a revision that is being written; its rows stay hidden and are purged soon."""
-        async with self._database.write() as connection:
+        async with self._database.write_documents() as connection:
             await connection.execute(
                 sa.update(revisions)
                 .where(_is(key), revisions.c.state == WRITING)
@@ -381,7 +381,7 @@ class Ledger(LedgerReading):
 
     async def forget(self, key: RevisionKey) -> None:
         """Drop the entry of a revision whose rows are purged."""
-        async with self._database.write() as connection:
+        async with self._database.write_documents() as connection:
             await connection.execute(sa.delete(revisions).where(_is(key), revisions.c.state == RETIRED))
 
     async def retire_stale(self, expired_before: int, abandoned_before: int) -> int:

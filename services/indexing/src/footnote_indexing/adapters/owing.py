@@ -61,7 +61,7 @@ class Owing:
             await connection.execute(sa.update(revisions).values(claimed_until=None))
 
     async def _set(self, key: RevisionKey, only: sa.ColumnElement[bool], **values: object) -> bool:
-        async with self._database.write() as connection:
+        async with self._database.write_documents() as connection:
             done = await connection.execute(
                 sa.update(revisions)
                 .where(

@@ -212,6 +212,11 @@ class Indexing:
         """The name of what is written until now, which changes with every write; "" where others may write too."""
         return self._database.version or ""
 
+    @property
+    def collections_epoch(self) -> str:
+        """The same of collections, which a document on its way leaves as it is."""
+        return self._database.collections_version or ""
+
     async def resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> tuple[list[Searchable], str]:
         """Return what a search of these collections must know, and the epoch for which it holds; "" for none.
 

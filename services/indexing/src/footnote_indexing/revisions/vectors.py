@@ -143,7 +143,7 @@ class VectorTexts:
             size = self._settings.store_batch
             for start in range(0, len(stored), size):
                 await self._writer.write(space, stored[start : start + size])
-            async with self._database.write() as connection:
+            async with self._database.write_documents() as connection:
                 await check_unmoved(connection, found.collection.id, found.generation.number, None)
                 for key, row in zip(keys, stored, strict=True):
                     await self._ledger.publish_on(

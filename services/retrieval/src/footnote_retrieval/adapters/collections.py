@@ -1,70 +1,89 @@
-"""Collections as indexing knows them, remembered for as long as indexing has written nothing."""
+"""Collections as indexing knows them, remembered for as long as indexing has written nothing, or does not answer."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import grpc
 from footnote.indexing.v1.indexing_service_pb2 import ResolveCollectionsRequest, ResolveCollectionsResponse
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.epochs import EpochReader
+from footnote_kit.errors import DeadlineExceeded, Unavailable
 
-from footnote_retrieval.ports import Searchable
+from footnote_retrieval.ports import Resolved, Searchable
 
 _MOST_ANSWERS = 1024
 _MOST_COLLECTIONS = 20_000
 
 _Question: TypeAlias = tuple[bytes, tuple[str, ...]]
-_Answer: TypeAlias = tuple[str, tuple[Searchable, ...]]
+
+
+class _Answer(NamedTuple):
+    epoch: str
+    collections_epoch: str
+    visible: tuple[Searchable, ...]
+
+
+_NONE = _Answer("", "", ())
 
 
 class IndexingCollections:
     """Asks the indexing service which collections a caller may see, unless it has said so in its current epoch.
 
-    An answer is never used in another epoch: whatever was written before a search begins, by whomever, counts for it.
+    An answer is not used in another epoch: whatever was written before a search begins, by whomever, counts for it.
+    Only while indexing does not answer is an older one taken, and said to be stale, if since then nothing was written
+    but of documents on their way: what was deleted, or taken from a caller's sight, is never found by it.
     """
 
-    def __init__(self, channel: grpc.aio.Channel, epochs: EpochReader) -> None:
+    def __init__(self, channel: grpc.aio.Channel, epochs: EpochReader, of_collections: EpochReader) -> None:
         self._stub = IndexingServiceStub(channel)
         self._epochs = epochs
+        self._of_collections = of_collections
         self._answers: OrderedDict[_Question, _Answer] = OrderedDict()
         self._collections = 0
 
     def known(self, scope: Scope, names: Sequence[str]) -> tuple[Searchable, ...] | None:
         """Return what was answered in the current epoch; None for what was not asked since it began."""
         question = _question(scope, names)
-        epoch, found = self._answers.get(question, ("", ()))
-        if not epoch or epoch != self._epochs.current():
+        answer = self._answers.get(question, _NONE)
+        if not answer.epoch or answer.epoch != self._epochs.current():
             return None
         self._answers.move_to_end(question)
-        return found
+        return answer.visible
 
-    async def resolve(self, scope: Scope, names: Sequence[str]) -> tuple[Searchable, ...]:
-        """Return the named collections, or every visible one, in that order."""
+    async def resolve(self, scope: Scope, names: Sequence[str], *, stale_too: bool = False) -> Resolved:
+        """Return the named collections, or every visible one, in that order; `stale_too` as last known."""
         if (known := self.known(scope, names)) is not None:
-            return known
+            return Resolved(known)
         question = _question(scope, names)
-        response = await self._stub.ResolveCollections(ResolveCollectionsRequest(scope=scope, collections=question[1]))
+        request = ResolveCollectionsRequest(scope=scope, collections=question[1])
+        try:
+            response = await self._stub.ResolveCollections(request)
+        except (Unavailable, DeadlineExceeded):
+            last = self._answers.get(question, _NONE)
+            if not (stale_too and last.collections_epoch) or last.collections_epoch != self._of_collections.current():
+                raise
+            self._answers.move_to_end(question)
+            return Resolved(last.visible, stale=True)
         found = _searchable(response)
         self._forget(question)
         # A file that a service left here which is elsewhere now names another epoch than the answer.
-        if response.epoch and response.epoch == self._epochs.current():
-            self._keep(question, (response.epoch, found))
-        return found
+        if response.collections_epoch and response.collections_epoch == self._of_collections.current():
+            self._keep(question, _Answer(response.epoch, response.collections_epoch, found))
+        return Resolved(found)
 
     def _keep(self, question: _Question, answer: _Answer) -> None:
         self._answers[question] = answer
-        self._collections += len(answer[1])
+        self._collections += len(answer.visible)
         while len(self._answers) > _MOST_ANSWERS or self._collections > _MOST_COLLECTIONS:
-            _, (_, oldest) = self._answers.popitem(last=False)
-            self._collections -= len(oldest)
+            _, oldest = self._answers.popitem(last=False)
+            self._collections -= len(oldest.visible)
 
     def _forget(self, question: _Question) -> None:
-        _, found = self._answers.pop(question, ("", ()))
-        self._collections -= len(found)
+        self._collections -= len(self._answers.pop(question, _NONE).visible)
 
 
 def _question(scope: Scope, names: Sequence[str]) -> _Question:
