@@ -1,13 +1,18 @@
 """What is remembered of who may do what, for how long, and what is never guessed."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
+from footnote.indexing.v1.indexing_service_pb2 import AuthorizeCollectionsResponse, CollectionAccess
+from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role, Scope
 from footnote_kit import authorizer as module
 from footnote_kit.access import Access
-from footnote_kit.authorizer import FRESH_SECONDS, KNOWN_SECONDS, Authorizer
+from footnote_kit.authorizer import FRESH_SECONDS, KNOWN_SECONDS, Asking, Authorizer
+from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 
 
@@ -159,3 +164,85 @@ async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(desk.authorizer._kept) == len(desk.authorizer._forgotten) == 10
     assert len(desk.authorizer._lists) == 2
     assert desk.authorizer._listed == 4
+
+
+class Stub:
+    """Stands for indexing with its epoch of collections."""
+
+    def __init__(self, epoch: Epoch) -> None:
+        self.epoch = epoch
+        self.named: str | None = None
+        self.writes = False
+        self.asked = 0
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    async def AuthorizeCollections(self, request: Any, timeout: float) -> AuthorizeCollectionsResponse:
+        self.asked += 1
+        answer = AuthorizeCollectionsResponse(
+            collections_epoch=self.epoch.name if self.named is None else self.named,
+            collections=[
+                CollectionAccess(collection_id=one, access=ACCESS_WRITE if self.writes else ACCESS_READ)
+                for one in request.collection_ids
+            ],
+        )
+        self.meanwhile()
+        return answer
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> Stub:
+    return Stub(Epoch(tmp_path / "epoch"))
+
+
+@pytest.fixture
+def asking(stub: Stub, tmp_path: Path) -> Asking:
+    return Asking(stub, EpochReader(tmp_path / "epoch"))
+
+
+async def test_in_an_epoch_of_collections_each_scope_and_collection_is_asked_about_once(
+    stub: Stub, asking: Asking
+) -> None:
+    for number, (who, one) in enumerate(
+        [(scope(), "a"), (scope(), "b"), (scope(ROLE_READER), "a"), (scope(user="v"), "a")], 1
+    ):
+        for _ in range(3):
+            assert await asking(who, [one]) == {one: Access.READ}
+        assert stub.asked == number
+    stub.writes = True
+    stub.epoch.advance()
+    assert await asking(scope(), ["a"]) == {"a": Access.WRITE}
+
+
+async def test_a_right_that_is_withdrawn_is_gone_for_the_next_exact_look(stub: Stub, asking: Asking) -> None:
+    stub.writes = True
+    authorizer = Authorizer(asking)
+    assert await authorizer.access(scope(), "a", exact=True) == Access.WRITE
+    assert await authorizer.access(scope(), "a", exact=True) == Access.WRITE
+    assert stub.asked == 1
+    stub.writes = False
+    stub.epoch.advance()
+    assert await authorizer.access(scope(), "a", exact=True) == Access.READ
+
+
+@pytest.mark.parametrize("named", ["elsewhere", ""])
+async def test_what_is_told_of_another_epoch_or_of_none_is_not_kept(stub: Stub, asking: Asking, named: str) -> None:
+    stub.named = named
+    await asking(scope(), ["a"])
+    await asking(scope(), ["a"])
+    assert stub.asked == 2
+
+
+async def test_what_is_changed_while_indexing_answers_is_asked_for_again(stub: Stub, asking: Asking) -> None:
+    stub.meanwhile = stub.epoch.advance
+    await asking(scope(), ["a"])
+    await asking(scope(), ["a"])
+    assert stub.asked == 2
+
+
+async def test_only_so_much_of_what_was_told_is_kept(
+    stub: Stub, asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_KEPT", 2)
+    for one in "abca":
+        await asking(scope(), [one])
+    assert stub.asked == 4

@@ -18,6 +18,7 @@ from footnote.types.v1.scope_pb2 import Scope
 
 from footnote_kit.access import Access, is_system, sees_all
 from footnote_kit.breaker import Breaker
+from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 
 FRESH_SECONDS = 1.0
@@ -36,18 +37,39 @@ Ask = Callable[[Scope, Sequence[str]], Awaitable[Mapping[str, Access]]]
 """Returns what a scope may do in collections by id, or with no ids in every visible one; hidden ones are left out."""
 
 
-def asking(stub: Any) -> Ask:
-    """Return how to ask the indexing service behind a stub."""
+class Asking:
+    """Asks the indexing service behind a stub, once in each epoch of its collections, where `epochs` can tell it."""
 
-    async def ask(scope: Scope, ids: Sequence[str]) -> Mapping[str, Access]:
-        found: dict[str, Access] = {}
-        for start in range(0, max(len(ids), 1), _BATCH):
-            request = AuthorizeCollectionsRequest(scope=scope, collection_ids=ids[start : start + _BATCH])
-            response = await stub.AuthorizeCollections(request, timeout=ASK_SECONDS)
-            found.update((one.collection_id, _access(one)) for one in response.collections)
-        return found
+    def __init__(self, stub: Any, epochs: EpochReader) -> None:
+        self._stub = stub
+        self._epochs = epochs
+        self._told: OrderedDict[tuple[bytes, str], tuple[str, Mapping[str, Access]]] = OrderedDict()
 
-    return ask
+    async def __call__(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, Access]:
+        """Return what a scope may do in collections; of a single one without asking, if nothing was changed since."""
+        if len(ids) != 1:
+            found: dict[str, Access] = {}
+            for start in range(0, max(len(ids), 1), _BATCH):
+                found |= (await self._ask(scope, ids[start : start + _BATCH]))[1]
+            return found
+        key = (_who(scope), ids[0])
+        epoch, told = self._told.get(key, ("", {}))
+        if epoch and epoch == self._epochs.current():
+            self._told.move_to_end(key)
+            return told
+        epoch, told = await self._ask(scope, ids)
+        self._told.pop(key, None)
+        # A file that a service left here which is elsewhere now names another epoch than the answer.
+        if epoch and epoch == self._epochs.current():
+            self._told[key] = (epoch, told)
+            if len(self._told) > _MOST_KEPT:
+                self._told.popitem(last=False)
+        return told
+
+    async def _ask(self, scope: Scope, ids: Sequence[str]) -> tuple[str, Mapping[str, Access]]:
+        request = AuthorizeCollectionsRequest(scope=scope, collection_ids=ids)
+        response = await self._stub.AuthorizeCollections(request, timeout=ASK_SECONDS)
+        return response.collections_epoch, {one.collection_id: _access(one) for one in response.collections}
 
 
 def _access(given: CollectionAccess) -> Access:

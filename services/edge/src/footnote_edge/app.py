@@ -9,7 +9,7 @@ from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
 from footnote_kit import loop_lag
 from footnote_kit.app import App, Runtime
-from footnote_kit.authorizer import Authorizer, asking
+from footnote_kit.authorizer import Asking, Authorizer
 from footnote_kit.edge import additions
 from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
 from footnote_kit.front.limits import FrontLimits
@@ -101,7 +101,7 @@ async def build(runtime: Runtime) -> App:
     bus = ProgressBus()
     operation_book = OperationBook(database, bus, settings.operation_hours)
     names = CollectionNames(asking_names(stages.indexing))
-    permissions = Permissions(Authorizer(asking(stages.indexing)), names, operation_book.deleting)
+    permissions = Permissions(Authorizer(Asking(stages.indexing, collection_epochs)), names, operation_book.deleting)
     withholding = Withholding(permissions)
     conversations = Conversations(database, withholding)
     answers = Answers(database, withholding, settings.answer_days)

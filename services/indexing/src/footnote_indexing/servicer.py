@@ -131,9 +131,11 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         self, request: pb.AuthorizeCollectionsRequest, context: Call
     ) -> pb.AuthorizeCollectionsResponse:
         """Return what the caller may do in collections."""
+        epoch = self._indexing.collections_epoch
         found = await self._collections.authorize(request.scope, request.collection_ids)
         held = [(one, access_of(request.scope, one)) for one in found]
         return pb.AuthorizeCollectionsResponse(
+            collections_epoch=epoch if epoch == self._indexing.collections_epoch else "",
             collections=[
                 pb.CollectionAccess(
                     collection_id=one.id,
@@ -144,7 +146,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
                 )
                 for one, access in held
                 if access >= Access.READ
-            ]
+            ],
         )
 
     async def IndexDocument(

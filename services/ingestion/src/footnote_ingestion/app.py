@@ -12,7 +12,8 @@ from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
 from footnote_kit.app import App, Runtime
-from footnote_kit.authorizer import Authorizer, asking
+from footnote_kit.authorizer import Asking, Authorizer
+from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
 from footnote_kit.logs import get_logger
 from footnote_kit.rounds import Rounds
 
@@ -63,7 +64,8 @@ async def build(runtime: Runtime) -> App:
     # A check before storing recognises no text, so that its workers never start a program.
     inspectors = pool(_INSPECTORS, settings.inspect_seconds, replace(workers, programs=()))
     readers = pool(settings.workers, settings.parse_seconds, workers)
-    collections = Authorizer(asking(IndexingServiceStub(runtime.channel("indexing"))))
+    collection_epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
+    collections = Authorizer(Asking(IndexingServiceStub(runtime.channel("indexing")), collection_epochs))
     permissions = Permissions(documents, collections)
     changes = Changes(ChangeTable(database), permissions, settings.deletions_hours * 3600)
     sweeps = Rounds("sweep", Sweeper(documents, changes, files).sweep, settings.sweep_seconds, service="ingestion")
@@ -120,6 +122,7 @@ async def build(runtime: Runtime) -> App:
         ready=ready,
         start=[begin_to_warm, sweeps.start, logs.start],
         close=[
+            collection_epochs.close,
             end_warming,
             logs.stop,
             sweeps.stop,
