@@ -187,7 +187,10 @@ class LineReader:
         if end.left < box.left and has_letters(text):
             box, end = end, box
         height = max(box.top - box.bottom, 1.0)
-        apart = abs(box.top - end.top) > 0.5 * height or not -height < end.right - box.left < 1.2 * height * len(text)
+        # Half of the lower one stands beside the other, as a full stop does beside a letter.
+        shared = min(box.top, end.top) - max(box.bottom, end.bottom)
+        beside = shared > 0.5 * min(height, end.top - end.bottom)
+        apart = not beside or not -height < end.right - box.left < 1.2 * height * len(text)
         if apart and last - first + 1 == len(text):
             middle = len(text) // 2
             return [

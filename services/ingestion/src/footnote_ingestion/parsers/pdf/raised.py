@@ -21,6 +21,8 @@ _SIGN = "^"
 _MINUS = "-−–"
 # Against the characters beside it: a raised one is at most so tall, and begins at least so much higher.
 _SMALLER, _HIGHER = 0.85, 0.12
+# One that ends where they do is raised only if it begins so much higher: figures of old style are as low as letters.
+_AS_TALL, _MUCH_HIGHER = 0.02, 0.3
 _LONGEST = 40
 _RAISED_FIGURE = re.compile(r"[-−–+]?\d{1,3}[.,;)%]?")
 _BESIDE = 0.2
@@ -105,4 +107,6 @@ class _Finder:
 
 
 def _is_raised(place: tuple[float, float], base: tuple[float, float]) -> bool:
-    return 0 < place[1] < _SMALLER * base[1] and place[0] > base[0] + _HIGHER * base[1]
+    height, rise = base[1], place[0] - base[0]
+    above = rise + place[1] - height > _AS_TALL * height
+    return 0 < place[1] < _SMALLER * height and rise > (_HIGHER if above else _MUCH_HIGHER) * height
