@@ -8,10 +8,14 @@ from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.grids import bounds, pieces_of
 from footnote_ingestion.parsers.pdf.lines import Line, Word
-from footnote_ingestion.parsers.pdf.rulings import Rulings
+from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 
 Words = Callable[[Line], list[Word]]
-_ABOVE = 2.6
+_ABOVE, _ABOVE_RULE = 2.6, 5.0
+"""Of the type size: how far a header is above what follows, and how far with a line drawn below it, at most."""
+_LEAST_DOWN = 3
+_NEAR = 3.0
+_TOUCH = 1.2
 _ASIDE = 3.0
 _MOST_HEAD_ROWS = 7
 _CAPTION = re.compile(r"(?:table|figure|fig\.|tab\.|tabelle|tableau|abbildung)\s+[\dIVXA-Z]", re.IGNORECASE)
@@ -31,6 +35,36 @@ def drawn_from(rules: Rulings, sides: tuple[float, float], heights: tuple[float,
     return next((start for start, other in pairwise(starts) if other - start < size), left)
 
 
+def _reach(rules: Rulings, sides: tuple[float, float], heights: tuple[float, float], size: float) -> float:
+    """Return where two or more lines drawn over all of a table end on the right; 0 where none are."""
+    left, right = sides
+    ends = sorted(
+        rule.end
+        for rule in rules.across
+        if heights[0] - 2 * size < rule.at < heights[1] + _ABOVE_RULE * size
+        and rule.start < left + size
+        and right < rule.end < right + (right - left)
+    )
+    return next((end for end, other in pairwise(ends) if other - end < size), 0.0)
+
+
+def _drawn_to(rules: Rulings, sides: tuple[float, float], top: float, size: float) -> float:
+    """Return the height at which the lines down that part a table's columns end above its first row of figures."""
+    down = sorted(
+        ((rule.start, rule.end) for rule in rules.down if sides[0] - size < rule.at < sides[1] + 2 * size),
+        reverse=True,
+    )
+    end = top - 0.5 * size
+    for start, stop in reversed(down):
+        if start <= end + _NEAR < stop + _NEAR:
+            end = max(end, stop)
+    at_end = sum(abs(stop - end) < _NEAR for _, stop in down)
+    closed = any(
+        rule.at > sides[1] - 1 and abs(rule.end - end) < _NEAR for rule in rules.down if rule.at < sides[1] + 4 * size
+    )
+    return end if at_end >= _LEAST_DOWN and end > top and closed else float("inf")
+
+
 def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rules: Rulings, size: float) -> list[Line]:
     """Return the lines above the first row of figures that may be its headers, from the lowest."""
     left, _, right, top = bounds(seeds)
@@ -45,18 +79,24 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
     ]
     found: list[Line] = []
     edge, count, last = top, 0, top
+    end = _drawn_to(rules, (left, right), top, size)
+    reach = max(right, _reach(rules, (left, right), (seeds[-1].bottom, top), size))
     for line in sorted(over, key=lambda line: line.bottom):
-        if line.bottom - edge > _ABOVE * size or count > _MOST_HEAD_ROWS:
+        headed = any(one.right > (left + right) / 2 for one in found)
+        if (headed and found[0].bottom < end < line.bottom) or count > _MOST_HEAD_ROWS:
             break
+        if line.bottom - edge > _ABOVE * size:
+            ruled = not found and _rules_between(rules, (top, line.bottom), (left, right), size) == 1
+            if not ruled or line.bottom - edge > _ABOVE_RULE * size:
+                break
         if _CAPTION.match(line.text) or line.size > 1.35 * size:
             break
         short = line.right - line.left < 0.6 * (right - left) and abs(line.left - left) < _ASIDE * size
         noted = line.text.startswith("(") and line.text.endswith(")")  # "(in thousands, except for shares)"
         if not short and not noted and _is_prose(line, words):
             break
-        if line.left < left - _ASIDE * size or line.right > right + _ASIDE * size:
+        if line.left < left - _ASIDE * size or line.right > reach + _ASIDE * size:
             break
-        headed = any(one.right > (left + right) / 2 for one in found)
         if headed and _rules_between(rules, (top, line.bottom), (left, right), size) >= 2:
             break
         count += line.bottom > last
@@ -67,13 +107,22 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
 
 
 def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[float, float], size: float) -> int:
-    """Return how many lines are drawn over the whole width of a table between two heights."""
+    """Return how many lines are drawn over the whole width of a table between two heights, be it in pieces."""
     width = sides[1] - sides[0]
     found: list[float] = []
-    for rule in rules.across:
-        inside = heights[0] - 0.5 * size < rule.at < heights[1] + 0.3 * size
+    begun: list[Rule] = []  # the pieces that end furthest on the right, of each height
+    for rule in sorted(rules.across, key=lambda rule: rule.start):
+        if not heights[0] - 0.5 * size < rule.at < heights[1] + 0.3 * size:
+            continue
+        for at, one in enumerate(begun):
+            if abs(one.at - rule.at) < _TOUCH and rule.start - one.end < _TOUCH:
+                rule = Rule(one.at, one.start, max(one.end, rule.end))
+                begun[at] = rule
+                break
+        else:
+            begun.append(rule)
         whole = min(rule.end, sides[1]) - max(rule.start, sides[0]) > 0.9 * width
-        if inside and whole and not any(abs(rule.at - one) < 0.4 * size for one in found):
+        if whole and not any(abs(rule.at - one) < 0.4 * size for one in found):
             found.append(rule.at)
     return len(found)
 

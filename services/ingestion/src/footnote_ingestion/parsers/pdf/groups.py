@@ -6,24 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote_ingestion.parsers.pdf.grids import cell_of
-from footnote_ingestion.parsers.pdf.lines import Word
+from footnote_ingestion.parsers.pdf.stacked import Piece
 
 Columns = Sequence[tuple[float, float]]
 _LEFT_OUT = 0.6
+_RIGHT_OVER = 0.12
+_CLEARLY = 2.5
+_LONGER = 0.03
+"""What is so near to the middle of several columns, and so much nearer than to that of one, heads them all."""
 
 
 @dataclass(slots=True)
 class Part:
-    """Words of a header, and the columns from `first` to before `last` that they head."""
+    """A piece of a header, and the columns from `first` to before `last` that they head."""
 
-    words: list[Word]
+    piece: Piece
     first: int
     last: int
 
 
-def meets_only_one(piece: Sequence[Word], columns: Columns) -> bool:
+def meets_only_one(piece: Piece, columns: Columns) -> bool:
     """Tell whether words stand over one column at most."""
-    return sum(piece[0].left < right and piece[-1].right > left for left, right in columns) <= 1
+    return sum(piece.left < right and piece.right > left for left, right in columns) <= 1
 
 
 def pitch_of(columns: Columns) -> float:
@@ -33,7 +37,7 @@ def pitch_of(columns: Columns) -> float:
     return (columns[-1][1] - columns[0][0]) / len(columns)
 
 
-def even_groups(pieces: list[list[Word]], columns: Columns) -> list[Part]:
+def even_groups(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
     """Return groups of as many columns each, when every stretch stands over the middle of one."""
     size, rest = divmod(len(columns), len(pieces))
     pitch = pitch_of(columns)
@@ -43,26 +47,26 @@ def even_groups(pieces: list[list[Word]], columns: Columns) -> list[Part]:
     for at, piece in enumerate(pieces):
         group = columns[at * size : (at + 1) * size]
         middle = (group[0][0] + group[-1][1]) / 2
-        if abs((piece[0].left + piece[-1].right) / 2 - middle) > 0.25 * pitch:
+        if abs((piece.left + piece.right) / 2 - middle) > 0.25 * pitch:
             return []
         found.append(Part(piece, at * size, (at + 1) * size))
     return found
 
 
-def groups_beside_one(pieces: list[list[Word]], columns: Columns) -> list[Part]:
+def groups_beside_one(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
     """Return groups of as many columns each beside the first or the last column, which has a header for itself."""
     if len(pieces) < 2 or len(columns) < 3:
         return []
     if alone(pieces[0], columns) == 0 and (groups := even_groups(pieces[1:], columns[1:])):
-        return [Part(pieces[0], 0, 1), *(Part(part.words, part.first + 1, part.last + 1) for part in groups)]
+        return [Part(pieces[0], 0, 1), *(Part(part.piece, part.first + 1, part.last + 1) for part in groups)]
     if alone(pieces[-1], columns) == len(columns) - 1 and (groups := even_groups(pieces[:-1], columns[:-1])):
         return [*groups, Part(pieces[-1], len(columns) - 1, len(columns))]
     return []
 
 
-def alone(piece: Sequence[Word], columns: Columns) -> int | None:
+def alone(piece: Piece, columns: Columns) -> int | None:
     """Return the one column that words stand over, None when they may head several."""
-    left, right = piece[0].left, piece[-1].right
+    left, right = piece.left, piece.right
     middle = (left + right) / 2
     pitch = pitch_of(columns)
     met = [at for at, (one, other) in enumerate(columns) if left < other and right > one]
@@ -76,23 +80,73 @@ def alone(piece: Sequence[Word], columns: Columns) -> int | None:
     return met[0] if near <= (0.4 if right - left < 0.8 * pitch else 0.2) * pitch else None
 
 
-def between(pieces: list[list[Word]], made: list[Part | None], columns: Columns) -> list[Part]:
-    """Give the stretches without a column those that they stand over and no other one has."""
+def in_middle_of_several(
+    piece: Piece, home: int, others: Sequence[Piece], columns: Columns, lowest: Columns
+) -> Part | None:
+    """Return words as the header of the columns around their `home` if they stand right over the middle of several.
+
+    None where they stand over their home as well as that, or over what `others` head. `lowest` are the places of the
+    headers of columns.
+    """
+    pitch = pitch_of(columns)
+    middle = (piece.left + piece.right) / 2
+    near = min(
+        min(abs(middle - (left + right) / 2), abs(piece.right - right), abs(piece.left - left))
+        for left, right in (columns[home], lowest[home])
+    )
+    free = [not any(one.left < right and one.right > left for one in others) for left, right in columns]
+    part = _best_over(piece, (home, home + 1), free, columns, lowest)
+    off = _off_middle(piece, part, columns, lowest)
+    if part.last == part.first + 1 or off > _RIGHT_OVER * pitch or near < max(_CLEARLY * off, _RIGHT_OVER * pitch):
+        return None
+    return part
+
+
+def _best_over(piece: Piece, least: tuple[int, int], free: Sequence[bool], columns: Columns, lowest: Columns) -> Part:
+    """Return the range of free columns around the `least` ones over whose middle words stand best: the shorter one."""
+    best = Part(piece, *least)
+    cost = _off_middle(piece, best, columns, lowest)
+    longer = _LONGER * pitch_of(columns)
+    begin = least[0]
+    while begin >= 0 and (free[begin] or begin >= least[0]):
+        end = least[1]
+        while end <= len(columns) and (end == least[1] or free[end - 1]):
+            part = Part(piece, begin, end)
+            price = _off_middle(piece, part, columns, lowest) + longer * (end - begin - least[1] + least[0])
+            if price < cost:
+                best, cost = part, price
+            end += 1
+        begin -= 1
+    return best
+
+
+def _off_middle(piece: Piece, part: Part, columns: Columns, lowest: Columns) -> float:
+    middle = (piece.left + piece.right) / 2
+    return min(abs(middle - (places[part.first][0] + places[part.last - 1][1]) / 2) for places in (columns, lowest))
+
+
+def between(pieces: Sequence[Piece], made: Sequence[Part | None], columns: Columns, lowest: Columns) -> list[Part]:
+    """Give the stretches without a column those that they stand over the middle of, and no other one has or is over."""
     taken = {at for part in made if part is not None for at in range(part.first, part.last)}
     found: list[Part] = []
     for piece, part in zip(pieces, made, strict=True):
         if part is None:
-            left, right = piece[0].left, piece[-1].right
+            left, right = piece.left, piece.right
             met = [at for at, (one, other) in enumerate(columns) if left < other and right > one and at not in taken]
             if not met:
                 middle = (left + right) / 2
                 met = [min(range(len(columns)), key=lambda at: abs(sum(columns[at]) / 2 - middle))]
-            part = Part(piece, met[0], met[-1] + 1)
+            rest = [one for one, other in zip(pieces, made, strict=True) if other is None and one is not piece]
+            free = [
+                at not in taken and not any(one.left < other and one.right > first for one in rest)
+                for at, (first, other) in enumerate(columns)
+            ]
+            part = _best_over(piece, (met[0], met[-1] + 1), free, columns, lowest)
         found.append(part)
     return found
 
 
-def shared_out(pieces: list[list[Word]], columns: Columns) -> list[Part]:
+def shared_out(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
     """Share the columns out among headers of groups so that each stands over the middle of its own, in their order."""
     count, many = len(columns), len(pieces)
     pitch = pitch_of(columns)
@@ -118,8 +172,7 @@ def shared_out(pieces: list[list[Word]], columns: Columns) -> list[Part]:
     if cost[many][count] == infinite:  # more headers than columns: each goes to the nearest
         middles = [(left + right) / 2 for left, right in columns]
         nearest = [
-            min(range(count), key=lambda at: abs(middles[at] - (piece[0].left + piece[-1].right) / 2))
-            for piece in pieces
+            min(range(count), key=lambda at: abs(middles[at] - (piece.left + piece.right) / 2)) for piece in pieces
         ]
         return [Part(piece, at, at + 1) for piece, at in zip(pieces, nearest, strict=True)]
     found: list[Part] = []
@@ -132,9 +185,9 @@ def shared_out(pieces: list[list[Word]], columns: Columns) -> list[Part]:
     return found
 
 
-def _off(piece: Sequence[Word], left: float, right: float) -> float:
+def _off(piece: Piece, left: float, right: float) -> float:
     """Return how far words are from standing over the middle of a stretch, or flush with an end of it."""
-    start, end = piece[0].left, piece[-1].right
+    start, end = piece.left, piece.right
     middle = abs((start + end) / 2 - (left + right) / 2)
     beyond = max(0.0, left - start, end - right)
     return middle + 0.1 * beyond
@@ -147,14 +200,14 @@ def spread_over_repeated(rows: list[list[Part]], width: int) -> None:
     """
     for flush in _alike(rows):
         row = flush[0]
-        texts = [" ".join(cell_of(part.words).text for part in parts) for parts in zip(*flush, strict=True)]
+        texts = [" ".join(cell_of(part.piece.words).text for part in parts) for parts in zip(*flush, strict=True)]
         if not 2 <= len(row) < width or len(set(texts)) < len(row) or any(part.last - part.first > 1 for part in row):
             continue
         others: list[str] = ["" for _ in range(width)]
         for other in rows:
             for part in other if not any(other is one for one in flush) else ():
                 for at in range(part.first, min(part.last, width)):
-                    others[at] += f" {cell_of(part.words).text}"
+                    others[at] += f" {cell_of(part.piece.words).text}"
         taken = {part.first for part in row}
         firsts = []
         for part in row:
@@ -167,6 +220,31 @@ def spread_over_repeated(rows: list[list[Part]], width: int) -> None:
             for parts in flush:
                 for part, first in zip(parts, firsts, strict=True):
                     part.first = first
+
+
+def spread_over_periods(rows: Sequence[Sequence[Part]], width: int) -> None:
+    """Let headers above columns whose names come again in the same order head as many each.
+
+    "2001" and "2002" somewhere above "Tons, Value, Tons, Value".
+    """
+    for number, row in enumerate(rows):
+        if len({cell_of(part.piece.words).text for part in row}) < len(row):
+            continue
+        names = ["" for _ in range(width)]
+        for other in rows[number + 1 :]:
+            for part in other:
+                for at in range(part.first, min(part.last, width)):
+                    names[at] += f" {cell_of(part.piece.words).text}"
+        start = next((at for at, name in enumerate(names) if names.count(name) > 1), width)
+        size, rest = divmod(width - start, max(len(row), 1))
+        if len(row) < 2 or rest or size < 2 or len(set(names[start : start + size])) < size:
+            continue
+        if not all(names) or names[start:-size] != names[start + size :]:
+            continue
+        firsts = [start + at * size for at in range(len(row))]
+        if all(part.first < first + size and part.last > first for part, first in zip(row, firsts, strict=True)):
+            for part, first in zip(row, firsts, strict=True):
+                part.first, part.last = first, first + size
 
 
 def _alike(rows: list[list[Part]]) -> list[list[list[Part]]]:

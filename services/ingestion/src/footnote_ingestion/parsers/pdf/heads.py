@@ -14,15 +14,20 @@ from footnote_ingestion.parsers.pdf.groups import (
     between,
     even_groups,
     groups_beside_one,
+    in_middle_of_several,
     meets_only_one,
     pitch_of,
     shared_out,
+    spread_over_periods,
     spread_over_repeated,
 )
 from footnote_ingestion.parsers.pdf.lines import Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
+from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
 
 _GOES_ON = re.compile(r"[,:]\s*$")
+_WIDER = 0.42
+"""Of their height: how far words of two headers that nearly touch are apart at least."""
 
 
 @dataclass(slots=True)
@@ -47,14 +52,12 @@ def header_names(
     """
     named = [names_column, *columns] if names_column else list(columns)
     edge = named[0][0]
-    stub: list[list[Word]] = []
-    parts: list[list[Part]] = []
+    stub: list[Piece] = []
+    heading: list[list[Piece]] = []
     used: list[Sequence[Word]] = []
-    lowest: Columns = ()
-    across = rules.across
     for row in reversed(rows):
-        pieces = segments(row)
-        left = [piece for piece in pieces if piece[-1].right < edge - 0.3 * size and not _meets(piece, named)]
+        pieces = [piece_of(words) for words in segments(row)]
+        left = [piece for piece in pieces if piece.right < edge - 0.3 * size and not _meets(piece, named)]
         over = [piece for piece in pieces if piece not in left]
         if over and _is_title(over[0], named, size):
             break
@@ -63,44 +66,45 @@ def header_names(
             break
         if used and any(_is_far_above(piece, used[0], named, size) for piece in alone_over):
             break
-        if over:
-            pieces_over = _cut(over, named)
-            parts.insert(0, _assigned(pieces_over, named, across, size, lowest, names_column is not None))
-            if len(pieces_over) == len(columns):
-                lowest = [(piece[0].left, piece[-1].right) for piece in pieces_over]
-        elif used and not left:
+        if not over:  # a title, or a section's name
             break
-        if left and not over:  # a title, or a section's name
-            break
+        heading.insert(0, _cut(over, named))
         stub[:0] = left
         used.insert(0, row)
-    while used and parts and not parts[0]:
-        parts.pop(0)
+    parts: list[list[Part]] = []
+    lowest = list(named)
+    for ending, standing in reversed(stacked(heading, pitch_of(named), rules.across, size)):
+        assigned = _assigned(standing, named, rules.across, size, lowest, names_column is not None)
+        parts.insert(0, [part for part in assigned if any(part.piece is piece for piece in ending)])
+        for part in parts[0]:
+            if part.last == part.first + 1:
+                lowest[part.first] = (part.piece.left, part.piece.right)
     spread_over_repeated(parts, len(named))
+    spread_over_periods(parts, len(named))
     return _named(stub, parts, len(columns), names_column is not None), used
 
 
-def _meets(piece: Sequence[Word], columns: Columns) -> bool:
-    return any(piece[0].left < right and piece[-1].right > left for left, right in columns)
+def _meets(piece: Piece, columns: Columns) -> bool:
+    return any(piece.left < right and piece.right > left for left, right in columns)
 
 
-def _may_head(piece: Sequence[Word], at: int, columns: Columns) -> bool:
+def _may_head(piece: Piece, at: int, columns: Columns) -> bool:
     """Tell whether words stand over a column, or at least over no other one."""
-    met = [one for one, (left, right) in enumerate(columns) if piece[0].left < right and piece[-1].right > left]
+    met = [one for one, (left, right) in enumerate(columns) if piece.left < right and piece.right > left]
     return at in met or not met
 
 
-def _is_title(piece: Sequence[Word], columns: Columns, size: float) -> bool:
+def _is_title(piece: Piece, columns: Columns, size: float) -> bool:
     """Tell whether words begin far left of all columns, or stand over names and values alike: a title."""
-    left, right = piece[0].left, piece[-1].right
+    left, right = piece.left, piece.right
     first = columns[0]
     pitch = pitch_of(columns)
     return left < first[0] - max(0.8 * pitch, 6 * size) and right > first[0]
 
 
-def _is_in_middle(piece: Sequence[Word], columns: Columns, start: float, size: float) -> bool:
+def _is_in_middle(piece: Piece, columns: Columns, start: float, size: float) -> bool:
     """Tell whether words stand in the middle of a whole table, names and all, and over no column's: a title."""
-    left, right = piece[0].left, piece[-1].right
+    left, right = piece.left, piece.right
     middle, end = (left + right) / 2, columns[-1][1]
     if abs(middle - (start + end) / 2) > 0.6 * size or abs(middle - (columns[0][0] + end) / 2) < size:
         return False
@@ -109,39 +113,48 @@ def _is_in_middle(piece: Sequence[Word], columns: Columns, start: float, size: f
     )
 
 
-def _is_far_above(piece: Sequence[Word], below: Sequence[Word], columns: Columns, size: float) -> bool:
+def _is_far_above(piece: Piece, below: Sequence[Word], columns: Columns, size: float) -> bool:
     """Tell whether words stand over one column at most, with an empty line between them and the next header."""
-    gap = min(word.bottom for word in piece) - max(word.top for word in below)
+    gap = piece.bottom - max(word.top for word in below)
     return gap > size and meets_only_one(piece, columns)
 
 
-def _cut(pieces: list[list[Word]], columns: Columns) -> list[list[Word]]:
-    """Cut stretches whose words stand over a column each, set closer than usual."""
+def _cut(pieces: list[Piece], columns: Columns) -> list[Piece]:
+    """Cut stretches set closer than usual if the parts stand over a column each: at their wider gaps, or at any.
+
+    At any if there is a name for each column then: between two words of one name a gap is as wide.
+    """
     if len(pieces) >= len(columns):
         return pieces
-    made: list[list[Word]] = []
+    every = _cut_at(0.0, pieces, columns)
+    return every if len(every) >= len(columns) - 1 else _cut_at(_WIDER, pieces, columns)
+
+
+def _cut_at(gap: float, pieces: list[Piece], columns: Columns) -> list[Piece]:
+    made: list[Piece] = []
     for piece in pieces:
-        homes = [_home(word, columns) for word in piece]
-        if len(piece) > 1 and None not in homes and len(set(homes)) == len({id(word) for word in piece}):
-            made += [[word] for word in piece]
-            continue
-        made.append(piece)
+        parts = [piece_of(words) for words in segments(piece.words, gap)]
+        homes = [_home(part, columns) for part in parts]
+        if len(parts) > 1 and None not in homes and len(set(homes)) == len(homes):
+            made += parts
+        else:
+            made.append(piece)
     return made
 
 
-def _home(word: Word, columns: Columns) -> int | None:
-    """Return the column that a word stands over, by its middle or an edge."""
-    middle = (word.left + word.right) / 2
+def _home(piece: Piece, columns: Columns) -> int | None:
+    """Return the column that words stand over, by their middle or an edge."""
+    middle = (piece.left + piece.right) / 2
     pitch = pitch_of(columns)
     for at, (left, right) in enumerate(columns):
-        near = min(abs(middle - (left + right) / 2), abs(word.right - right), abs(word.left - left))
+        near = min(abs(middle - (left + right) / 2), abs(piece.right - right), abs(piece.left - left))
         if near <= 0.12 * pitch:
             return at
     return None
 
 
 def _assigned(
-    pieces: list[list[Word]],
+    pieces: list[Piece],
     columns: Columns,
     across: Sequence[Rule],
     size: float,
@@ -150,7 +163,7 @@ def _assigned(
 ) -> list[Part]:
     """Return which columns each stretch of a row of headers stands for.
 
-    `lowest` are the places of headers below it, one for each column of values, if there are.
+    `lowest` are the places of the headers below it, one for each column, or of its figures.
     """
     if named_by_column and len(pieces) == len(columns) - 1 and _head_one_each(pieces, columns):
         return [Part(piece, at, at + 1) for at, piece in enumerate(pieces, start=1)]
@@ -164,41 +177,45 @@ def _assigned(
         return [Part(piece, at, at + 1) for at, piece in enumerate(pieces)]
     if all(part is None for part in made):
         groups = even_groups(pieces, columns)
-        if not groups and len(lowest) == len(columns):
+        if not groups:
             groups = even_groups(pieces, lowest)
         if groups := groups or groups_beside_one(pieces, columns):
             return groups
     for at, piece in enumerate(pieces):
-        if made[at] is None:
-            home = alone(piece, columns)
-            made[at] = Part(piece, home, home + 1) if home is not None else None
+        if made[at] is None and (home := alone(piece, columns)) is not None:
+            others = [one for one in pieces if one is not piece]
+            made[at] = in_middle_of_several(piece, home, others, columns, lowest) or Part(piece, home, home + 1)
     if all(part is not None for part in made):
         return [part for part in made if part is not None]
     if any(part is not None for part in made):
-        return between(pieces, made, columns)
+        return between(pieces, made, columns, lowest)
     return shared_out(pieces, columns)
 
 
-def _head_one_each(pieces: Sequence[Sequence[Word]], columns: Columns) -> bool:
+def _head_one_each(pieces: Sequence[Piece], columns: Columns) -> bool:
     """Tell whether stretches stand over one column of values each, none of them over the names in the first column."""
     return all(_may_head(piece, at, columns) for at, piece in enumerate(pieces, start=1)) and all(
-        piece[0].left > columns[0][1] - 1 for piece in pieces
+        piece.left > columns[0][1] - 1 for piece in pieces
     )
 
 
 def _by_rule(
-    piece: Sequence[Word], pieces: Sequence[Sequence[Word]], columns: Columns, across: Sequence[Rule], size: float
+    piece: Piece, pieces: Sequence[Piece], columns: Columns, across: Sequence[Rule], size: float
 ) -> Part | None:
     """Return the columns above which a line is drawn under the words."""
-    left, right = piece[0].left, piece[-1].right
-    low = min(word.bottom for word in piece)
+    left, right = piece.left, piece.right
+    low = piece.bottom
     spread = columns[-1][1] - columns[0][0]
     best: tuple[float, int, int] | None = None
     for rule in across:
-        if not low - 0.8 * size <= rule.at <= low + 0.45 * size or rule.start > left + size or rule.end < right - size:
+        if (
+            not low - 0.8 * size <= rule.at <= low + 0.45 * size
+            or rule.start > left + 0.6 * size
+            or rule.end < right - 0.6 * size
+        ):
             continue
         under = [at for at, (one, other) in enumerate(columns) if rule.start - 3 <= (one + other) / 2 <= rule.end + 3]
-        beside = sum(rule.start < (one[0].left + one[-1].right) / 2 < rule.end for one in pieces)
+        beside = sum(rule.start < (one.left + one.right) / 2 < rule.end for one in pieces)
         if (
             not under
             or beside > 1
@@ -207,14 +224,14 @@ def _by_rule(
             continue
         if best is None or rule.end - rule.start < best[0]:
             best = (rule.end - rule.start, under[0], under[-1] + 1)
-    return Part(list(piece), best[1], best[2]) if best is not None else None
+    return Part(piece, best[1], best[2]) if best is not None else None
 
 
 def _by_rules_of_columns(
-    pieces: list[list[Word]], columns: Columns, across: Sequence[Rule], size: float, lowest: Columns
+    pieces: list[Piece], columns: Columns, across: Sequence[Rule], size: float, lowest: Columns
 ) -> list[Part]:
     """Return groups of as many columns each, of those that have a line of their own under a row with fewer headers."""
-    low = min(word.bottom for piece in pieces for word in piece)
+    low = min(piece.bottom for piece in pieces)
     rules = [rule for rule in across if low - 0.8 * size <= rule.at <= low + 0.45 * size]
     ruled = [any(rule.start < right and rule.end > left for rule in rules) for left, right in columns]
     first, count = ruled.index(True) if any(ruled) else 0, sum(ruled)
@@ -222,35 +239,37 @@ def _by_rules_of_columns(
         return []
     chosen = slice(first, first + count)
     groups = even_groups(pieces, columns[chosen])
-    if not groups and len(lowest) == len(columns):
+    if not groups:
         groups = even_groups(pieces, lowest[chosen])
-    return [Part(part.words, part.first + first, part.last + first) for part in groups]
+    return [Part(part.piece, part.first + first, part.last + first) for part in groups]
 
 
-def _named(stub: list[list[Word]], parts: list[list[Part]], count: int, named_by_column: bool) -> Head:
+def _named(stub: list[Piece], parts: list[list[Part]], count: int, named_by_column: bool) -> Head:
     """Return the names of columns: groups first, parted from what stands below them."""
     width = count + (1 if named_by_column else 0)
     names: list[list[tuple[tuple[int, int], str]]] = [[] for _ in range(width)]
     notes: list[str] = []
     # "Year ended June 30," goes on in what stands beside it, else in all that heads a column.
-    begun = [piece for piece in stub if _GOES_ON.search(cell_of(piece).text)]
-    for row in parts:
-        beside = [piece for piece in begun if row and _is_beside(piece, row[0].words)]
+    begun = [piece for piece in stub if _GOES_ON.search(cell_of(piece.words).text)]
+    for number, row in enumerate(parts):
+        beside = [piece for piece in begun if row and _is_beside(piece, row[0].piece)]
         begun = [piece for piece in begun if piece not in beside]
-        lead_in = "".join(f"{cell_of(piece).text} " for piece in beside)
+        lead_in = "".join(f"{cell_of(piece.words).text} " for piece in beside)
         for part in row:
-            text = lead_in + cell_of(part.words).text
-            if part.last - part.first >= count > 1 and text.startswith("(") and text.endswith(")"):
-                notes.append(text)  # "(in thousands)", "(unaudited)": of the whole table, and no column's name
-                continue
+            text = lead_in + cell_of(part.piece.words).text
+            if text.startswith("(") and text.endswith(")"):
+                whole = part.last - part.first >= count > 1
+                if whole or (len(row) == 1 and not any(names) and _head_all(parts[number + 1 :], part)):
+                    notes.append(text)  # "(in thousands)", "(unaudited)": of the whole table, and no column's name
+                    continue
             for at in range(part.first, min(part.last, width)):
                 names[at].append(((part.first, part.last), text))
     texts = [_stacked(one) for one in names]
-    words = [cell_of(piece).text for piece in stub]
+    words = [cell_of(piece.words).text for piece in stub]
     lead = [text for text in words if text.startswith("(") and text.endswith(")") and len(text) > 12]
     rest = [text for text in words if text not in lead]
     lead += notes
-    goes_on = [cell_of(piece).text for piece in begun] if any(texts) else []
+    goes_on = [cell_of(piece.words).text for piece in begun] if any(texts) else []
     corner = " ".join(text for text in rest if not any(texts) or not _GOES_ON.search(text))
     if goes_on:
         texts = [" ".join(filter(None, (*goes_on, text))) if text else "" for text in texts]
@@ -259,8 +278,14 @@ def _named(stub: list[list[Word]], parts: list[list[Part]], count: int, named_by
     return Head([corner, *texts], lead)
 
 
-def _is_beside(one: Sequence[Word], other: Sequence[Word]) -> bool:
-    return min(one[0].top, other[0].top) - max(one[0].bottom, other[0].bottom) > 0.5 * (one[0].top - one[0].bottom)
+def _head_all(rows: Sequence[Sequence[Part]], above: Part) -> bool:
+    """Tell whether each column below a part of a header has a name in other rows."""
+    headed = {at for row in rows for part in row for at in range(part.first, part.last)}
+    return headed.issuperset(range(above.first, above.last))
+
+
+def _is_beside(one: Piece, other: Piece) -> bool:
+    return min(one.top, other.top) - max(one.bottom, other.bottom) > 0.5 * (one.top - one.bottom)
 
 
 def _stacked(names: Sequence[tuple[tuple[int, int], str]]) -> str:
