@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from footnote_text.scripts import joins_without_space
+
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.pdf.bidi import has_letters, logical
 from footnote_ingestion.parsers.pdf.lines import Line, Word
@@ -78,7 +80,7 @@ def cell_of(words: Sequence[Word]) -> Cell:
     """Return the cell that holds some words in their order."""
     if not words:
         return Cell()
-    text = inline(" ".join(word.text for word in words))
+    text = inline(_as_written(words))
     if has_letters(text):
         text = inline(" ".join(_read_from_the_right(words)))
     text = _SIGN.sub(r"\1", text)
@@ -90,6 +92,23 @@ def cell_of(words: Sequence[Word]) -> Cell:
         max(word.right for word in words),
         max(word.top for word in words),
     )
+
+
+def _as_written(words: Sequence[Word]) -> str:
+    """Return words parted by spaces, but not where a line ends in a script without them, or within a word."""
+    parts: list[str] = []
+    last: Word | None = None
+    for word in words:
+        if last is None:
+            parts = [word.text]
+        elif last.line is word.line or not last.line.text.endswith(last.text):
+            parts += [" ", word.text]
+        elif last.line.hyphen:
+            parts += ["" if word.text[0].islower() else "-", word.text]
+        else:
+            parts += ["" if joins_without_space(last.text[-1], word.text[0]) else " ", word.text]
+        last = word
+    return "".join(parts)
 
 
 def _read_from_the_right(words: Sequence[Word]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from footnote_ingestion.parsers.pdf.stacked import Piece
 
 Columns = Sequence[tuple[float, float]]
 _LEFT_OUT = 0.6
+_WIDEST = 60
 _RIGHT_OVER = 0.12
 _CLEARLY = 2.5
 _LONGER = 0.03
@@ -227,24 +228,40 @@ def spread_over_periods(rows: Sequence[Sequence[Part]], width: int) -> None:
 
     "2001" and "2002" somewhere above "Tons, Value, Tons, Value".
     """
-    for number, row in enumerate(rows):
-        if len({cell_of(part.piece.words).text for part in row}) < len(row):
-            continue
+    for number, row in enumerate(rows if width <= _WIDEST else ()):
         names = ["" for _ in range(width)]
         for other in rows[number + 1 :]:
             for part in other:
                 for at in range(part.first, min(part.last, width)):
                     names[at] += f" {cell_of(part.piece.words).text}"
-        start = next((at for at, name in enumerate(names) if names.count(name) > 1), width)
-        size, rest = divmod(width - start, max(len(row), 1))
-        if len(row) < 2 or rest or size < 2 or len(set(names[start : start + size])) < size:
+        start, size, count = _repeated(names)
+        groups = [[part for part in row if first <= part.first < first + size] for first in _firsts(start, size, count)]
+        if not count or any(len(group) != 1 for group in groups):
             continue
-        if not all(names) or names[start:-size] != names[start + size :]:
+        if len({cell_of(group[0].piece.words).text for group in groups}) < count:
             continue
-        firsts = [start + at * size for at in range(len(row))]
-        if all(part.first < first + size and part.last > first for part, first in zip(row, firsts, strict=True)):
-            for part, first in zip(row, firsts, strict=True):
-                part.first, part.last = first, first + size
+        for (part,), first in zip(groups, _firsts(start, size, count), strict=True):
+            part.first, part.last = first, first + size
+
+
+def _firsts(start: int, size: int, count: int) -> range:
+    return range(start, start + size * count, size) if count else range(0)
+
+
+def _repeated(names: Sequence[str]) -> tuple[int, int, int]:
+    """Return where two names or more begin that come again right behind them, how many they are, and how often."""
+    best = (0, 0, 0)
+    for size in range(2, len(names) // 2 + 1):
+        start = 0
+        while start + 2 * size <= len(names):
+            group = names[start : start + size]
+            count = 1
+            while names[start + count * size : start + (count + 1) * size] == group:
+                count += 1
+            if count > 1 and all(group) and len(set(group)) == size and size * count > best[1] * best[2]:
+                best = (start, size, count)
+            start += 1
+    return best
 
 
 def _alike(rows: list[list[Part]]) -> list[list[list[Part]]]:

@@ -11,6 +11,8 @@ from footnote_ingestion.parsers.pdf.lines import Word
 
 _OFF_CENTRE = 0.3
 """Of the distance between rows: how far from their middle a name beside several of them stands at most."""
+_TOUCHING = 0.1
+"""Of their height: how far names of two rows reach into one another's column at most."""
 _SPACE = 0.2
 DEEPER = 2.0
 """A name begins this many points right of one that it stands under."""
@@ -37,7 +39,7 @@ def beside_several(rows: Sequence[list[Word]], edge: float) -> Spanning | None:
     zones = [[word for word in row if word.right < edge] for row in rows]
     reach = 0.0
     for at, word in enumerate(sorted((word for zone in zones for word in zone), key=lambda word: word.left)):
-        if at and word.left > reach:
+        if at and word.left > reach - _TOUCHING * (word.top - word.bottom):
             found = _parted(rows, zones, (reach + word.left) / 2)
             if found is not None:
                 return found
@@ -51,7 +53,7 @@ def _parted(rows: Sequence[list[Word]], zones: Sequence[list[Word]], gap: float)
     inner: list[list[Word]] = []
     kept: list[list[Word]] = []
     for row, zone in zip(rows, zones, strict=True):
-        first = [word for word in zone if word.right < gap]
+        first = [word for word in zone if word.left + word.right < 2 * gap]
         own = zone[len(first) :]
         if first:
             outer.append(first)

@@ -9,6 +9,7 @@ from footnote_ingestion.parsers.pdf.bidi import lean
 from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, is_figure, visual_rows
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
+from footnote_ingestion.parsers.pdf.spans import spread_down
 from footnote_ingestion.parsers.tables import header_depth
 
 LEAST_DOWN = 3
@@ -29,9 +30,9 @@ def find(lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Ruli
     if len({round(rule.at / _NEAR) for rule in rules.down}) < LEAST_DOWN:
         return []
     found = []
-    for xs, ys, down, is_open in _frames(rules):
+    for xs, ys, drawn, is_open in _frames(rules):
         inside = [line for line in lines if _is_inside(line, xs, ys)]
-        grid = _grid(inside, words, xs, ys, down, is_open=is_open) if inside else None
+        grid = _grid(inside, words, xs, ys, drawn, is_open=is_open) if inside else None
         # Without a border around them, figures show better than lines what is a column.
         if grid is not None and (not is_open or _share_of_figures(grid) < _FEW_FIGURES):
             found.append(grid)
@@ -43,7 +44,7 @@ def _share_of_figures(grid: Grid) -> float:
     return sum(map(is_figure, texts)) / max(len(texts), 1)
 
 
-def _frames(rules: Rulings) -> list[tuple[list[float], list[float], list[Rule], bool]]:
+def _frames(rules: Rulings) -> list[tuple[list[float], list[float], Rulings, bool]]:
     """Return for lines that touch one another where columns and bands of rows end, and whether a side is open."""
     groups: list[tuple[list[Rule], list[Rule], list[float]]] = []  # down, across, box
     for vertical, rule in [*((True, rule) for rule in rules.down), *((False, rule) for rule in rules.across)]:
@@ -69,7 +70,7 @@ def _frames(rules: Rulings) -> list[tuple[list[float], list[float], list[Rule], 
         if len(xs) >= LEAST_DOWN and len(ys) == _OPEN_LINES:
             opened = [*_open_side(xs[0], left), *xs, *_open_side(xs[-1], right)]
         if len(xs) >= 3 and len(ys) >= 2:
-            found.append((opened, ys[::-1], down, len(opened) > len(xs)))
+            found.append((opened, ys[::-1], Rulings(across, down), len(opened) > len(xs)))
     return found
 
 
@@ -114,16 +115,18 @@ def _grid(
     words: Callable[[Line], list[Word]],
     xs: Sequence[float],
     ys: Sequence[float],
-    down: Sequence[Rule],
+    rules: Rulings,
     *,
     is_open: bool,
 ) -> Grid | None:
     every = [word for line in inside for word in words(line)]
     backwards = sum(lean(word.text) for word in every) > 0
-    rows: list[list[list[Word]]] = []
+    bands: list[list[list[list[Word]]]] = []
     for top, bottom in pairwise(ys):
         band = [word for word in every if bottom <= (word.top + word.bottom) / 2 < top]
-        rows += _band(band, xs, down, (top + bottom) / 2, named_at=-1 if backwards else 0)
+        bands.append(_band(band, xs, rules.down, (top + bottom) / 2, named_at=-1 if backwards else 0))
+    spread_down(bands, xs, ys, rules.across)
+    rows = [row for band in bands for row in band]
     rows = [row[::-1] if backwards else row for row in rows if any(row)]
     width = len(xs) - 1
     cells = [cell for row in rows for cell in row]

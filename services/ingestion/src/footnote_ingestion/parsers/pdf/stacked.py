@@ -11,7 +11,7 @@ from footnote_ingestion.parsers.pdf.rulings import Rule
 _NEAR = 0.6
 _ALIGNED = 0.4
 _NEXT = 1.5
-"""Of the type size: how far the next line of a header is below it, and its middle beside the first one's, at most."""
+"""Of the type size: how far a header's next line is below it, and its middle beside the first one's, at most."""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,59 @@
+"""Cells of tables with borders that are several rows high: what stands in one is repeated in each of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from footnote_ingestion.parsers.pdf.grids import is_figure, visual_rows
+from footnote_ingestion.parsers.pdf.lines import Word
+from footnote_ingestion.parsers.pdf.rulings import Rule
+
+_NEAR = 2.5
+_MOSTLY, _PARTLY = 0.7, 0.4
+"""Of the places between two cells of a column: in how many of a table's a line is drawn, where each says something.
+
+Where fewer have one, lines may part sums and sections, and only a cell that is empty without one above it is a part.
+"""
+
+Cells = list[list[Word]]
+
+
+def spread_down(bands: Sequence[list[Cells]], xs: Sequence[float], ys: Sequence[float], across: Sequence[Rule]) -> None:
+    """Repeat in rows of cells what stands in a column over several bands without a line between them.
+
+    `bands` are the rows between two lines across each, whose heights are `ys` from the top; `xs` is where columns end.
+    """
+    closed = [
+        [
+            any(abs(rule.at - y) <= _NEAR and rule.start - 1 <= (left + right) / 2 <= rule.end + 1 for rule in across)
+            for left, right in pairwise(xs)
+        ]
+        for y in ys[1:-1]
+    ]
+    places = sum(map(len, closed))
+    share = sum(map(sum, closed)) / places if places else 1.0
+    if share == 1.0 or share < _PARTLY:
+        return
+    for at in range(len(xs) - 1):
+        start = 0
+        for end in range(1, len(bands) + 1):
+            if end < len(bands) and not closed[end - 1][at]:
+                continue
+            if end - start > 1:
+                _spread(bands[start:end], at, strictly=share < _MOSTLY, whole=end - start == len(bands))
+            start = end
+
+
+def _spread(bands: Sequence[list[Cells]], at: int, *, strictly: bool, whole: bool) -> None:
+    """Repeat a column's words in each band, unless they are figures of several, or of several rows of one."""
+    words = [[word for row in band for word in row[at]] for band in bands]
+    filled = [band for band in words if band]
+    if not filled or any(len(band) > 1 for band in bands) or (strictly and (whole or len(filled) == len(bands))):
+        return
+    if len(filled) > 1 and all(is_figure(band[-1].text) for band in filled):
+        return
+    together = [word for row in visual_rows(word for band in words for word in band) for word in row]
+    for band in bands:
+        for row in band:
+            row[at] = together
