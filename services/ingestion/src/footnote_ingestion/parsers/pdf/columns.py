@@ -22,12 +22,13 @@ from footnote_ingestion.parsers.pdf.grids import (
     joined_by_slash,
     names_years,
     pieces_of,
+    segments,
     values_of,
     visual_rows,
 )
 from footnote_ingestion.parsers.pdf.heads import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
-from footnote_ingestion.parsers.pdf.names import Spanning, beside_several, joined, under
+from footnote_ingestion.parsers.pdf.names import Spanning, around, beside_several, joined, under
 from footnote_ingestion.parsers.pdf.rulings import Rulings
 from footnote_ingestion.parsers.pdf.worded import column_of_words, with_signs
 
@@ -279,6 +280,7 @@ def _rows(
         return [under(name, row) for name, row in zip(spanning.names, made, strict=True)]
     made = [_row(row, columns, names_column) for row in rows]
     ends = [row.cells[0].right for row in made if row.cells[0].text and any(cell.text for cell in row.cells[1:])]
+    made = around(made)
     return joined(made, max((end for end in ends if end < columns[0][0]), default=0.0))
 
 
@@ -325,7 +327,13 @@ def _is_name_column(
     """Return the first column when it is figures that name rows: nothing stands left of it."""
     left, right = columns[0]
     bare = sum(rows[at][0].left >= left - 1 for at in body)
-    return (left, right) if bare * 2 > len(body) and len(columns) > 1 else None
+    if bare * 2 <= len(body) or len(columns) < 2:
+        return None
+    # Names of two lines stand above and below the figures, whose first column then has a header as the others have.
+    beside = any(row[-1].right < left for row in rows[body[0] :])
+    heads = [piece for row in rows[: body[0]][-1:] for piece in segments(row) if piece[-1].right > left]
+    headed = len(heads) >= len(columns) and heads[0][0].left < right
+    return None if beside and headed else (left, right)
 
 
 def _row(row: Sequence[Word], columns: Sequence[tuple[float, float]], names_column: tuple[float, float] | None) -> Row:

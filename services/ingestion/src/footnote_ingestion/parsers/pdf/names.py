@@ -11,6 +11,8 @@ from footnote_ingestion.parsers.pdf.lines import Word
 
 _OFF_CENTRE = 0.3
 """Of the distance between rows: how far from their middle a name beside several of them stands at most."""
+_MOST_LINES, _TALLEST = 4, 0.8
+"""How many lines of a name stand above values, or below, and how high one is at most, of half the values' height."""
 _TOUCHING = 0.1
 """Of their height: how far names of two rows reach into one another's column at most."""
 _SPACE = 0.2
@@ -88,6 +90,53 @@ def under(name: Sequence[Word], row: Row) -> Row:
     one, own = cell_of(name), row.cells[0]
     text = " › ".join(filter(None, (one.text, own.text)))
     return Row([_around(one, own, text), *row.cells[1:]], one.left, row.lines | {id(word.line) for word in name})
+
+
+def around(rows: Sequence[Row]) -> list[Row]:
+    """Give rows of values the lines of their names above and below them, where some stand without a name between such.
+
+    A name's lines are as high above the middle of the values as below it.
+    """
+    made = list(rows)
+    if not any(_is_bare(row) for row in made) or all(row.cells[0].text or _is_bare(row) for row in made):
+        return made
+    at = 0
+    while at < len(made):
+        row = made[at]
+        value = next((cell for cell in row.cells[1:] if cell.text), None)
+        if value is not None and (lines := _lines_around(made, at, value)) is not None:
+            first, last = lines
+            names = [one.cells[0] for one in made[first:last] if one.cells[0].text]
+            name = names[0]
+            for other in names[1:]:
+                name = _both(name, other)
+            used = set().union(*(one.lines for one in made[first:last]))
+            made[first:last] = [Row([name, *row.cells[1:]], min(name.left, row.indent), used)]
+            at = first
+        at += 1
+    return made
+
+
+def _lines_around(rows: Sequence[Row], at: int, value: Cell) -> tuple[int, int] | None:
+    """Return the first row, and the one after the last, with lines of a name around a row of values, if any."""
+    middle, height = (value.top + value.bottom) / 2, value.top - value.bottom
+    own = rows[at].cells[0]
+    best: tuple[float, int, int] | None = None
+    for first in range(at, max(at - _MOST_LINES, -1), -1):
+        if first < at and not _is_bare(rows[first]):
+            break
+        for last in range(at + 1, min(at + 1 + _MOST_LINES, len(rows) + 1)):
+            if last > at + 1 and not _is_bare(rows[last - 1]):
+                break
+            if first == at or last == at + 1 or (own.text and at - first != last - at - 1):
+                continue
+            names = [one.cells[0] for one in rows[first:last] if one.cells[0].text]
+            off = abs((names[0].top + names[-1].bottom) / 2 - middle)
+            steps = [above.top - below.top for above, below in pairwise(names)]
+            even = max(steps) - min(steps) < _OFF_CENTRE * height if steps else False
+            if even and off < _OFF_CENTRE * height and names[0].top - middle < _TALLEST * height * len(names):
+                best = min(best or (off, first, last), (off, first, last))
+    return best[1:] if best is not None else None
 
 
 def joined(rows: Sequence[Row], edge: float) -> list[Row]:

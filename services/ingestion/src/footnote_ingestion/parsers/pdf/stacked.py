@@ -37,9 +37,9 @@ def stacked(
 ) -> list[tuple[list[Piece], list[Piece]]]:
     """Return for each row of headers the pieces that end in it, and all that stand in it: some go on in the next row.
 
-    A piece goes on in the one under it when neither stands over or under another, both have the same
-    middle, and no line is drawn between them. Pieces about as far from one another as columns are, whose `pitch` that is,
-    have a column each: what stands above such a one may be a group's name.
+    A piece goes on in the one under it when neither stands over or under another, both have the same middle, and no
+    line is drawn between them. Pieces about as far from one another as columns are, whose `pitch` that is, have a
+    column each: what stands above such a one may be a group's name.
     """
     found: list[tuple[list[Piece], list[Piece]]] = []
     begun: list[tuple[int, Piece]] = []
