@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from footnote_ingestion.parsers.pdf.captions import is_caption
 from footnote_ingestion.parsers.pdf.grids import bounds, pieces_of
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
@@ -18,7 +19,6 @@ _NEAR = 3.0
 _TOUCH = 1.2
 _ASIDE = 3.0
 _MOST_HEAD_ROWS = 7
-_CAPTION = re.compile(r"(?:table|figure|fig\.|tab\.|tabelle|tableau|abbildung)\s+[\dIVXA-Z]", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.!?]\s*$")
 
 
@@ -89,7 +89,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
             ruled = not found and _rules_between(rules, (top, line.bottom), (left, right), size) == 1
             if not ruled or line.bottom - edge > _ABOVE_RULE * size:
                 break
-        if _CAPTION.match(line.text) or line.size > 1.35 * size:
+        if is_caption(line.text) or line.size > 1.35 * size:
             break
         short = line.right - line.left < 0.6 * (right - left) and abs(line.left - left) < _ASIDE * size
         noted = line.text.startswith("(") and line.text.endswith(")")  # "(in thousands, except for shares)"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from footnote_ingestion.parsers.pdf.captions import is_set_apart
 from footnote_ingestion.parsers.pdf.lines import Line
 
 _FOLD = re.compile(r"[\W_]+")
@@ -22,11 +23,6 @@ _LARGER = 1.12
 _MOST = 160
 # A bold line as wide as that, against what its letters take, is the head of a table's columns.
 _CAPITAL, _SMALL_LETTER, _SPACE, _SPREAD = 0.7, 0.5, 0.3, 1.5
-_CAPTION = re.compile(
-    r"(?:figures?|fig|tables?|tab|abbildung|abb|tabelle|tableau|figura|tabla|tabella)\.?\s++"
-    r"[A-Z]{0,2}[.-]?\d{1,3}(?:[.-]\d{1,3}){0,4}\s?[.:|–—]",
-    re.IGNORECASE,
-)
 _BULLET = re.compile(r"[•●▪◦‣∙■□▶➢✓–—*-]\s")
 _MARKED_NAMES = re.compile(r"[^\W\d_]\s?[\d*†‡§](?!\w)")
 
@@ -81,7 +77,7 @@ class HeadingFinder:
             or len(line.text) > _MOST
             or not _LETTERS.search(line.text)
             or id(line) in self._authors
-            or _CAPTION.match(line.text)
+            or is_set_apart(line.text)
         ):
             return 0
         size = _step(line.size)

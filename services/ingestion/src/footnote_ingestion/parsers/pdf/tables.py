@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from footnote.types.v1.locator_pb2 import Anchor, Box, PageLocator
 
 from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, anchor
-from footnote_ingestion.parsers.pdf import columns, ruled
+from footnote_ingestion.parsers.pdf import columns, framed, ruled
+from footnote_ingestion.parsers.pdf.captions import is_of_table
 from footnote_ingestion.parsers.pdf.grids import Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rulings
 from footnote_ingestion.parsers.pdf.sections import Sections
 from footnote_ingestion.parsers.tables import row_text
 
-_CAPTION = re.compile(r"(?:table|tab\.|tabelle|tableau)\s+[\dIVXA-Z]", re.IGNORECASE)
 _FEW_OBJECTS = 2_000
 """A page without figures below one another is looked at for borders only if it draws no more than this."""
 
@@ -32,7 +31,7 @@ def find_tables(
         return []
     figures = _may_hold_table(lines)
     drawn = rules(MOST_OBJECTS if figures else _FEW_OBJECTS)
-    if not figures and len(drawn.down) < ruled.LEAST_DOWN:
+    if not figures and len(drawn.down) < ruled.LEAST_DOWN and len(drawn.across) < framed.LEAST_ACROSS:
         return []
     kept: dict[int, list[Word]] = {}
 
@@ -43,13 +42,15 @@ def find_tables(
 
     found = ruled.find(lines, known, drawn)
     used = set().union(*(grid.lines for grid in found))
-    return found + columns.find([line for line in lines if id(line) not in used], known, drawn)
+    found += columns.find([line for line in lines if id(line) not in used], known, drawn)
+    used = set().union(*(grid.lines for grid in found))
+    return found + framed.find([line for line in lines if id(line) not in used], known, drawn)
 
 
 def _may_hold_table(lines: Sequence[Line]) -> bool:
     seeds = 0
     for line in lines:
-        if _CAPTION.match(line.text):
+        if is_of_table(line.text):
             return True
         seeds += columns.is_seed(line)
         if seeds >= 2:
