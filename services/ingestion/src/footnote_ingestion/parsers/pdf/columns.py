@@ -147,6 +147,7 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
         return []
     left, bottom, right, top = bounds(seeds)
     size = sorted(line.size for line in seeds)[len(seeds) // 2]
+    bottom = min(bottom, _name_below(lines, seeds, words, size))
     above = lines_above(lines, seeds, words, rules, size)
     if above:
         left, right = min(left, *(line.left for line in above)), max(right, *(line.right for line in above))
@@ -163,6 +164,20 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
     ]
     rows = [joined_by_slash(row) for row in visual_rows(word for line in inside for word in words(line))]
     return _split(rows, seeds[0].page, rules, size)
+
+
+def _name_below(lines: Sequence[Line], seeds: Sequence[Line], words: Words, size: float) -> float:
+    """Return where the second line of the last row's name ends, if the name stands above and below its figures."""
+    last = min(seeds, key=lambda line: line.bottom)
+    row = words(last)
+    if len(values_of(row)) < len(row):
+        return last.bottom
+    below = [
+        line.bottom
+        for line in lines
+        if line.right < last.left and last.bottom - 0.6 * size < line.top < last.top and line.bottom < last.bottom
+    ]
+    return max(below, default=last.bottom)
 
 
 def _is_body(row: Sequence[Word]) -> bool:

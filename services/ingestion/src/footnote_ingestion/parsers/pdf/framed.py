@@ -25,13 +25,17 @@ _LEAST_ROWS = 2
 _MOST_HEAD_LINES = 4
 _GAP = 0.8
 """Of the type size: how wide the strip between two columns is at least."""
+_ABOVE = 5.0
 _LONGEST = 4.0
 """Words in most cells of a column, but for one column, at most: more is text set in columns."""
 _FILLED = 0.6
 
 
-def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
-    """Return the tables between lines that are drawn as wide as one another, from the top of the page."""
+def find(lines: Sequence[Line], words: Words, rules: Rulings, others: Sequence[Grid]) -> list[Grid]:
+    """Return the tables between lines that are drawn as wide as one another, from the top of the page.
+
+    Not what stands right above one of the `others`: those are its headers.
+    """
     if not LEAST_ACROSS <= len(rules.across) <= _MOST_RULES:
         return []
     found: list[Grid] = []
@@ -39,8 +43,8 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
     for frame in _frames(rules.across):
         at = 0
         while at + 2 < len(frame):
-            grid, last = _table(frame, at, [line for line in lines if id(line) not in used], words, rules)
-            if grid is not None:
+            grid, last, size = _table(frame, at, [line for line in lines if id(line) not in used], words, rules)
+            if grid is not None and not any(_is_above(frame[last], size, other) for other in others):
                 found.append(grid)
                 used |= grid.lines
             at = last if grid is not None else at + 1
@@ -70,16 +74,16 @@ def _frames(across: Sequence[Rule]) -> list[list[Rule]]:
 
 def _table(
     frame: Sequence[Rule], at: int, lines: Sequence[Line], words: Words, rules: Rulings
-) -> tuple[Grid | None, int]:
-    """Return the table whose headers stand below a line, if there is one, and which line is the last of it."""
+) -> tuple[Grid | None, int, float]:
+    """Return the table whose headers stand below a line, if there is one, its last line, and its type size."""
     inside = [_between(lines, frame[number], frame[number + 1]) for number in range(at, len(frame) - 1)]
     head = inside[0]
     if not head:
-        return None, at
+        return None, at, 0.0
     size = median(line.size for line in head)
     head_rows = visual_rows(word for line in head for word in words(line))
     if len(head_rows) > _MOST_HEAD_LINES:
-        return None, at
+        return None, at, size
     body: list[list[Word]] = []
     columns: list[tuple[float, float]] = []
     last = at + 1
@@ -92,16 +96,22 @@ def _table(
             break
         body, columns, last = [*body, *rows], tried, number
     if len(body) < _LEAST_ROWS or len(columns) < 2:
-        return None, at
+        return None, at, size
     start = min(row[0].left for row in (*head_rows, *body))
     named, head_used = header_names(head_rows, columns[1:], None, rules, size, start)
     if sum(map(bool, named.names[1:])) * 2 < len(columns) or len(head_used) < len(head_rows):
-        return None, at
+        return None, at, size
     made = _rows(body, columns)
     grid = Grid(head[0].page, named.names, made, columns[1:], lead=named.lead)
     grid.header_lines = ids(word for row in head_used for word in row)
     grid.lines = set(grid.header_lines).union(*(row.lines for row in made))
-    return grid, last
+    return grid, last, size
+
+
+def _is_above(rule: Rule, size: float, grid: Grid) -> bool:
+    tops = [cell.top for cell in grid.rows[0].cells if cell.text]
+    left, right = grid.columns[0][0], grid.columns[-1][1]
+    return bool(tops) and 0 <= rule.at - max(tops) + size < _ABOVE * size and rule.start < right and rule.end > left
 
 
 def _between(lines: Sequence[Line], upper: Rule, lower: Rule) -> list[Line]:

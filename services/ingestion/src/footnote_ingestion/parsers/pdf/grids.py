@@ -95,7 +95,7 @@ def cell_of(words: Sequence[Word]) -> Cell:
 
 
 def _as_written(words: Sequence[Word]) -> str:
-    """Return words parted by spaces, but not where a line ends in a script without them, or within a word."""
+    """Return words parted by spaces, but not where a line ends in a script without them, or in a hyphen."""
     parts: list[str] = []
     last: Word | None = None
     for word in words:
@@ -104,7 +104,7 @@ def _as_written(words: Sequence[Word]) -> str:
         elif last.line is word.line or not last.line.text.endswith(last.text):
             parts += [" ", word.text]
         elif last.line.hyphen:
-            parts += ["" if word.text[0].islower() else "-", word.text]
+            parts += ["-", word.text]
         else:
             parts += ["" if joins_without_space(last.text[-1], word.text[0]) else " ", word.text]
         last = word

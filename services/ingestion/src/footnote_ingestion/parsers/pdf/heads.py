@@ -55,7 +55,7 @@ def header_names(
     stub: list[Piece] = []
     heading: list[list[Piece]] = []
     used: list[Sequence[Word]] = []
-    for row in reversed(rows):
+    for number, row in reversed(list(enumerate(rows))):
         pieces = [piece_of(words) for words in segments(row)]
         left = [piece for piece in pieces if piece.right < edge - 0.3 * size and not _meets(piece, named)]
         over = [piece for piece in pieces if piece not in left]
@@ -66,7 +66,11 @@ def header_names(
             break
         if used and any(_is_far_above(piece, used[0], named, size) for piece in alone_over):
             break
-        if not over:  # a title, or a section's name
+        # A title, or a section's name: or the first line of what stands beside a header, which goes on above it.
+        goes_on = (
+            left and stub and left[0].bottom - stub[0].top < 0.6 * size and abs(left[0].left - stub[0].left) < size
+        )
+        if not over and not (goes_on and any(_over_several(one, named) for one in rows[:number])):
             break
         heading.insert(0, _cut(over, named))
         stub[:0] = left
@@ -74,6 +78,9 @@ def header_names(
     parts: list[list[Part]] = []
     lowest = list(named)
     for ending, standing in reversed(stacked(heading, pitch_of(named), rules.across, size)):
+        if not standing:
+            parts.insert(0, [])
+            continue
         assigned = _assigned(standing, named, rules.across, size, lowest, names_column is not None)
         parts.insert(0, [part for part in assigned if any(part.piece is piece for piece in ending)])
         for part in parts[0]:
@@ -82,6 +89,12 @@ def header_names(
     spread_over_repeated(parts, len(named))
     spread_over_periods(parts, len(named))
     return _named(stub, parts, len(columns), names_column is not None), used
+
+
+def _over_several(row: Sequence[Word], columns: Columns) -> bool:
+    """Tell whether a row has stretches of words over half of the columns or more."""
+    pieces = [piece_of(words) for words in segments(row)]
+    return sum(_meets(piece, columns) for piece in pieces) * 2 >= max(len(columns), 2)
 
 
 def _meets(piece: Piece, columns: Columns) -> bool:

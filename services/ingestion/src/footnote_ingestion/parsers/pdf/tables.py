@@ -44,7 +44,7 @@ def find_tables(
     used = set().union(*(grid.lines for grid in found))
     found += columns.find([line for line in lines if id(line) not in used], known, drawn)
     used = set().union(*(grid.lines for grid in found))
-    return found + framed.find([line for line in lines if id(line) not in used], known, drawn)
+    return found + framed.find([line for line in lines if id(line) not in used], known, drawn, found)
 
 
 def _may_hold_table(lines: Sequence[Line]) -> bool:

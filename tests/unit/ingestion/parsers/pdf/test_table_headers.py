@@ -1,0 +1,225 @@
+"""Headers of several lines and of groups, names around their values, cells several rows high, tables of words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from footnote_ingestion.parsers.pdf.captions import is_caption, is_of_table, is_set_apart
+from footnote_ingestion.parsers.pdf.groups import Part, spread_over_periods
+from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.stacked import piece_of, stacked
+from fpdf import FPDF
+from support.drawn_tables import columns, put, read, rows
+
+
+def middle(pdf: FPDF, centre: float, top: float, text: str) -> None:
+    pdf.text(centre - pdf.get_string_width(text) / 2, top, text)
+
+
+def test_a_header_of_several_lines_over_several_columns_heads_them_all(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for centre, lines in ((270, ("Maximum", "Potential", "Payments")), (410, ("Proceeds from", "Recourse"))):
+            for number, line in enumerate(reversed(lines)):
+                middle(pdf, centre, 100 - 12 * number, line)
+        columns(
+            pdf,
+            [
+                ["", "2018", "2017", "2018", "2017"],
+                ["Credit", "106", "109", "51", "55"],
+                ["Other", "176", "191", "8", "7"],
+            ],
+            top=114,
+            ends=(250, 310, 390, 450),
+        )
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Credit; Maximum Potential Payments › 2018: 106; Maximum Potential Payments › 2017: 109; "
+        "Proceeds from Recourse › 2018: 51; Proceeds from Recourse › 2017: 55"
+    )
+
+
+def test_a_header_right_over_the_middle_of_two_columns_heads_both(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 236, 100, "MNLI")
+        middle(pdf, 362, 100, "NER")
+        for centre, name in ((236, "Tuned"), (320, "Tuned"), (404, "Features")):
+            middle(pdf, centre, 114, name)
+        for number, values in enumerate((("84.2", "95.4", "94.9"), ("84.3", "94.9", "94.0"))):
+            pdf.text(50, 130 + 14 * number, f"Model {number}")
+            for centre, value in zip((236, 320, 404), values, strict=True):
+                middle(pdf, centre, 130 + 14 * number, value)
+
+    assert rows(read(tmp_path, draw))[0] == "Model 0; MNLI Tuned: 84.2; NER › Tuned: 95.4; NER › Features: 94.9"
+
+
+def test_names_that_come_again_show_which_columns_belong_together(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        put(pdf, 318, 100, "2001")
+        put(pdf, 442, 100, "2002")
+        columns(
+            pdf,
+            [
+                ["", "Tons", "Part", "Tons", "Part"],
+                ["Fish", "663", "2.5", "478", "1.9"],
+                ["Oil", "232", "0.9", "241", "0.8"],
+            ],
+            top=114,
+            ends=(260, 320, 380, 440),
+        )
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Fish; 2001 › Tons: 663; 2001 › Part: 2.5; 2002 › Tons: 478; 2002 › Part: 1.9"
+    )
+
+
+def test_a_unit_alone_above_the_last_header_is_the_tables(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        put(pdf, 450, 100, "(Per cent)")
+        columns(
+            pdf,
+            [["States", "1951", "1961"], ["Assam", "34.98", "34.95"], ["Goa", "7.77", "34.77"]],
+            116,
+            ends=(350, 450),
+        )
+
+    blocks = read(tmp_path, draw)
+    assert rows(blocks)[0] == "States: Assam; 1951: 34.98; 1961: 34.95"
+    assert "(Per cent)" in [block.text for block in blocks]
+
+
+def test_a_header_far_above_its_figures_heads_them_if_a_line_parts_them(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [["Ministry", "Plan", "Total"]], ends=(350, 450))
+        pdf.line(48, 104, 452, 104)
+        columns(pdf, [["Coal", "550.00", "600.00"], ["Culture", "1767.00", "2511.00"]], 140, ends=(350, 450))
+
+    assert rows(read(tmp_path, draw))[0] == "Ministry: Coal; Plan: 550.00; Total: 600.00"
+
+
+def test_titles_above_a_drawn_frame_are_no_headers(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 350, 100, "FYE 12/31/04")
+        for x in (260, 360, 460, 560):
+            pdf.line(x, 106, x, 176)
+        pdf.line(260, 106, 560, 106)
+        pdf.line(260, 124, 560, 124)
+        columns(
+            pdf,
+            [["Cost", "All", "Direct", "Other"], ["Salaries", "1,314", "940", "799"], ["Travel", "94", "74", "62"]],
+            top=118,
+            ends=(350, 450, 550),
+        )
+
+    assert rows(read(tmp_path, draw))[0] == "Cost: Salaries; All: 1,314; Direct: 940; Other: 799"
+
+
+def test_names_above_and_below_their_values_are_one(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [["Measure", "1997", "1998"], ["Income", "49,497", "51,295"]], ends=(350, 450))
+        for number, (first, second) in enumerate((("Inequality (Gini", "index)"), ("Mean Health and", "Activities"))):
+            top = 140 + 46 * number
+            pdf.text(50, top, first)
+            put(pdf, 350, top + 8, f"0.06{number}")
+            put(pdf, 450, top + 8, f"0.07{number}")
+            pdf.text(50, top + 16, second)
+
+    assert rows(read(tmp_path, draw)) == [
+        "Measure: Income; 1997: 49,497; 1998: 51,295",
+        "Measure: Inequality (Gini index); 1997: 0.060; 1998: 0.070",
+        "Measure: Mean Health and Activities; 1997: 0.061; 1998: 0.071",
+    ]
+
+
+def test_a_cell_of_several_rows_stands_in_each_of_them(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for at, text in enumerate(("Road", "Lanes", "Area")):
+            pdf.set_xy(50 + 100 * at, 100)
+            pdf.cell(100, 18, text, border=1)
+        for number, (lanes, area) in enumerate((("eight", "2.5"), ("six", "2.1"), ("four", "1.6"), ("two", "0.3"))):
+            for at, text in ((1, lanes), (2, area)):
+                pdf.set_xy(50 + 100 * at, 118 + 18 * number)
+                pdf.cell(100, 18, text, border=1)
+        pdf.rect(50, 118, 100, 54)
+        pdf.text(54, 148, "Motorway")
+        pdf.rect(50, 172, 100, 18)
+        pdf.text(54, 184, "Street")
+
+    assert rows(read(tmp_path, draw)) == [
+        "Road: Motorway; Lanes: eight; Area: 2.5",
+        "Road: Motorway; Lanes: six; Area: 2.1",
+        "Road: Motorway; Lanes: four; Area: 1.6",
+        "Road: Street; Lanes: two; Area: 0.3",
+    ]
+
+
+def framed(pdf: FPDF, *tops: float) -> None:
+    for top in tops:
+        pdf.line(48, top, 420, top)
+
+
+def test_words_between_lines_as_wide_as_one_another_are_a_table(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        framed(pdf, 88, 106, 170)
+        for number, (model, kind, name) in enumerate(
+            (("model", "category", "template"), ("T0", "instructive", "should assume"), ("T1", "null", "concat"))
+        ):
+            for left, text in ((50, model), (140, kind), (280, name)):
+                pdf.text(left, 101 + 20 * number, text)
+        pdf.text(280, 151, "and more")
+
+    assert rows(read(tmp_path, draw)) == [
+        "model: T0; category: instructive; template: should assume",
+        "model: T1; category: null; template: concat and more",
+    ]
+
+
+def test_text_in_two_columns_between_lines_is_no_table(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        framed(pdf, 60, 80, 300)
+        pdf.text(50, 74, "A running head")
+        pdf.text(250, 74, "with its chapter")
+        for number in range(12):
+            pdf.text(50, 100 + 14 * number, "these words are those of running text")
+            pdf.text(240, 100 + 14 * number, "set in columns as papers have them")
+
+    assert rows(read(tmp_path, draw)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "caption", "table", "apart"),
+    [
+        ("Table 3: Costs of a year", True, True, True),
+        ("Table 3 shows the costs", True, True, False),
+        ("TABLE IV. Results", True, True, True),
+        ("Tabelle A.1 – Kosten", True, True, True),
+        ("表 7.5 停车区", True, True, False),
+        ("Fig. 2.1 | Loss", True, False, True),
+        ("Table of Contents", False, False, False),
+        ("Figures rose by a third", False, False, False),
+        ("Tabular data 3: none", False, False, False),
+    ],
+)
+def test_captions_are_known_by_what_they_are_and_a_number(text: str, caption: bool, table: bool, apart: bool) -> None:
+    assert (is_caption(text), is_of_table(text), is_set_apart(text)) == (caption, table, apart)
+
+
+def word(text: str, left: float, top: float) -> Word:
+    line = Line(text, 1, left, left + 6 * len(text), top, top - 10, 10, bold=False, hyphen=False)
+    return Word(text, line.left, line.right, top, top - 10, line)
+
+
+def test_only_what_has_the_same_middle_goes_on_in_the_next_line() -> None:
+    upper, lower = piece_of([word("Maximum", 100, 50)]), piece_of([word("Payment", 100, 40)])
+    aside = piece_of([word("Less", 300, 40)])
+    (ends, stands), (last, _) = stacked([[upper], [lower, aside]], 50, (), 10)
+    assert ends == []
+    assert [[one.text for one in piece.words] for piece in stands] == [["Maximum", "Payment"]]
+    assert [[one.text for one in piece.words] for piece in last] == [["Maximum", "Payment"], ["Less"]]
+
+
+def test_headers_are_not_spread_over_names_that_differ() -> None:
+    parts = [Part(piece_of([word(text, 40 * at, 40)]), at, at + 1) for at, text in enumerate("ABCD")]
+    above = [Part(piece_of([word("2001", 40, 50)]), 1, 2), Part(piece_of([word("2002", 120, 50)]), 3, 4)]
+    spread_over_periods([above, parts], 4)
+    assert [(part.first, part.last) for part in above] == [(1, 2), (3, 4)]
