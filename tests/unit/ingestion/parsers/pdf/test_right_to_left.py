@@ -153,3 +153,27 @@ def test_the_first_column_of_a_table_read_from_the_right_is_the_rightmost(tmp_pa
     lefts = [anchor.locator.page.box.left for anchor in rows[0].anchors]
     assert lefts == sorted(lefts, reverse=True)
     assert len(lefts) == 3
+
+
+def test_a_table_without_borders_is_read_from_the_right(tmp_path: Path) -> None:
+    cells = [
+        ("", "2023", "2022"),
+        ("בנק לאומי", "1,200", "300"),
+        ("בנק הפועלים", "3,400", "410"),
+        ("סך הכול", "4,600", "710"),
+    ]
+    placed = []
+    for row, (name, *values) in enumerate(cells):
+        if name:
+            placed.append((520 - 6 * len(name), 700 - 16 * row, seen(name, backwards=True)))
+        placed += [(left, 700 - 16 * row, value) for left, value in zip((300, 150), values, strict=True)]
+    blocks = read(page(placed), tmp_path / "page.pdf")
+    rows = [block for block in blocks if block.kind == TABLE_ROW]
+    assert [block.text for block in rows] == [
+        "בנק לאומי; 2023: 1,200; 2022: 300",
+        "בנק הפועלים; 2023: 3,400; 2022: 410",
+        "סך הכול; 2023: 4,600; 2022: 710",
+    ]
+    lefts = [anchor.locator.page.box.left for anchor in rows[0].anchors]
+    assert lefts == sorted(lefts, reverse=True)
+    assert all(anchor.locator.page.box.right > anchor.locator.page.box.left > 100 for anchor in rows[0].anchors)

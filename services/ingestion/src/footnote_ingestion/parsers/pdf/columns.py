@@ -22,15 +22,15 @@ from footnote_ingestion.parsers.pdf.grids import (
     joined_by_slash,
     names_years,
     pieces_of,
-    segments,
     values_of,
     visual_rows,
 )
 from footnote_ingestion.parsers.pdf.heads import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.mirrored import in_a_mirror, is_read_from_the_right
 from footnote_ingestion.parsers.pdf.names import Spanning, around, beside_several, joined, under
 from footnote_ingestion.parsers.pdf.rulings import Rulings
-from footnote_ingestion.parsers.pdf.worded import column_of_words, with_signs
+from footnote_ingestion.parsers.pdf.worded import column_of_names, column_of_words, with_signs
 
 _FURTHEST = 5.0
 """Two rows of figures with more than this many type sizes between them are of two tables."""
@@ -78,7 +78,11 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
         return made[id(line)]
 
     for region in _regions([line for line in (*lines, *(line for line, _ in joined)) if is_seed(line)]):
-        found += _tables(region, [line for line in lines if id(line) not in used], known, rules)
+        free = [line for line in lines if id(line) not in used]
+        if is_read_from_the_right(region):
+            found += in_a_mirror(_tables, region, free, known, rules)
+        else:
+            found += _tables(region, free, known, rules)
         used.update(*(grid.lines for grid in found))
     _pass_headers_on(found, lines)
     return found
@@ -244,7 +248,7 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, kee
     full = sum(len(values_of(rows[at])) for at in body) / len(body)
     if len(columns) < 2 or full < 1.3:
         return None
-    names_column = _is_name_column(rows, body, columns)
+    names_column = column_of_names(rows, body, columns)
     if names_column is not None:
         columns = columns[1:]
     elif (worded := column_of_words(rows[: body[0]], [rows[at] for at in body], columns[0][0], size)) is not None:
@@ -334,21 +338,6 @@ def _is_section(row: Sequence[Word], edge: float, columns: Sequence[tuple[float,
     """Tell whether a row is one stretch of words that begins where names do, and is too long for their column."""
     left = columns[0][1] - columns[0][0]
     return len(pieces_of(row)) == 1 and row[0].left < edge - max(left, 4 * row[0].line.size)
-
-
-def _is_name_column(
-    rows: Sequence[Sequence[Word]], body: Sequence[int], columns: Sequence[tuple[float, float]]
-) -> tuple[float, float] | None:
-    """Return the first column when it is figures that name rows: nothing stands left of it."""
-    left, right = columns[0]
-    bare = sum(rows[at][0].left >= left - 1 for at in body)
-    if bare * 2 <= len(body) or len(columns) < 2:
-        return None
-    # Names of two lines stand above and below the figures, whose first column then has a header as the others have.
-    beside = any(row[-1].right < left for row in rows[body[0] :])
-    heads = [piece for row in rows[: body[0]][-1:] for piece in segments(row) if piece[-1].right > left]
-    headed = len(heads) >= len(columns) and heads[0][0].left < right
-    return None if beside and headed else (left, right)
 
 
 def _row(row: Sequence[Word], columns: Sequence[tuple[float, float]], names_column: tuple[float, float] | None) -> Row:

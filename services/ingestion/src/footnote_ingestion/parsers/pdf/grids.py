@@ -80,6 +80,9 @@ def cell_of(words: Sequence[Word]) -> Cell:
     """Return the cell that holds some words in their order."""
     if not words:
         return Cell()
+    places = words
+    if words[0].mirrored:
+        words = [word for row in _lines_of(words) for word in reversed(row)]
     text = inline(_as_written(words))
     if has_letters(text):
         text = inline(" ".join(_read_from_the_right(words)))
@@ -87,11 +90,22 @@ def cell_of(words: Sequence[Word]) -> Cell:
     text = text.replace(" )", ")").replace("( ", "(").replace(" %", "%")
     return Cell(
         text,
-        min(word.left for word in words),
-        min(word.bottom for word in words),
-        max(word.right for word in words),
-        max(word.top for word in words),
+        min(word.left for word in places),
+        min(word.bottom for word in places),
+        max(word.right for word in places),
+        max(word.top for word in places),
     )
+
+
+def _lines_of(words: Sequence[Word]) -> list[list[Word]]:
+    """Return the words of a cell in the lines that they stand in."""
+    rows: list[list[Word]] = []
+    for at, word in enumerate(words):
+        if at and word.top >= (words[at - 1].top + words[at - 1].bottom) / 2:
+            rows[-1].append(word)
+        else:
+            rows.append([word])
+    return rows
 
 
 def _as_written(words: Sequence[Word]) -> str:
@@ -113,13 +127,9 @@ def _as_written(words: Sequence[Word]) -> str:
 
 def _read_from_the_right(words: Sequence[Word]) -> Iterator[str]:
     """Yield the rows of a cell, whose words are given from the left, as they are read."""
-    row: list[str] = []
-    for at, word in enumerate(words):
-        if at and word.top < (words[at - 1].top + words[at - 1].bottom) / 2:
-            yield logical(row, word.line.backwards)[0]
-            row = []
-        row += [" ", word.text] if row else [word.text]
-    yield logical(row, word.line.backwards)[0]
+    for row in _lines_of(words):
+        spaced = [text for word in row for text in (" ", word.text)][1:]
+        yield logical(spaced, row[0].line.backwards)[0]
 
 
 def visual_rows(words: Iterable[Word]) -> list[list[Word]]:

@@ -69,6 +69,8 @@ class Word:
     line: Line
     more: tuple[Line, ...] = ()
     """Other lines that parts of it are from."""
+    mirrored: bool = False
+    """Whether its place is that in a mirror, where right is left."""
 
 
 class LineReader:

@@ -1,11 +1,11 @@
-"""Columns of a table that hold words, between the names of its rows and its figures: segments, levels, units."""
+"""Columns of a table that hold no values: words between the names of its rows and its figures, figures that are names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 
-from footnote_ingestion.parsers.pdf.grids import CURRENCIES, pieces_of, values_of
+from footnote_ingestion.parsers.pdf.grids import CURRENCIES, pieces_of, segments, values_of
 from footnote_ingestion.parsers.pdf.lines import Word
 
 _LEAST_ROWS = 2
@@ -58,3 +58,18 @@ def with_signs(body: Sequence[Sequence[Word]], columns: Sequence[tuple[float, fl
                 if figure.left < right and figure.right > left and (not at or sign.left > columns[at - 1][1]):
                     lefts[at] = min(lefts[at], sign.left)
     return [(left, right) for left, (_, right) in zip(lefts, columns, strict=True)]
+
+
+def column_of_names(
+    rows: Sequence[Sequence[Word]], body: Sequence[int], columns: Sequence[tuple[float, float]]
+) -> tuple[float, float] | None:
+    """Return the first column when it is figures that name rows: nothing stands left of it."""
+    left, right = columns[0]
+    bare = sum(rows[at][0].left >= left - 1 for at in body)
+    if bare * 2 <= len(body) or len(columns) < 2:
+        return None
+    # Names of two lines stand above and below the figures, whose first column then has a header as the others have.
+    beside = any(row[-1].right < left for row in rows[body[0] :])
+    heads = [piece for row in rows[: body[0]][-1:] for piece in segments(row) if piece[-1].right > left]
+    headed = len(heads) >= len(columns) and heads[0][0].left < right
+    return None if beside and headed else (left, right)
