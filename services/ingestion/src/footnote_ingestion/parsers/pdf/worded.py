@@ -1,4 +1,4 @@
-"""Columns of a table without values: words between the names of its rows and its figures, and figures that are names."""
+"""Columns of a table without values: words between names and figures, and figures that name rows."""
 
 from __future__ import annotations
 
