@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import email.utils
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -24,6 +25,9 @@ from footnote_ingestion.parsers.texts.rtf import write_rtf
 from footnote_ingestion.parsers.texts.rtf_compressed import decompress
 
 _HEADERS = ("From", "To", "Cc", "Date")
+_LINE_END = re.compile(r"[\r\n]+")
+_LONGEST_HEADER = 16_384
+"""In characters. The standard library takes the square of a header's length for it."""
 _MAX_PARTS = 200
 _MAX_DEPTH = 20
 # Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
@@ -126,10 +130,28 @@ def _write_head(out: BlockWriter, subject: str, headers: Iterable[tuple[str, str
 def _header(message: EmailMessage, name: str) -> str:
     """Return a header's text; one that is malformed as far as it can be read."""
     try:
+        long = _long_header(message, name)
+        if long:
+            return inline(str(email.policy.default.header_factory(name, _LINE_END.sub("", _cut(long)))))
         return inline(str(message.get(name, "")))
     except (ValueError, IndexError, AttributeError, LookupError, TypeError):
         raw = dict(message.raw_items()).get(name, "")
-        return inline(str(raw))
+        return inline(_cut(str(raw)))
+
+
+def _long_header(message: EmailMessage, name: str) -> str:
+    """Return a header as it is written if it is longer than is read, else nothing."""
+    return next(
+        (str(raw) for key, raw in message.raw_items() if key.lower() == name.lower() and len(raw) > _LONGEST_HEADER), ""
+    )
+
+
+def _cut(header: str) -> str:
+    """Return what is read of a header: whole addresses where it lists them."""
+    if len(header) <= _LONGEST_HEADER:
+        return header
+    end = header.rfind(",", 0, _LONGEST_HEADER)
+    return header[: end if end > 0 else _LONGEST_HEADER]
 
 
 class _Count:
@@ -142,6 +164,11 @@ class _Count:
 
 def _write_message(message: EmailMessage, out: BlockWriter, count: _Count) -> None:
     """Write a message's subject, headers and parts in order; a message within it is written like it."""
+    for name in ("Subject", *_HEADERS):
+        if long := _long_header(message, name):
+            rest = long[len(_cut(long)) :]
+            words = f"{{count}} addresses or words of headers longer than {_LONGEST_HEADER} characters are not read"
+            out.warn(CONTENT_LEFT_OUT, words, max(rest.count(","), 1))
     _write_head(out, _header(message, "Subject"), ((name, _header(message, name)) for name in _HEADERS))
     bodies = _bodies(message)
     for part in bodies:

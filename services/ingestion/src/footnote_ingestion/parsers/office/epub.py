@@ -38,6 +38,7 @@ class _Spine:
     contents: dict[str, None] = field(default_factory=dict)
     others: dict[str, None] = field(default_factory=dict)
     unknown: int = 0
+    again: int = 0
 
 
 class EpubParser:
@@ -55,6 +56,8 @@ class EpubParser:
         _refuse_locked(path, spine)
         if spine.unknown:
             out.warn(PARTS_UNREADABLE, "{count} chapters are missing", spine.unknown)
+        if spine.again:
+            out.warn(OTHER, "{count} times a chapter is named again in the reading order: it is read once", spine.again)
         if spine.others:
             out.warn(CONTENT_LEFT_OUT, "{count} pages of the book are pictures or the like", len(spine.others))
         contents = spine.contents if spine.chapters or spine.aside else {}
@@ -126,7 +129,9 @@ def _spine(path: Path) -> tuple[_Spine, Properties]:
         elif (item.get("media-type") or "").lower() not in _READ:
             spine.others[name] = None
         else:
-            (spine.aside if reference.get("linear") == "no" else spine.chapters)[name] = None
+            chapters = spine.aside if reference.get("linear") == "no" else spine.chapters
+            spine.again += name in chapters
+            chapters[name] = None
     spine.aside = {name: None for name in spine.aside if name not in spine.chapters}
     return spine, _properties(package)
 

@@ -21,9 +21,10 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline, preformatted
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER
 from footnote_ingestion.parsers.raised import RAISED, joined, starts_as_figure
 from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.nesting import DEEPEST, flattened
 from footnote_ingestion.parsers.texts.unseen import take_out_unseen
 
 _SKIP = frozenset(
@@ -119,7 +120,7 @@ class HtmlParser:
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write the readable text; navigation is left out unless nothing else is there."""
-        tree = LexborHTMLParser(_decode(path.read_bytes(), out))
+        tree = _tree(_decode(path.read_bytes(), out), out)
         properties = _properties(tree)
         body = tree.body or tree.root
         if body is None:
@@ -133,9 +134,18 @@ class HtmlParser:
         return properties
 
 
+def _tree(html: str, out: BlockWriter, place: Place | None = None) -> LexborHTMLParser:
+    """Return a page's elements; those nested so deep that a parser would not come to an end are taken out of it."""
+    html, deeper = flattened(html)
+    if deeper:
+        words = f"{{count}} elements nested deeper than {DEEPEST} are read as if they stood at that depth"
+        out.warn(OTHER, words, deeper, [place])
+    return LexborHTMLParser(html)
+
+
 def write_html(html: str, out: BlockWriter, place: Place | None = None) -> None:
     """Write the readable text of an HTML fragment; every block gets `place`."""
-    tree = LexborHTMLParser(html)
+    tree = _tree(html, out, place)
     take_out_unseen(tree, out, place)
     if tree.body is not None:
         _Walker(out, _SKIP, place).walk(tree.body)
