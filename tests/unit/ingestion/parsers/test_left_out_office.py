@@ -144,6 +144,15 @@ def test_a_bad_shape_loses_only_itself(tmp_path: Path) -> None:
     assert said == {"1 shapes could not be read": 1}
 
 
+def test_an_embedded_object_is_told_although_a_picture_stands_for_it(tmp_path: Path) -> None:
+    def build(page: object) -> None:
+        page.shapes.add_ole_object(io.BytesIO(b"any"), "Package", 0, 0)  # type: ignore[attr-defined]
+
+    texts, said = read(slide(build), "pptx", tmp_path)
+    assert texts == ["All prices rose.", "All costs fell."]
+    assert said == {"1 embedded objects are not read": 1}
+
+
 def test_titles_and_values_of_charts_are_read(tmp_path: Path) -> None:
     def build(page: object) -> None:
         data = CategoryChartData()

@@ -100,8 +100,8 @@ def _shape(shape: Any, place: SlideLocator, out: BlockWriter) -> None:
         _write_chart(shape.chart, place, out)
     elif shape.has_text_frame:
         _write_texts([(one.level, inline(_runs(one))) for one in shape.text_frame.paragraphs], place, out)
-    elif (data := shape._element.find(f".//{_A}graphicData")) is not None and not shape._element.findall(
-        f".//{_A}blip"
+    elif (data := shape._element.find(f".//{_A}graphicData")) is not None and (
+        data.get("uri", "").endswith("/ole") or not shape._element.findall(f".//{_A}blip")  # an object has a picture
     ):
         if data.get("uri", "").endswith("/diagram"):
             for text in diagram_texts(data, shape.part, out, place):
