@@ -153,6 +153,20 @@ def test_a_cell_of_several_rows_stands_in_each_of_them(tmp_path: Path) -> None:
     ]
 
 
+def test_a_figure_with_another_in_brackets_is_one_value(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(
+            pdf,
+            [["", "QQP", "RACE"], ["ALBERT", "92.2", "86.5 (89.0/85.5)"], ["XLNet", "92.3", "85.4 (88.6%)"]],
+            ends=(250, 400),
+        )
+
+    assert rows(read(tmp_path, draw)) == [
+        "ALBERT; QQP: 92.2; RACE: 86.5 (89.0/85.5)",
+        "XLNet; QQP: 92.3; RACE: 85.4 (88.6%)",
+    ]
+
+
 def framed(pdf: FPDF, *tops: float) -> None:
     for top in tops:
         pdf.line(48, top, 420, top)

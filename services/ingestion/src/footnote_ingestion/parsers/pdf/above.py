@@ -95,7 +95,9 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         noted = line.text.startswith("(") and line.text.endswith(")")  # "(in thousands, except for shares)"
         if not short and not noted and _is_prose(line, words):
             break
-        if line.left < left - _ASIDE * size or line.right > reach + _ASIDE * size:
+        if line.left < left - _ASIDE * size:
+            break
+        if line.right > reach + _ASIDE * size and not _ends_over(line, words, right + _ASIDE * size):
             break
         if headed and _rules_between(rules, (top, line.bottom), (left, right), size) >= 2:
             break
@@ -125,6 +127,12 @@ def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[fl
         if whole and not any(abs(rule.at - one) < 0.4 * size for one in found):
             found.append(rule.at)
     return len(found)
+
+
+def _ends_over(line: Line, words: Words, right: float) -> bool:
+    """Tell whether the last words of a line that are set apart have their middle left of a place."""
+    pieces = pieces_of(words(line))
+    return len(pieces) > 1 and (pieces[-1][0].left + pieces[-1][-1].right) / 2 < right
 
 
 def _is_prose(line: Line, words: Words) -> bool:

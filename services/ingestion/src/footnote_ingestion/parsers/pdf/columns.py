@@ -19,7 +19,7 @@ from footnote_ingestion.parsers.pdf.grids import (
     cell_of,
     ids,
     is_figure,
-    joined_by_slash,
+    joined_figures,
     names_years,
     pieces_of,
     values_of,
@@ -74,7 +74,7 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
 
     def known(line: Line) -> list[Word]:
         if id(line) not in made:
-            made[id(line)] = joined_by_slash([word for part in parts.get(id(line), (line,)) for word in words(part)])
+            made[id(line)] = joined_figures([word for part in parts.get(id(line), (line,)) for word in words(part)])
         return made[id(line)]
 
     for region in _regions([line for line in (*lines, *(line for line, _ in joined)) if is_seed(line)]):
@@ -166,7 +166,7 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
         and line.right <= right + 2 * size
         and bottom - 0.2 * size <= (line.top + line.bottom) / 2 <= top + 0.2 * size
     ]
-    rows = [joined_by_slash(row) for row in visual_rows(word for line in inside for word in words(line))]
+    rows = [joined_figures(row) for row in visual_rows(word for line in inside for word in words(line))]
     return _split(rows, seeds[0].page, rules, size)
 
 

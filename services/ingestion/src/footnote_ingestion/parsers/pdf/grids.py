@@ -15,7 +15,9 @@ from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.raised import with_raised
 
 FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
-    r"\A(?:[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?:[%)*†‡]|bn|[MBKkx])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?|[-–—−]+|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
+    r"\A(?:[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*"
+    r"(?:[%)*†‡]|bn|[MBKkx])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
+    r"(?: \(\d[\d.,/]*%?\))?|[-–—−]+|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
 )
 CURRENCIES = frozenset("$€£¥")
 _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
@@ -23,6 +25,7 @@ CLOSING = (")", "%", ")%")
 _LONGEST_KEPT = 32
 _SPACE = 0.45
 YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d(?:[-–](?:19|20)\d\d)?[*)]?")
+_IN_BRACKETS = re.compile(r"\(\d[\d.,/]*%?\)")
 _MARK = re.compile(r"\(\w\)|[-–]")
 
 
@@ -203,22 +206,29 @@ def _are_apart(left: Word, right: Word) -> bool:
     return not right.left - left.right <= _SPACE * (one if one > other else other)
 
 
-def joined_by_slash(row: Sequence[Word]) -> list[Word]:
-    """Return a row in which "70.0 / 24.0" is one word."""
+def joined_figures(row: Sequence[Word]) -> list[Word]:
+    """Return a row in which "70.0 / 24.0" is one word, and "83.2 (86.5)" set no further apart than words are."""
     made: list[Word] = []
     joins = False
     for word in row:
         slash = word.text == "/" and made and is_figure(made[-1].text)
-        if made and (slash or (joins and is_figure(word.text))):
+        beside = made and _IN_BRACKETS.fullmatch(word.text) is not None and _stands_beside(made[-1], word)
+        if made and (slash or beside or (joins and is_figure(word.text))):
             last = made[-1]
+            text = f"{last.text} {word.text}" if beside else f"{last.text}{word.text}"
             made[-1] = Word(
-                f"{last.text}{word.text}", last.left, word.right, max(last.top, word.top),
-                min(last.bottom, word.bottom), last.line, (*last.more, word.line, *word.more),
+                text, last.left, word.right, max(last.top, word.top), min(last.bottom, word.bottom),
+                last.line, (*last.more, word.line, *word.more), last.mirrored,
             )  # fmt: skip
         else:
             made.append(word)
         joins = bool(slash) or (word.text[-1] == "/" and is_figure(word.text[:-1]))
     return made
+
+
+def _stands_beside(figure: Word, word: Word) -> bool:
+    text = figure.text
+    return text[0].isdigit() and text[-1] not in ")*" and is_figure(text) and not _are_apart(figure, word)
 
 
 def ids(words: Iterable[Word]) -> set[int]:
