@@ -167,6 +167,52 @@ def test_a_figure_with_another_in_brackets_is_one_value(tmp_path: Path) -> None:
     ]
 
 
+def test_figures_that_count_are_headers(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(
+            pdf,
+            [["Year", "1", "2", "3"], ["1996", "3,770", "3,600", "3,524"], ["1997", "3,755", "3,689", "3,597"]],
+        )
+
+    assert rows(read(tmp_path, draw))[0] == "Year: 1996; 1: 3,770; 2: 3,600; 3: 3,524"
+
+
+def test_the_same_names_below_several_years_are_headers(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        pdf.set_xy(50, 100)
+        for width, text in ((100, ""), (160, "1996"), (160, "1991")):
+            pdf.cell(width, 18, text, border=1)
+        for number, line in enumerate((("", "share", "stores") * 2, ("Austria", "17", "568", "14", "530"))):
+            cells = (line[0], *line[1:3], *line[-2:])
+            for at, text in enumerate(cells):
+                pdf.set_xy(50 + (100 + 80 * (at - 1) if at else 0), 118 + 18 * number)
+                pdf.cell(80 if at else 100, 18, text, border=1)
+
+    assert rows(read(tmp_path, draw)) == [
+        "Austria; 1996 › share: 17; 1996 › stores: 568; 1991 › share: 14; 1991 › stores: 530"
+    ]
+
+
+def test_lines_between_some_columns_of_a_table_are_not_its_border(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for x in (150, 250, 350, 450):
+            pdf.line(x, 88, x, 142)
+        for y in (88, 106, 124, 142):
+            pdf.line(48, y, 552, y)
+        for number, line in enumerate(
+            (
+                ("Sex", "2005", "2010", "2015", "Change"),
+                ("Male", "17.9", "17.6", "17.1", "0.8"),
+                ("Female", "19.0", "18.3", "18.0", "1.0"),
+            )
+        ):
+            pdf.text(50, 100 + 18 * number, line[0])
+            for end, value in zip((240, 340, 440, 545), line[1:], strict=True):
+                put(pdf, end, 100 + 18 * number, value)
+
+    assert rows(read(tmp_path, draw))[0] == "Sex: Male; 2005: 17.9; 2010: 17.6; 2015: 17.1; Change: 0.8"
+
+
 def framed(pdf: FPDF, *tops: float) -> None:
     for top in tops:
         pdf.line(48, top, 420, top)

@@ -240,7 +240,9 @@ def _columns(rows: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:
 
 def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, keep_above: bool) -> Grid | None:
     body = [at for at, row in enumerate(rows) if _is_body(row)]
-    if len(body) > _LEAST_ROWS and _heads_figures(rows, body, rules, size):
+    if len(body) > _LEAST_ROWS and (
+        _heads_figures(rows, body, rules, size) or (_counts(rows[body[0]]) and not _counts(rows[body[1]]))
+    ):
         body = body[1:]
     if len(body) < _LEAST_ROWS:
         return None
@@ -314,6 +316,14 @@ def _start_of_body(
     while start < first_body and not any(_over(row, columns) for row in rows[:start]):
         start += 1
     return start
+
+
+def _counts(row: Sequence[Word]) -> bool:
+    """Tell whether a row's figures count, as grades or months above columns do: 1, 2, 3."""
+    texts = [word.text for word in values_of(row)]
+    if len(texts) < 3 or not all(text.isascii() and text.isdecimal() and len(text) < 5 for text in texts):
+        return False
+    return all(int(below) == int(above) + 1 for above, below in pairwise(texts))
 
 
 def _heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:

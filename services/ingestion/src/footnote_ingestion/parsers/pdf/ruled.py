@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.bidi import lean
-from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, is_figure, visual_rows
+from footnote_ingestion.parsers.pdf.grids import YEAR, Grid, Row, cell_of, ids, is_figure, visual_rows
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.spans import spread_down
@@ -21,6 +21,7 @@ _OPEN_LINES = 3
 _MOST_RULES = 3_000
 _LEAST_FILLED = 0.4
 _CROWDED = 0.2
+_LEAST_THROUGH = 2
 
 
 def find(lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Rulings) -> list[Grid]:
@@ -31,6 +32,8 @@ def find(lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Ruli
         return []
     found = []
     for xs, ys, drawn, is_open in _frames(rules):
+        if sum(_goes_through(line, xs, ys) for line in lines) >= _LEAST_THROUGH:
+            continue  # the lines part columns of a wider table
         inside = [line for line in lines if _is_inside(line, xs, ys)]
         grid = _grid(inside, words, xs, ys, drawn, is_open=is_open) if inside else None
         # Without a border around them, figures show better than lines what is a column.
@@ -99,6 +102,13 @@ def _lasting(rules: Sequence[Rule], least: float) -> list[float]:
     return [place for place, length in places if length >= least]
 
 
+def _goes_through(line: Line, xs: Sequence[float], ys: Sequence[float]) -> bool:
+    """Tell whether the words of a line stand on both sides of the outermost line down on the left or the right."""
+    if line.rotated or not ys[-1] <= (line.top + line.bottom) / 2 <= ys[0]:
+        return False
+    return any(line.left < x - 3 and line.right > x + 3 for x in (xs[0], xs[-1]))
+
+
 def _is_inside(line: Line, xs: Sequence[float], ys: Sequence[float]) -> bool:
     middle = (line.top + line.bottom) / 2
     return (
@@ -150,9 +160,11 @@ def _depth(texts: Sequence[Sequence[str]]) -> int:
     depth = 0
     while depth < len(texts) - 1 and depth < 4:
         row = [text for text in texts[depth] if text]
-        if len(row) == len(set(row)) or any(is_figure(text) for text in row):
+        if len(row) == len(set(row)) or any(is_figure(text) and YEAR.fullmatch(text) is None for text in row):
             break
         depth += 1
+    if 0 < depth < len(texts) - 1 and any(texts[depth]) and not any(map(is_figure, texts[depth])):
+        return depth + 1  # the same names below several years
     return depth + header_depth(texts[depth:]) if depth < len(texts) - 1 else depth
 
 
