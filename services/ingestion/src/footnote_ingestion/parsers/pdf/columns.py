@@ -201,7 +201,7 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
     seen = False
     for at, row in enumerate(rows):
         if _is_body(row):
-            seen = True
+            seen = seen or not _counts(row)
         elif (
             seen
             and row

@@ -15,9 +15,9 @@ from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.raised import with_raised
 
 FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
-    r"\A(?:[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*"
+    r"\A(?:[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?<![,:])"
     r"(?:[%)*†‡]|bn|[MBKkx])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
-    r"(?: \(\d[\d.,/]*%?\))?|[-–—−]+|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
+    r"(?: \(\d[\d.,/]*%?\))?|[-–—−]{1,4}|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
 )
 CURRENCIES = frozenset("$€£¥")
 _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")

@@ -54,11 +54,17 @@ def header_names(
     edge = named[0][0]
     stub: list[Piece] = []
     heading: list[list[Piece]] = []
+    beyond: list[Piece] = []
     used: list[Sequence[Word]] = []
     for number, row in reversed(list(enumerate(rows))):
         pieces = [piece_of(words) for words in segments(row)]
         left = [piece for piece in pieces if piece.right < edge - 0.3 * size and not _meets(piece, named)]
         over = [piece for piece in pieces if piece not in left]
+        # Columns without values have no place: their headers head no other one.
+        right = [piece for piece in over if piece.left > named[-1][1] + 0.3 * size]
+        if any(piece.left < named[-1][1] and piece.right > named[-1][0] for piece in over):
+            beyond[:0] = right
+            over = [piece for piece in over if piece not in right]
         if over and _is_title(over[0], named, size):
             break
         alone_over = over if len(pieces) == 1 else []
@@ -88,7 +94,9 @@ def header_names(
                 lowest[part.first] = (part.piece.left, part.piece.right)
     spread_over_repeated(parts, len(named))
     spread_over_periods(parts, len(named))
-    return _named(stub, parts, len(columns), names_column is not None), used
+    head = _named(stub, parts, len(columns), names_column is not None)
+    head.lead += [cell_of(piece.words).text for piece in beyond]
+    return head, used
 
 
 def _over_several(row: Sequence[Word], columns: Columns) -> bool:

@@ -138,6 +138,10 @@ def _grid(
     spread_down(bands, xs, ys, rules.across)
     rows = [row for band in bands for row in band]
     rows = [row[::-1] if backwards else row for row in rows if any(row)]
+    titles: list[list[list[Word]]] = []
+    while len(rows) > 2 and _is_over_all(rows[0]) and not _is_over_all(rows[1]):
+        titles.append(rows.pop(0))
+    rows = [[row[0], *([] for _ in row[1:])] if at and _is_over_all(row) else row for at, row in enumerate(rows)]
     width = len(xs) - 1
     cells = [cell for row in rows for cell in row]
     filled = sum(bool(cell) for cell in cells)
@@ -151,8 +155,14 @@ def _grid(
     places = list(pairwise(xs))
     grid = Grid(inside[0].page, headers, body, places[-2::-1] if backwards else places[1:])
     grid.header_lines = set().union(*(row.lines for row in made[:depth]))
+    grid.lead = [cell_of(row[0]).text for row in titles]
     grid.lines = ids(every)
     return grid if body else None
+
+
+def _is_over_all(row: Sequence[list[Word]]) -> bool:
+    """Tell whether a row is one cell as wide as the table: a title above its headers, or the name of a section."""
+    return len(row) > 1 and bool(row[0]) and all(cell is row[0] for cell in row)
 
 
 def _depth(texts: Sequence[Sequence[str]]) -> int:
