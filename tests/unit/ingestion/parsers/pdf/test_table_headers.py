@@ -213,6 +213,61 @@ def test_lines_between_some_columns_of_a_table_are_not_its_border(tmp_path: Path
     assert rows(read(tmp_path, draw))[0] == "Sex: Male; 2005: 17.9; 2010: 17.6; 2015: 17.1; Change: 0.8"
 
 
+def test_a_numbered_row_below_headers_ends_them_not(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [["States", "Debt", "Loans", "Other"], ["1", "2", "3", "4"]], top=100)
+        for y in (88, 104, 120, 170):
+            pdf.line(48, y, 552, y)
+        columns(pdf, [["Assam", "12.69", "10.02", "2.41"], ["Goa", "1.4", "1.02", "-"]], top=140)
+
+    assert rows(read(tmp_path, draw))[0] == "States 1: Assam; Debt 2: 12.69; Loans 3: 10.02; Other 4: 2.41"
+
+
+def test_a_title_over_a_whole_bordered_table_heads_no_column(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        pdf.set_xy(50, 100)
+        pdf.cell(360, 18, "Exhibit B", border=1)
+        for number, line in enumerate((("State", "Granted", "Number"), ("NC", "Yes", "5"), ("OH", "No", "100"))):
+            for at, text in enumerate(line):
+                pdf.set_xy(50 + 120 * at, 118 + 18 * number)
+                pdf.cell(120, 18, text, border=1)
+
+    blocks = read(tmp_path, draw)
+    assert rows(blocks) == ["State: NC; Granted: Yes; Number: 5", "State: OH; Granted: No; Number: 100"]
+    assert "Exhibit B" in [block.text for block in blocks]
+
+
+def test_headers_of_columns_without_values_head_no_other_one(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for y in (88, 104, 138):
+            pdf.line(48, y, 470, y)
+        columns(
+            pdf,
+            [["", "Total", "Rural", "Urban"], ["Injury", "1.9", "2.1"], ["Illness", "4.5", "5.6"]],
+            ends=(300, 380, 460),
+        )
+
+    blocks = read(tmp_path, draw)
+    assert rows(blocks)[0] == "Injury; Total: 1.9; Rural: 2.1"
+    assert "Urban" in [block.text for block in blocks]
+
+
+def test_words_among_figures_make_no_header_of_a_row(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(
+            pdf,
+            [
+                ["", "Units", "No.", "Share", "Ratio", "Range"],
+                ["Male", "61,206", "14,037", "(22.9)", "Ref.", "-"],
+                ["Female", "49,486", "12,303", "(24.9)", "1.1", "(1.1-1.2)"],
+                ["Other", "7,086", "1,433", "(20.2)", "0.9", "(0.7-1.0)"],
+            ],
+            ends=(210, 280, 350, 420, 500),
+        )
+
+    assert rows(read(tmp_path, draw))[1].startswith("Female; Units: 49,486; No.: 12,303; Share: (24.9); Ratio: 1.1")
+
+
 def framed(pdf: FPDF, *tops: float) -> None:
     for top in tops:
         pdf.line(48, top, 420, top)

@@ -19,6 +19,7 @@ _NEAR = 3.0
 _TOUCH = 1.2
 _ASIDE = 3.0
 _MOST_HEAD_ROWS = 7
+_NAME = re.compile(r"[^\W\d_]{3}")
 _SENTENCE = re.compile(r"[.!?]\s*$")
 
 
@@ -82,7 +83,8 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
     end = _drawn_to(rules, (left, right), top, size)
     reach = max(right, _reach(rules, (left, right), (seeds[-1].bottom, top), size))
     for line in sorted(over, key=lambda line: line.bottom):
-        headed = any(one.right > (left + right) / 2 for one in found)
+        heads = [one for one in found if one.right > (left + right) / 2 and _NAME.search(one.text)]
+        headed = bool(heads)
         if (headed and found[0].bottom < end < line.bottom) or count > _MOST_HEAD_ROWS:
             break
         if line.bottom - edge > _ABOVE * size:
@@ -99,7 +101,8 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
             break
         if line.right > reach + _ASIDE * size and not _ends_over(line, words, right + _ASIDE * size):
             break
-        if headed and _rules_between(rules, (top, line.bottom), (left, right), size) >= 2:
+        several = next((one for one in heads if _names_several(one, found, words)), None)
+        if several and _rules_between(rules, (several.bottom + 1.1 * size, line.bottom), (left, right), size):
             break
         count += line.bottom > last
         last = line.top - 0.3 * size
@@ -127,6 +130,12 @@ def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[fl
         if whole and not any(abs(rule.at - one) < 0.4 * size for one in found):
             found.append(rule.at)
     return len(found)
+
+
+def _names_several(line: Line, found: Sequence[Line], words: Words) -> bool:
+    """Tell whether words stand apart in a line, or beside it in another one: no title or section is like that."""
+    beside = any(one is not line and abs(one.bottom - line.bottom) < 0.3 * line.size for one in found)
+    return beside or len(pieces_of(words(line))) > 1
 
 
 def _ends_over(line: Line, words: Words, right: float) -> bool:

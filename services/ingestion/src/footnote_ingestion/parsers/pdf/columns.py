@@ -188,7 +188,10 @@ def _is_body(row: Sequence[Word]) -> bool:
     values = values_of(row)
     if not values or names_years(row):
         return False
-    return len(values) >= 2 or any(char.isdigit() for char in values[0].text)
+    if len(values) >= 2 or any(char.isdigit() for char in values[0].text):
+        return True
+    figures = sum(is_figure(word.text) and any(char.isdigit() for char in word.text) for word in row)
+    return figures > 2 and figures * 2 >= len(row)
 
 
 def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> list[Grid]:
