@@ -5,6 +5,9 @@ five more after that (75.8 % right, as they still are). Twenty-nine on pages dra
 the pages (60.1 % right when they were opened, 81.6 % beside the right header; mended since). Thirty-five more were
 labelled so in two parts: "fourth" was open while names and headers were mended (66.3 % before), "fifth" was scored once
 after that (80.3 %, and 79.4 % by the reading before; of its misses what an open page showed as well was mended since).
+Sixty-eight more in two parts, most of them in files of others that are not held here: "sixth", open, 58.9 % before
+and 94.7 % after; "seventh" scored once, 43.4 % by the reading before and 48.5 % after, 75.7 % when what it showed was
+mended. Fifteen labelled after that and scored once: 58.6 % by the reading before, 73.7 % now.
 """
 
 from __future__ import annotations
@@ -33,7 +36,16 @@ def blocks_of(path: Path) -> list[Block]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("seen", 0.99), ("first", 0.95), ("second", 0.96), ("third", 0.94), ("fourth", 0.96), ("fifth", 0.84)],
+    [
+        ("seen", 0.99),
+        ("first", 0.95),
+        ("second", 0.96),
+        ("third", 0.94),
+        ("fourth", 0.96),
+        ("fifth", 0.90),
+        ("sixth", 0.90),
+        ("seventh", 0.80),
+    ],
 )
 def test_cells_stand_beside_their_headers(name: str, least: float) -> None:
     assert SHARED is not None
