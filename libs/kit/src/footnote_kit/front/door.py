@@ -13,7 +13,7 @@ from footnote_kit.front.frames import ENHANCE_YOUR_CALM, Violation
 from footnote_kit.front.limits import FrontLimits, Peer, Peers
 from footnote_kit.front.relay import LINGER_SECONDS, Caller, end_writing, refusal
 from footnote_kit.logs import get_logger
-from footnote_kit.net import keep_alive, peer_of
+from footnote_kit.net import peer_of, prepare
 
 _BACKLOG = 512
 _ACCEPTED_AT_ONCE = 16  # asyncio accepts as many connections between two looks at the others as its backlog says
@@ -233,7 +233,7 @@ def _listener(family: int, host: str, port: int, dual: bool = False) -> socket.s
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(not dual))
-        keep_alive(listener)
+        prepare(listener)
         listener.setblocking(False)
         listener.bind((host, port))
         listener.listen(_BACKLOG)

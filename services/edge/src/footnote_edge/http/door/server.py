@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import uvicorn
 from footnote_kit.logs import get_logger
-from footnote_kit.net import keep_alive
+from footnote_kit.net import prepare
 from footnote_kit.server import ListenError
 from starlette.types import ASGIApp
 
@@ -69,7 +69,7 @@ class HttpServer:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        keep_alive(listener)
+        prepare(listener)
         try:
             listener.bind((self._host, self._port))
         except OSError as error:
