@@ -60,6 +60,12 @@ def test_leaves_other_brackets_alone(text: str) -> None:
     assert merged(scan(text, FILES)) == [Text(text)]
 
 
+@pytest.mark.parametrize("numeral", ["½", "¼", "⅔", "₂", "Ⅳ", "①", "⑴", "❶", "一", "〇", "௰", "፩"])
+def test_numerals_that_are_no_letters_are_text(numeral: str) -> None:
+    text = f"{numeral} cup, 1 {numeral}, CO{numeral} and {numeral}x [1]."
+    assert merged(scan(text, FILES)) == [Text(text[:-4]), Marker("[1]", (1,)), Text(".")]
+
+
 def test_reads_places_in_words() -> None:
     french = scan("Selon la cellule C12 (feuille 'Stocks' du fichier production.xlsx): 150", FILES)
     assert isinstance(french[0], Marker)

@@ -41,7 +41,8 @@ _LIMIT = 160
 _MAX_RANGE = 20
 _BACKTICKS = re.compile(rf"`{{1,{_LIMIT}}}")
 _OPEN = {"[": "]", "【": "】", "［": "］", "(": ")"}
-_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_RAISED_SIGNS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_RAISED_DIGITS = str.maketrans(_RAISED_SIGNS + "⁻", "0123456789-")
 _RAISED = re.compile(r"[⁰¹²³⁴-⁹]{1,4}(?:[,⁻]?[⁰¹²³⁴-⁹]{1,4}){0,8}")
 _STARTS = re.compile(r"[\[【［(`⁰¹²³⁴-⁹]|(?<!\w)[^\W\d_]")
 _WORD_BEFORE = re.compile(r"(\d?)([^\W\d_]{1,32})\Z")
@@ -181,7 +182,9 @@ class MarkerScanner:
                 position = end
                 continue
             previous = text[position - 1] if position else self._before[-1:]
-            if self._in_code or (char.isalpha() and previous and (previous.isalnum() or previous == "_")):
+            # What begins like a word may be a numeral that is no letter: "½", "CO₂".
+            plain = char.isnumeric() and not char.isalpha() and char not in _RAISED_SIGNS
+            if self._in_code or plain or (char.isalpha() and previous and (previous.isalnum() or previous == "_")):
                 position += 1
                 continue
             if char in _OPEN:
