@@ -1,16 +1,20 @@
 """A whole deployment as its own processes, by the real launcher: as `serve all` divides it, or one per service."""
 
 import asyncio
+import fcntl
 import os
 import random
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import psutil
 from footnote_kit.clients import check_health, open_channel
@@ -49,7 +53,8 @@ class Deployment:
         self.token = new_secret()
         self._env = env or {}
         # Fixed for the deployment's life, so that who was told an address finds it again after a restart.
-        self.ports = _free_ports()
+        self.ports, kept = _free_ports()
+        weakref.finalize(self, kept.close)
 
     def start(self, *targets: str) -> None:
         """Start what is not running, all of it or these targets, and wait until it listens."""
@@ -171,12 +176,21 @@ def _listens(path: Path) -> bool:
         return probe.connect_ex(str(path)) == 0
 
 
-def _free_ports() -> dict[str, int]:
-    """Return ports as `--port-base` lays them out, all of them free, outside of those that systems give away."""
+def _free_ports() -> tuple[dict[str, int], IO[str]]:
+    """Return ports as `--port-base` lays them out, all of them free, outside of those that systems give away.
+
+    With them comes what keeps other tests away from them until it is closed: those of a deployment that is killed or
+    has not begun are free as well, and another's would answer there in its place.
+    """
     offsets = {name: port - DEFAULT_PORTS["edge"] for name, port in {**DEFAULT_PORTS, **OTHERS}.items()}
-    for base in random.sample(range(20_000, 30_000, 100), 50):
+    for base in random.sample(range(20_000, 30_000, 100), 100):
+        kept = (Path(tempfile.gettempdir()) / f"footnote-ports-{base}").open("w")
         with ExitStack() as stack, suppress(OSError):
+            failed = stack.enter_context(ExitStack())
+            failed.callback(kept.close)
+            fcntl.flock(kept, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for offset in offsets.values():
                 stack.enter_context(socket.socket()).bind(("127.0.0.1", base + offset))
-            return {name: base + offset for name, offset in offsets.items()}
+            failed.pop_all()
+            return {name: base + offset for name, offset in offsets.items()}, kept
     raise RuntimeError("no free ports")
