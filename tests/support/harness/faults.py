@@ -17,6 +17,8 @@ from support.harness.tables import Tables
 from support.harness.world import World
 
 FLAPS = 6
+SUPERVISED = 1.0
+"""Seconds between two looks at whether a launch has ended by itself."""
 READY = 240.0
 """Seconds in which every service must be ready after the last fault, on a crowded machine."""
 APPEARS = 120.0
@@ -35,14 +37,22 @@ class Faults:
     async def strike(self, faults: tuple[Fault, ...], begun: Callable[[], int]) -> None:
         """Strike each at its moment, one after the other; at the end every service is ready."""
         for fault in faults:
-            while begun() < fault.after:  # noqa: ASYNC110 - lanes count, nobody tells
-                await asyncio.sleep(0.01)
+            await self._lanes(fault.after, begun)
             await asyncio.sleep(fault.delay)
             self._world.note(f"FAULT {fault}")
             for victim in fault.victims:
                 self._world.counts[f"{fault.kind} of {victim}"] += 1
             await asyncio.to_thread(self._one, fault)
         await asyncio.to_thread(self._ready)
+
+    async def _lanes(self, after: int, begun: Callable[[], int]) -> None:
+        """Wait until the lanes have begun so many steps; without a process that has ended meanwhile they never do."""
+        looked = time.monotonic()
+        while begun() < after:
+            await asyncio.sleep(0.01)
+            if time.monotonic() - looked > SUPERVISED:
+                await asyncio.to_thread(self._revive)
+                looked = time.monotonic()
 
     def _ready(self) -> None:
         ends = time.monotonic() + READY
