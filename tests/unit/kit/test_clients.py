@@ -11,7 +11,7 @@ from footnote.retrieval.v1.retrieval_service_pb2_grpc import (
     RetrievalServiceStub,
     add_RetrievalServiceServicer_to_server,
 )
-from footnote_kit import clients
+from footnote_kit import clients, passing
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 from footnote_kit.settings import STAGES, KitSettings
@@ -27,14 +27,15 @@ def free_port() -> int:
 
 
 class Flaky(RetrievalServiceServicer):  # type: ignore[misc]
-    """Fails a number of times before it answers."""
+    """Fails a number of times, after so many seconds, before it answers."""
 
-    def __init__(self, failures: int, error: Exception) -> None:
-        self.left, self.error, self.calls = failures, error, 0
+    def __init__(self, failures: int, error: Exception, seconds: float = 0.0) -> None:
+        self.left, self.error, self.seconds, self.calls = failures, error, seconds, 0
 
     async def Retrieve(self, request: Any, context: Any) -> RetrieveResponse:
         self.calls += 1
         if self.calls <= self.left:
+            await asyncio.sleep(self.seconds)
             raise self.error
         return RetrieveResponse()
 
@@ -50,6 +51,19 @@ async def test_a_safe_call_is_repeated_when_the_peer_is_unavailable() -> None:
     async with serve_app(flaky.app()) as served:
         await RetrievalServiceStub(served.channel).Retrieve(RetrieveRequest(scope=SCOPE))
     assert flaky.calls == 3
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 4), (1.2, 1)])
+@pytest.mark.parametrize("waiting", ["DATABASE", "DISK"])
+async def test_what_a_stage_waited_for_in_vain_is_not_waited_for_four_times(
+    seconds: float, calls: int, waiting: str
+) -> None:
+    flaky = Flaky(99, passing.unavailable("Not now", waiting), seconds)
+    async with serve_app(flaky.app()) as served:
+        with pytest.raises(Unavailable) as caught:
+            await RetrievalServiceStub(served.channel).Retrieve(RetrieveRequest(scope=SCOPE))
+    assert flaky.calls == calls
+    assert passing.waits_for(caught.value) == waiting
 
 
 async def test_repeats_are_capped_and_the_last_error_is_shown() -> None:

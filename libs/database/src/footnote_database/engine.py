@@ -9,7 +9,7 @@ from footnote_kit.logs import get_logger
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from footnote_database import failures, tls, undisturbed, zero_bytes
+from footnote_database import failures, presence, tls, undisturbed, zero_bytes
 from footnote_database.sqlite import pragmas
 from footnote_database.traits import Pool, Traits, Writers
 
@@ -67,14 +67,12 @@ def begin(connection: Connection) -> None:
 
 
 def _postgres(url: URL, traits: Traits) -> AsyncEngine:
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = {"timeout": traits.connect_seconds, "command_timeout": traits.command_seconds}
     if traits.schema is not None:
         arguments["server_settings"] = {"search_path": traits.schema}
-    if traits.connect_seconds is not None:
-        arguments["timeout"] = traits.connect_seconds
-    if traits.command_seconds is not None:
-        arguments["command_timeout"] = traits.command_seconds
-    return server(url, arguments, pool_pre_ping=True, **_pool(traits.postgres_pool))
+    engine = server(url, arguments, **_pool(traits.postgres_pool))
+    presence.watch(engine)
+    return engine
 
 
 def server(url: URL, arguments: dict[str, Any], **more: Any) -> AsyncEngine:

@@ -12,8 +12,9 @@ _AWAY = {
     sqlite3.SQLITE_NOMEM,
 }  # fmt: skip
 _FULL_STATES = {"53100"}
-_AWAY_STATES = ("08", "53", "57P", "55P03", "40001", "40P01", "25006")
-"""Beginnings of PostgreSQL's codes: connection, resources, shutdown, locks, and a server that only reads just now."""
+_AWAY_STATES = ("08", "53", "57", "55P03", "40001", "40P01", "25006", "25P03")
+"""Beginnings of PostgreSQL's codes: connection, resources, shutdown and what it ended for us, locks, a server that only
+reads just now, a transaction that it found idle for too long."""
 _AWAY_WORDS = "The database does not answer now"
 
 
@@ -35,7 +36,7 @@ def read(error: Exception) -> Unavailable | None:
 
 
 class NotReached(Unavailable):
-    """Nobody listens where the database should be, or hangs up at once."""
+    """Nobody listens where the database should be, hangs up at once, or says nothing."""
 
 
 def away() -> Unavailable:

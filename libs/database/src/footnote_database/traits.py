@@ -38,8 +38,8 @@ class Traits:
     `name` is what messages call it. On SQLite: `synchronous` is what a commit outlives, `busy_seconds` how long a lock
     of others is waited for, `foreign_keys` whether they are enforced, `sqlite_pool` its connections (None: what
     SQLAlchemy takes, also for one in memory). On PostgreSQL: `schema` is that of the tables, None for the database's
-    default; `connect_seconds` and `command_seconds` are the driver's limits, None for its own and for none. With
-    `refused`, what the server refuses for now is raised as `Unavailable` with that message.
+    default; `connect_seconds` and `command_seconds` are how long a connection and a statement may take, migrations
+    apart. With `refused`, what the server refuses for now is raised as `Unavailable` with that message.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Traits:
     foreign_keys: bool = False
     schema: str | None = None
     sqlite_pool: Pool | None = None
-    postgres_pool: Pool = Pool()
-    connect_seconds: float | None = None
-    command_seconds: float | None = None
+    postgres_pool: Pool = Pool(seconds=10.0)
+    connect_seconds: float = 10.0
+    command_seconds: float = 60.0
     refused: str = ""

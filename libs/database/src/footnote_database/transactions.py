@@ -1,12 +1,18 @@
 """A database with its connections for reading and its transactions for writing, migrated before first use."""
 
+from __future__ import annotations
+
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from footnote_kit import passing
-from footnote_kit.errors import Unavailable
+from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_kit.logs import get_logger
+from footnote_kit.patience import Backoff
 from sqlalchemy import URL, Connection, text
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -20,10 +26,16 @@ from footnote_database.failures import NotReached, read
 from footnote_database.migrations import Newer
 from footnote_database.traits import Traits, Writers
 
+START_PATIENCE = 60.0
+"""Seconds that a service which starts waits for its server."""
+_START_PAUSES = Backoff(0.25, 2.0)
+_MIGRATION_SECONDS = 3600.0
 _CHECK_SECONDS = 5.0
 _RETRY_SECONDS = 2.0
 _LOOKS = 250  # at connections in use, when all are closed
 _LOOK_SECONDS = 0.02
+
+_log = get_logger(__name__)
 
 
 class Database:
@@ -53,17 +65,44 @@ class Database:
         """The kind of database: "sqlite" or "postgresql"."""
         return self.engine.dialect.name
 
-    async def migrate(self) -> None:
+    async def migrate(self, patience: float = 0.0) -> None:
         """Bring the schema up to date, all of it or nothing, and make the folder of a SQLite file.
 
-        Replicas do it one after the other.
+        Replicas do it one after the other. A server that is away is asked again for `patience` seconds: one that comes
+        back beside the services, after a failure of both, need not be the first.
 
         Raises FailedPrecondition for a damaged file, and for a schema of a later release.
         """
+        if self.is_sqlite:
+            await self._migrate_file()
+            return
+        # Statements of migrations take what they take, and so does the turn of another replica.
+        slow = Database(self._url, replace(self._traits, command_seconds=_MIGRATION_SECONDS))
+        ends, failed = time.monotonic() + patience, 0
+        try:
+            while True:
+                try:
+                    return await self._upgrade(slow)
+                except Exception as error:
+                    known = error if isinstance(error, FootnoteError) else passing.read(error)
+                    if known is None or passing.waits_for(known) != passing.DATABASE or time.monotonic() > ends:
+                        raise
+                failed += 1
+                _log.warning("database_waited_for", database=self._traits.name, seconds=round(ends - time.monotonic()))
+                await asyncio.sleep(_START_PAUSES.pause(failed))
+        finally:
+            await slow.close()
+
+    async def _migrate_file(self) -> None:
         if (file := self._file()) is not None:
             await asyncio.to_thread(file.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
             await asyncio.to_thread(soundness.check_file, file, self._traits.name)
-        async with self.write() as connection:
+        await self._upgrade(self)
+        if file is not None:
+            self._look = await asyncio.to_thread(soundness.look, file, self._traits.name)
+
+    async def _upgrade(self, through: Database) -> None:
+        async with through.write() as connection:
             if self.is_sqlite:
                 # Else each change of the schema would be final by itself, and one killed between two of them the last.
                 await connection.run_sync(begin)
@@ -77,8 +116,6 @@ class Database:
             except Newer as error:
                 where = self._url.render_as_string(hide_password=True)
                 raise soundness.newer(where, self._traits.name, str(error)) from error
-        if file is not None:
-            self._look = await asyncio.to_thread(soundness.look, file, self._traits.name)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:

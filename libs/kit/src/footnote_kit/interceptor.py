@@ -40,6 +40,10 @@ from footnote_kit.trust import Trust, believed
 _FOREIGN = "/grpc."
 UNTRACED = "/footnote.telemetry."  # looking at traces must not push them out of memory
 _WATCH = "Watch"
+_LONG_SECONDS = 1.0
+_NOT_AGAIN = ("grpc-retry-pushback-ms", "-1")
+"""Has the caller's channel repeat nothing. A stage that waited in vain for what it stands on would do so four times,
+until the caller's deadline has passed and the reason is lost; a failure at once may be over by the second time."""
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _active: Counter[str] = Counter()  # calls being served, by service; read when metrics are collected
 _log = get_logger("footnote.rpc")
@@ -112,6 +116,8 @@ class _Call:
             log("rpc_refused", method=self._method, code=known.code, reason=known.reason, message=known.message)
         self.end(code, error)
         trailing = ((REQUEST_ID_KEY, call_context.request_id()), *status.trailing_metadata(known))
+        if passing.waits_for(known) and time.perf_counter() - self._started > _LONG_SECONDS:
+            trailing = (*trailing, _NOT_AGAIN)
         await self._context.abort(code, known.message, trailing)
         raise AssertionError("abort raises")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
+from footnote_database.transactions import START_PATIENCE
 from footnote_kit import loop_lag
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Asking, Authorizer
@@ -96,7 +97,7 @@ async def build(runtime: Runtime) -> App:
     collection_epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
     generation_epochs = EpochReader(path_of(runtime.data_dir, "generation"))
     database = Database(settings.sqlalchemy_url(folder))
-    await database.migrate()
+    await database.migrate(START_PATIENCE)
     keys = ApiKeys(database)
     bus = ProgressBus()
     operation_book = OperationBook(database, bus, settings.operation_hours)

@@ -11,6 +11,7 @@ from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServic
 from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
+from footnote_database.transactions import START_PATIENCE
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Asking, Authorizer
 from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
@@ -50,7 +51,7 @@ async def build(runtime: Runtime) -> App:
     folder = runtime.data_dir / "ingestion"
     scratch = await asyncio.to_thread(spool.prepare, folder / "spool")
     files = Blobs.open(settings.blob_url, settings.blob_options, folder / "blobs", scratch)
-    database = await Database.open(settings.database_url, folder)
+    database = await Database.open(settings.database_url, folder, START_PATIENCE)
     documents = DocumentTable(database)
     limits = settings.limits()
 

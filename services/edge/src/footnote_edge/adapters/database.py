@@ -22,7 +22,7 @@ TRAITS = Traits(
     writers=Writers.DRIVER,
     foreign_keys=True,
     schema="edge",
-    postgres_pool=Pool(10, 10),
+    postgres_pool=Pool(10, 10, seconds=10),
 )
 
 

@@ -19,6 +19,7 @@ from footnote_database import soundness
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import current_traceparent
+from sqlalchemy import make_url
 
 from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.jobs.leases import Leases
@@ -43,6 +44,12 @@ APPLICATION_VERSION = "1"
 """Raised only when a workflow's steps change, so that jobs begun before an upgrade are finished after it."""
 
 EXECUTOR_THREADS = 32
+_VANISHED = {
+    "application_name": "dbos_transact",
+    "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000,
+}  # fmt: skip
+"""Options of libpq by which a host that is gone without a word is given up after half a minute; dbos would wait for it
+as long as the system does: hours."""
 
 _log = get_logger(__name__)
 
@@ -262,6 +269,9 @@ def _engine_options(url: str) -> dict[str, Any]:
     options: dict[str, Any] = {"hide_parameters": True}
     if url.startswith("sqlite"):
         options["connect_args"] = {"factory": ForgettingConnection}
+    else:
+        given = make_url(url).query
+        options["connect_args"] = {name: value for name, value in _VANISHED.items() if name not in given}
     return options
 
 

@@ -26,8 +26,6 @@ TRAITS = Traits(
     schema="ingestion",
     sqlite_pool=Pool(4, 4),
     postgres_pool=Pool(8, 8, seconds=10),
-    connect_seconds=10,
-    command_seconds=60,
     refused="The documents database does not answer",
 )
 
@@ -36,8 +34,8 @@ class Database(transactions.Database):
     """What the server refuses for now is `Unavailable`."""
 
     @classmethod
-    async def open(cls, url: str, folder: Path) -> Database:
-        """Connect and migrate to the newest schema.
+    async def open(cls, url: str, folder: Path, patience: float = 0.0) -> Database:
+        """Connect and migrate to the newest schema; a server that is away is waited for, `patience` seconds long.
 
         Raises FailedPrecondition when the file is missing while files of documents are there: without it they would be
         nobody's, and what is searched of them would be removed.
@@ -47,7 +45,7 @@ class Database(transactions.Database):
             raise soundness.missing(file, "documents", blobs)
         database = cls(address(url, folder / FILE), TRAITS)
         try:
-            await database.migrate()
+            await database.migrate(patience)
         except BaseException:
             await database.close()
             raise

@@ -1,0 +1,102 @@
+"""PostgreSQL that is away, or stands still, beneath each service: what starts waits for it, and calls end in words."""
+
+import asyncio
+from collections.abc import Iterator
+
+import grpc
+import pytest
+from footnote_kit.edge import METHODS
+from support import postgres
+from support.deployment import Deployment
+from support.frozen_rpcs import Ended, Everything
+from support.postgres import PostgresServer
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not())),
+]
+
+STAGES = ("ingestion", "indexing", "edge")
+AWAY = 8.0
+"""Seconds; a service asks its database within three of its start."""
+IN_TIME = 29.0
+WELL_AGAIN = 60.0
+WORDS = {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres.postgres_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def running(server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    database = asyncio.run(postgres.new_database(server.url))
+    env = {f"FOOTNOTE_{stage.upper()}_DATABASE_URL": database for stage in STAGES}
+    started = Deployment(tmp_path_factory.mktemp("away"), separate=True, env=env)
+    try:
+        started.start()
+        yield started
+    finally:
+        server.thaw()
+        started.stop()
+
+
+async def well(everything: Everything) -> None:
+    """Wait until all works."""
+    async with asyncio.timeout(WELL_AGAIN):
+        while True:
+            try:
+                await everything.seed()
+            except (grpc.aio.AioRpcError, AssertionError):
+                await asyncio.sleep(1)
+            else:
+                return
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_a_service_that_starts_waits_for_its_database(
+    running: Deployment, server: PostgresServer, stage: str
+) -> None:
+    running.kill(stage)
+    server.stop()
+    try:
+        running.spawn(stage)
+        await asyncio.sleep(AWAY)
+    finally:
+        server.start()
+    process = running.processes[stage]
+    assert process.poll() is None, running.log(stage)[-2000:]
+    await asyncio.to_thread(running.wait)
+
+
+async def test_each_rpc_ends_in_words_while_the_database_stands_still_and_works_again(
+    running: Deployment, server: PostgresServer
+) -> None:
+    async with grpc.aio.insecure_channel(running.address()) as channel:
+        everything = Everything(channel)
+        await well(everything)
+        usual = await everything.call()
+        await well(everything)
+        server.freeze()
+        try:
+            table = await everything.call()
+        finally:
+            server.thaw()
+        for name, ended in table.items():
+            print(f"| {name} | {ended} |", flush=True)
+        await well(everything)
+        after = await everything.call()
+    assert set(table) == {method.name for method in METHODS}
+    assert {name: one.code for name, one in after.items()} == {name: one.code for name, one in usual.items()}
+    wrong = {name: str(one) for name, one in table.items() if not in_words(one, usual[name])}
+    assert not wrong, wrong
+
+
+def in_words(ended: Ended, usual: Ended) -> bool:
+    """Tell whether a call ended in time, as it usually does or with a reason to come back."""
+    return ended.seconds <= IN_TIME and (
+        ended.code in ("OK", usual.code) or (ended.code in WORDS and bool(ended.reason))
+    )
