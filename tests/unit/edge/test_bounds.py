@@ -95,17 +95,26 @@ async def test_what_bound_is_remembered_while_indexing_is_down(indexing: Indexin
     assert bounds.last_known(ANN, ["a"]) == bound
 
 
-async def test_only_so_many_are_kept(indexing: Indexing, bounds: Bounds, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_COLLECTIONS", 3)
+
+
+@pytest.mark.usefixtures("few")
+async def test_only_so_many_are_kept(indexing: Indexing, bounds: Bounds) -> None:
     for names in (["a", "b"], ["c"], ["d"]):
         await bounds.find(ANN, names)
     indexing.asked.clear()
     await bounds.find(ANN, ["d"])
     await bounds.find(ANN, ["a", "b"])
     assert indexing.asked == ["a", "b"]
-    monkeypatch.setattr(module, "_MOST_KEPT", 1)
-    await bounds.find(ANN, ["e"])
-    assert bounds.last_known(ANN, ["d"]) == UNKNOWN
+
+
+async def test_only_so_many_are_last_known(bounds: Bounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_KEPT", 2)
+    for name in ("a", "b", "c"):
+        await bounds.find(ANN, [name])
+    assert [name for name in "abc" if bounds.last_known(ANN, [name]) == UNKNOWN] == ["a"]
 
 
 async def test_an_empty_name_is_refused(bounds: Bounds) -> None:

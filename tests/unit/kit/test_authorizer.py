@@ -240,9 +240,10 @@ async def test_what_is_changed_while_indexing_answers_is_asked_for_again(stub: S
 
 
 async def test_only_so_much_of_what_was_told_is_kept(
-    stub: Stub, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_MOST_KEPT", 2)
+    asking = Asking(stub, EpochReader(tmp_path / "epoch"))
     for one in "abca":
         await asking(scope(), [one])
     assert stub.asked == 4

@@ -97,17 +97,18 @@ async def test_an_answer_of_another_epoch_or_of_none_is_not_kept(
     assert remembered.known(ANN, []) is None
 
 
-async def test_only_so_many_are_kept(
-    indexing: Indexing, remembered: IndexingCollections, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(collections, "_MOST_ANSWERS", 3)
+@pytest.fixture
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in request.param.items():
+        monkeypatch.setattr(collections, name, most)
+
+
+@pytest.mark.parametrize("few", [{"_MOST_ANSWERS": 3}, {"_MOST_COLLECTIONS": 3}], indirect=True)
+@pytest.mark.usefixtures("few")
+async def test_only_so_many_are_kept(remembered: IndexingCollections) -> None:
     for name in "abcd":
         await remembered.resolve(ANN, [name])
     assert [name for name in "abcd" if remembered.known(ANN, [name]) is not None] == ["b", "c", "d"]
-    monkeypatch.setattr(collections, "_MOST_COLLECTIONS", 1)
-    await remembered.resolve(ANN, ["e"])
-    assert remembered.known(ANN, ["d"]) is None
-    assert remembered.known(ANN, ["e"]) is not None
 
 
 @pytest.mark.parametrize("error", [Unavailable("away"), DeadlineExceeded("away")])

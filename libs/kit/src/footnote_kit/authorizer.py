@@ -20,6 +20,7 @@ from footnote_kit.access import Access, is_system, sees_all
 from footnote_kit.breaker import Breaker
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, Unavailable
+from footnote_kit.told import Told
 
 FRESH_SECONDS = 1.0
 """How long an answer counts as given just now."""
@@ -42,8 +43,7 @@ class Asking:
 
     def __init__(self, stub: Any, epochs: EpochReader) -> None:
         self._stub = stub
-        self._epochs = epochs
-        self._told: OrderedDict[tuple[bytes, str], tuple[str, Mapping[str, Access]]] = OrderedDict()
+        self._told: Told[tuple[bytes, str], Mapping[str, Access]] = Told(epochs, _MOST_KEPT)
 
     async def __call__(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, Access]:
         """Return what a scope may do in collections; of a single one without asking, if nothing was changed since."""
@@ -53,18 +53,11 @@ class Asking:
                 found |= (await self._ask(scope, ids[start : start + _BATCH]))[1]
             return found
         key = (_who(scope), ids[0])
-        epoch, told = self._told.get(key, ("", {}))
-        if epoch and epoch == self._epochs.current():
-            self._told.move_to_end(key)
+        if (told := self._told.get(key)) is not None:
             return told
-        epoch, told = await self._ask(scope, ids)
-        self._told.pop(key, None)
-        # A file that a service left here which is elsewhere now names another epoch than the answer.
-        if epoch and epoch == self._epochs.current():
-            self._told[key] = (epoch, told)
-            if len(self._told) > _MOST_KEPT:
-                self._told.popitem(last=False)
-        return told
+        epoch, asked = await self._ask(scope, ids)
+        self._told.keep(key, epoch, asked)
+        return asked
 
     async def _ask(self, scope: Scope, ids: Sequence[str]) -> tuple[str, Mapping[str, Access]]:
         request = AuthorizeCollectionsRequest(scope=scope, collection_ids=ids)

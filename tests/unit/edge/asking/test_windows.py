@@ -102,8 +102,9 @@ async def test_a_refusal_is_not_kept(generation: Generation, windows: Windows) -
     assert await windows.of(ANN, 1.0) == (2000, 5)
 
 
-async def test_only_so_many_are_kept(generation: Generation, windows: Windows, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_are_kept(generation: Generation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_KEPT", 2)
+    windows = Windows(cast(Stages, SimpleNamespace(generation=generation)), EpochReader(tmp_path / "epoch"))
     for name in "abca":
         await windows.of(ResolveSettingsRequest(scope=Scope(user_id=name)), 1.0)
     assert generation.asked == 4

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TypeAlias
 
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote_kit.epochs import EpochReader
+from footnote_kit.told import Told
 
 from footnote_edge.adapters.stages import Stages
 
@@ -23,22 +23,14 @@ class Windows:
 
     def __init__(self, stages: Stages, epochs: EpochReader) -> None:
         self._generation = stages.generation
-        self._epochs = epochs
-        self._kept: OrderedDict[bytes, tuple[str, _Room]] = OrderedDict()
+        self._told: Told[bytes, _Room] = Told(epochs, _MOST_KEPT)
 
     async def of(self, request: generation.ResolveSettingsRequest, timeout: float) -> tuple[int, int]:
         """Return a model's tokens altogether and those of its answer, 0 where not known; raises what it is refused."""
         key = request.SerializeToString(deterministic=True)
-        epoch, room = self._kept.get(key, ("", (0, 0)))
-        if epoch and epoch == self._epochs.current():
-            self._kept.move_to_end(key)
-            return room
-        told = await self._generation.ResolveSettings(request, timeout=timeout)
-        room = (int(told.context_window), int(told.answer_tokens))
-        # A file that a service left here which is elsewhere now names another epoch than the answer.
-        if told.epoch and told.epoch == self._epochs.current():
-            self._kept[key] = (told.epoch, room)
-            self._kept.move_to_end(key)
-            if len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
+        if (told := self._told.get(key)) is not None:
+            return told
+        answer = await self._generation.ResolveSettings(request, timeout=timeout)
+        room = (int(answer.context_window), int(answer.answer_tokens))
+        self._told.keep(key, answer.epoch, room)
         return room

@@ -13,6 +13,7 @@ from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.told import Told
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.binding import bounds_of
@@ -24,6 +25,7 @@ _MOST_KEPT = 1024
 _MOST_COLLECTIONS = 20_000
 
 _Key: TypeAlias = tuple[bytes, tuple[str, ...]]
+_Found: TypeAlias = tuple[list[Collection], TextBounds]
 
 
 class Bounds:
@@ -35,11 +37,11 @@ class Bounds:
 
     def __init__(self, stages: Stages, epochs: EpochReader, timeout: float) -> None:
         self._indexing = stages.indexing
-        self._epochs = epochs
         self._timeout = timeout
-        self._kept: OrderedDict[_Key, TextBounds] = OrderedDict()
-        self._found: OrderedDict[_Key, tuple[str, list[Collection]]] = OrderedDict()
-        self._collections = 0
+        self._last: OrderedDict[_Key, TextBounds] = OrderedDict()
+        self._told: Told[_Key, _Found] = Told(
+            epochs, _MOST_KEPT, most_parts=_MOST_COLLECTIONS, parts=lambda found: len(found[0])
+        )
 
     async def find(self, scope: Scope, names: Sequence[str]) -> tuple[list[Collection], TextBounds]:
         """Return the collections named, every visible one where none is, and what binds texts about them.
@@ -47,13 +49,15 @@ class Bounds:
         Raises NotFound for a collection that the caller may not see.
         """
         key = _key(scope, names)
-        epoch, found = self._found.get(key, ("", []))
-        if epoch and epoch == self._epochs.current():
-            self._found.move_to_end(key)
-            return found, self._kept[key]
+        if (told := self._told.get(key)) is not None:
+            return told
         epoch, found = await self._ask(scope, names)
         bounds = bounds_of(found)
-        self._keep(key, epoch, found, bounds)
+        self._told.keep(key, epoch, (found, bounds))
+        self._last[key] = bounds
+        self._last.move_to_end(key)
+        if len(self._last) > _MOST_KEPT:
+            self._last.popitem(last=False)
         return found, bounds
 
     async def _ask(self, scope: Scope, names: Sequence[str]) -> tuple[str, list[Collection]]:
@@ -69,25 +73,9 @@ class Bounds:
         epochs = {answer.collections_epoch for answer in answers}
         return epochs.pop() if len(epochs) == 1 else "", [answer.collection for answer in answers]
 
-    def _keep(self, key: _Key, epoch: str, found: list[Collection], bounds: TextBounds) -> None:
-        self._forget(key)
-        self._kept[key] = bounds
-        self._kept.move_to_end(key)
-        if epoch and epoch == self._epochs.current():
-            self._found[key] = (epoch, found)
-            self._collections += len(found)
-        while len(self._kept) > _MOST_KEPT:
-            self._forget(self._kept.popitem(last=False)[0])
-        while self._collections > _MOST_COLLECTIONS:
-            self._forget(next(iter(self._found)))
-
-    def _forget(self, key: _Key) -> None:
-        _, found = self._found.pop(key, ("", []))
-        self._collections -= len(found)
-
     def last_known(self, scope: Scope, names: Sequence[str]) -> TextBounds:
         """Return what bound these collections when they were last asked about; the strictest when they never were."""
-        return self._kept.get(_key(scope, names), UNKNOWN)
+        return self._last.get(_key(scope, names), UNKNOWN)
 
 
 def _key(scope: Scope, names: Sequence[str]) -> _Key:

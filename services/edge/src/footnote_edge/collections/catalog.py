@@ -1,7 +1,6 @@
 """Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
 
 import re
-from collections import OrderedDict
 from collections.abc import Collection as Collected
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from footnote_kit.errors import (
     ResourceExhausted,
     Unavailable,
 )
+from footnote_kit.told import Told
 from footnote_providers.own_vectors import brings_own, no_document
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
@@ -60,8 +60,7 @@ class Catalog:
         self._sessions = database.sessions
         self._request_ids = request_ids
         self._timeout = timeout
-        self._epochs = epochs
-        self._found: OrderedDict[tuple[bytes, str], tuple[str, Collection]] = OrderedDict()
+        self._told: Told[tuple[bytes, str], Collection] = Told(epochs, _MOST_NOTED)
         """What indexing told in its current epoch of collections, of each caller and name; without counts."""
         self._noted: dict[tuple[str, str, str], Collection] = {}
 
@@ -87,18 +86,12 @@ class Catalog:
     async def _uncounted(self, scope: Scope, name: str) -> Collection:
         """Return a collection without asking, if nothing was changed of any since it was asked for."""
         key = (scope.SerializeToString(deterministic=True), name)
-        epoch, found = self._found.get(key, ("", None))
-        if found is not None and epoch == self._epochs.current():
-            self._found.move_to_end(key)
-            return found
+        if (told := self._told.get(key)) is not None:
+            return told
         request = indexing.GetCollectionRequest(scope=scope, collection=name, without_counts=True)
         response = await self._indexing.GetCollection(request, timeout=self._timeout)
-        self._found.pop(key, None)
-        if response.collections_epoch and response.collections_epoch == self._epochs.current():
-            self._found[key] = (response.collections_epoch, response.collection)
-            if len(self._found) > _MOST_NOTED:
-                self._found.popitem(last=False)
         asked: Collection = response.collection
+        self._told.keep(key, response.collections_epoch, asked)
         return asked
 
     async def described(self, scope: Scope, name: str) -> Collection:

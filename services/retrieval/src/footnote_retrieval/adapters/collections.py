@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -12,6 +11,7 @@ from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, Unavailable
+from footnote_kit.told import Told
 
 from footnote_retrieval.ports import Resolved, Searchable
 
@@ -23,11 +23,7 @@ _Question: TypeAlias = tuple[bytes, tuple[str, ...]]
 
 class _Answer(NamedTuple):
     epoch: str
-    collections_epoch: str
     visible: tuple[Searchable, ...]
-
-
-_NONE = _Answer("", "", ())
 
 
 class IndexingCollections:
@@ -41,17 +37,16 @@ class IndexingCollections:
     def __init__(self, channel: grpc.aio.Channel, epochs: EpochReader, of_collections: EpochReader) -> None:
         self._stub = IndexingServiceStub(channel)
         self._epochs = epochs
-        self._of_collections = of_collections
-        self._answers: OrderedDict[_Question, _Answer] = OrderedDict()
-        self._collections = 0
+        self._told: Told[_Question, _Answer] = Told(
+            of_collections, _MOST_ANSWERS, most_parts=_MOST_COLLECTIONS, parts=lambda answer: len(answer.visible)
+        )
+        """What was answered since anything was written but of documents on their way."""
 
     def known(self, scope: Scope, names: Sequence[str]) -> tuple[Searchable, ...] | None:
         """Return what was answered in the current epoch; None for what was not asked since it began."""
-        question = _question(scope, names)
-        answer = self._answers.get(question, _NONE)
-        if not answer.epoch or answer.epoch != self._epochs.current():
+        answer = self._told.get(_question(scope, names))
+        if answer is None or not answer.epoch or answer.epoch != self._epochs.current():
             return None
-        self._answers.move_to_end(question)
         return answer.visible
 
     async def resolve(self, scope: Scope, names: Sequence[str], *, stale_too: bool = False) -> Resolved:
@@ -63,27 +58,13 @@ class IndexingCollections:
         try:
             response = await self._stub.ResolveCollections(request)
         except (Unavailable, DeadlineExceeded):
-            last = self._answers.get(question, _NONE)
-            if not (stale_too and last.collections_epoch) or last.collections_epoch != self._of_collections.current():
+            last = self._told.get(question) if stale_too else None
+            if last is None:
                 raise
-            self._answers.move_to_end(question)
             return Resolved(last.visible, stale=True)
         found = _searchable(response)
-        self._forget(question)
-        # A file that a service left here which is elsewhere now names another epoch than the answer.
-        if response.collections_epoch and response.collections_epoch == self._of_collections.current():
-            self._keep(question, _Answer(response.epoch, response.collections_epoch, found))
+        self._told.keep(question, response.collections_epoch, _Answer(response.epoch, found))
         return Resolved(found)
-
-    def _keep(self, question: _Question, answer: _Answer) -> None:
-        self._answers[question] = answer
-        self._collections += len(answer.visible)
-        while len(self._answers) > _MOST_ANSWERS or self._collections > _MOST_COLLECTIONS:
-            _, oldest = self._answers.popitem(last=False)
-            self._collections -= len(oldest.visible)
-
-    def _forget(self, question: _Question) -> None:
-        self._collections -= len(self._answers.pop(question, _NONE).visible)
 
 
 def _question(scope: Scope, names: Sequence[str]) -> _Question:
