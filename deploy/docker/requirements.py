@@ -41,6 +41,7 @@ ONLY: dict[str, set[str]] = {
     "filetype": _FILES,
     "chardetng-py": _FILES,
     "yake": _FILES,
+    "pygments": _FILES,
     "obstore": _FILES,
     "cryptography": {"edge", "ingestion"},
     "sqlalchemy": _DATABASES,

@@ -12,10 +12,11 @@ from footnote_ingestion.parsers.base import Format, Parser
 from footnote_ingestion.parsers.failures import UNSUPPORTED, ParseError
 
 # To be raised when a parser's output changes: blocks kept of an older version are then read anew.
-VERSION = 6
+VERSION = 7
 # document_type -> (module, class).
 _PARSERS = {
     "txt": ("texts.plain", "TextParser"),
+    "code": ("texts.source", "SourceParser"),
     "md": ("texts.markdown", "MarkdownParser"),
     "html": ("texts.html", "HtmlParser"),
     "csv": ("sheets.parser", "CsvParser"),

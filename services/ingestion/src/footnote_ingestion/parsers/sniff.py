@@ -12,9 +12,11 @@ import filetype
 from footnote_ingestion.parsers import added
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
 from footnote_ingestion.parsers.texts.encoding import guess, is_plain
+from footnote_ingestion.parsers.texts.source import is_source
 
 MIME = {
     "txt": "text/plain",
+    "code": "text/plain",
     "md": "text/markdown",
     "html": "text/html",
     "csv": "text/csv",
@@ -163,7 +165,7 @@ def _open_document(package: zipfile.ZipFile) -> str:
 
 
 def _text_type(head: bytes, filename: str) -> str:
-    """Return the kind of text: mail and HTML by their marks, the rest by the name's extension."""
+    """Return the kind of text: mail and HTML by their marks, the rest by the name."""
     narrow = head.replace(b"\0", b"") if b"\0" in head else head
     named = _BY_NAME.get(PurePosixPath(filename.lower()).suffix, "")
     start = narrow.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:4096]
@@ -172,8 +174,12 @@ def _text_type(head: bytes, filename: str) -> str:
     lines = start.split(b"\n", 12)
     if _MAIL.match(lines[0]) and sum(1 for line in lines if _MAIL.match(line)) >= (2 if named == "eml" else 3):
         return "eml"
+    if start[:1] != b"<" and is_source(filename):
+        return "code"
     if _HTML.search(start[:2048]) or (named == "html" and start[:1] == b"<"):
         return "html"
     if named == "html" or (start[:1] == b"<" and len(_HTML_TAGS.findall(start)) >= 3):
         return "html"
-    return named if named == "eml" else "txt"
+    if named == "eml":
+        return named
+    return "code" if is_source(filename) else "txt"

@@ -11,11 +11,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from footnote_ingestion.parsers.base import CODE, LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, Limits, Properties
-from footnote_ingestion.parsers.clean import counted_lines, inline, preformatted
+from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.clean import counted_lines, inline
 from footnote_ingestion.parsers.tables import row_text
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
+from footnote_ingestion.parsers.texts.source import write_code
 
 # One that is not closed takes in all that follows, so that it is looked for once only.
 _TAG = re.compile(r"</?[a-zA-Z][^>]*+(?P<closed>>?)")
@@ -71,7 +72,8 @@ class _Writer:
                 case "list_item_close":
                     self._items -= 1
                 case "fence" | "code_block":
-                    self._out.add(CODE, preformatted(token.content), place)
+                    fence = token.type == "fence"
+                    write_code(token.content.split("\n"), place.first_line - (0 if fence else 1), self._out)
                 case "html_block":
                     write_html(token.content, self._out, place)
                 case "inline":

@@ -39,7 +39,7 @@ def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:
             continue
         if start + 1 < len(lines) and _is_underlined(lines[start], lines[start + 1]):
             level = 1 if "=" in lines[start + 1] else 2
-            out.heading(inline(lines[start]), level, _lines(start, start + 2) if with_lines else None)
+            out.heading(inline(lines[start]), level, lines_at(start, start + 2) if with_lines else None)
             start += 2
             continue
         end = _paragraph_end(lines, start)
@@ -78,14 +78,14 @@ def _paragraph(lines: list[str], start: int, end: int, with_lines: bool, out: Bl
         if not part:
             continue
         length += 1 if parts else 0
-        anchors.append(anchor(length, length + len(part), _lines(number, number + 1)))
+        anchors.append(anchor(length, length + len(part), lines_at(number, number + 1)))
         length += len(part)
         parts.append(part)
     kind = LIST_ITEM if _ITEM.match(lines[start]) else PARAGRAPH
-    place = _lines(start, end) if with_lines else None
+    place = lines_at(start, end) if with_lines else None
     out.add(kind, " ".join(parts), place, anchors=anchors if with_lines and len(anchors) > 1 else ())
 
 
-def _lines(start: int, end: int) -> LineLocator:
+def lines_at(start: int, end: int) -> LineLocator:
     """Return the locator of `lines[start:end]`."""
     return LineLocator(first_line=start + 1, last_line=end)
