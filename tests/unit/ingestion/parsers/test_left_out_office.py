@@ -227,3 +227,66 @@ def test_a_workbook_with_nothing_hidden_says_nothing(tmp_path: Path) -> None:
     data = saved(book)
     assert zipfile.ZipFile(io.BytesIO(data)).testzip() is None
     assert read(data, "xlsx", tmp_path)[1] == {}
+
+
+# Notes of Word
+
+
+def with_notes(body: str, **parts: str) -> bytes:
+    """A Word document with parts of notes, by their names: "footnotes", "endnotes", "comments"."""
+    made = io.BytesIO(saved(docx.Document()))
+    kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    types = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+    out = io.BytesIO()
+    with zipfile.ZipFile(made) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "word/document.xml":
+                data = f"<w:document {W}><w:body>{body}</w:body></w:document>".encode()
+            if name == "word/_rels/document.xml.rels":
+                more = "".join(f'<Relationship Id="n{p}" Type="{kinds}/{p}" Target="{p}.xml"/>' for p in parts)
+                data = data.replace(b"</Relationships>", f"{more}</Relationships>".encode())
+            if name == "[Content_Types].xml":
+                more = "".join(f'<Override PartName="/word/{p}.xml" ContentType="{types}.{p}+xml"/>' for p in parts)
+                data = data.replace(b"</Types>", f"{more}</Types>".encode())
+            new.writestr(name, data)
+        for name, content in parts.items():
+            new.writestr(f"word/{name}.xml", f"<w:{name} {W}>{content}</w:{name}>")
+    return out.getvalue()
+
+
+def paragraph(text: str, *references: tuple[str, int]) -> str:
+    marks = "".join(f'<w:r><w:{kind}Reference w:id="{number}"/></w:r>' for kind, number in references)
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r>{marks}</w:p>"
+
+
+def note(kind: str, number: int, text: str, author: str = "") -> str:
+    by = f' w:author="{author}"' if author else ""
+    return f'<w:{kind} w:id="{number}"{by}>{paragraph(text)}</w:{kind}>'
+
+
+def test_notes_of_word_stand_behind_what_refers_to_them(tmp_path: Path) -> None:
+    data = with_notes(
+        paragraph("All prices rose.", ("footnote", 2), ("footnote", 3), ("endnote", 2))
+        + paragraph("Wages did not.", ("comment", 0), ("footnote", 2)),
+        footnotes=note("footnote", 2, "Not in Peru.") + note("footnote", 3, "Nor in Chad.") + note("footnote", 4, "?"),
+        endnotes=note("endnote", 2, "Bulletin 7."),
+        comments=note("comment", 0, "Check this.", "Ann"),
+    )
+    texts, said = read(data, "docx", tmp_path)
+    assert texts == [
+        "All prices rose.", "Not in Peru.", "Nor in Chad.", "Bulletin 7.",
+        "Wages did not.", "Comment by Ann: Check this.",
+        "?",
+    ]  # fmt: skip
+    assert said == {}
+
+
+def test_notes_of_a_table_of_word_stand_behind_it(tmp_path: Path) -> None:
+    cells = "".join(f"<w:tc>{one}</w:tc>" for one in (paragraph("Chad"), paragraph("7", ("footnote", 2))))
+    head = "".join(f"<w:tc>{paragraph(one)}</w:tc>" for one in ("Land", "Price"))
+    data = with_notes(
+        f"<w:tbl><w:tr>{head}</w:tr><w:tr>{cells}</w:tr></w:tbl>" + paragraph("Wages did not."),
+        footnotes=note("footnote", 2, "An estimate."),
+    )
+    assert read(data, "docx", tmp_path)[0] == ["Land: Chad; Price: 7", "An estimate.", "Wages did not."]

@@ -1,4 +1,4 @@
-"""Word documents: headings by style or outline level, lists, tables, footnotes, core properties."""
+"""Word documents: headings by style or outline level, lists, tables, notes, core properties."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from footnote_ingestion.parsers.failures import CORRUPT, ParseError
 from footnote_ingestion.parsers.noticed import OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
+from footnote_ingestion.parsers.office.notes import PARTS, Notes
 from footnote_ingestion.parsers.office.numbering import Numbers, set_before
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
@@ -45,7 +46,7 @@ _HEADING = re.compile(r"(?:heading|titre|überschrift|título|intestazione|kop)\
 # Documents with macros and templates are documents too; the macros are not read.
 for _kind in ("ms-word.document.macroEnabled", "openxmlformats-officedocument.wordprocessingml.template"):
     PartFactory.part_type_for[f"application/vnd.{_kind}.main+xml"] = DocumentPart
-_NOTE_PARTS, _MARGIN_PARTS, _COMMENTS = ("/footnotes", "/endnotes"), ("/header", "/footer"), "/comments"
+_MARGIN_PARTS = ("/header", "/footer")
 _PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _CHANGES = tuple(f"{_W}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
@@ -61,25 +62,28 @@ class DocxParser:
         _open(path)
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write body paragraphs and tables in order, footnotes at the end."""
+        """Write body paragraphs and tables in order, each followed by its notes; heads and feet of pages at the end."""
         check_package(path, limits)
         document = _open(path)
         set_before(document.element.body, Numbers(_numbering(document), document.styles.element))
-        walker = _Walker(out, _styles(document), document.part)
+        notes, margins = _beside(document, out)
+        walker = _Walker(out, _styles(document), document.part, notes)
         walker.children(document.element.body)
-        _write_beside(document, out)
+        notes.write_rest(out)
+        _write_margins(margins, out)
         changes = sum(1 for _ in document.element.body.iter(*_CHANGES))
         if changes:
             out.warn(OTHER, "{count} tracked changes are read as if they were accepted", changes)
         return core_properties(path)
 
 
-def _write_beside(document: Document, out: BlockWriter) -> None:
-    """Write foot- and endnotes and comments; then heads and feet of pages, which are kept and not searched."""
-    apart: dict[str, None] = {}
+def _beside(document: Document, out: BlockWriter) -> tuple[Notes, list[str]]:
+    """Return foot- and endnotes and comments, and the different heads and feet of pages."""
+    notes = Notes()
+    margins: dict[str, None] = {}
     for relation in document.part.rels.values():
         kind = "/" + relation.reltype.rpartition("/")[2]
-        if relation.is_external or kind not in (*_NOTE_PARTS, *_MARGIN_PARTS, _COMMENTS):
+        if relation.is_external or kind not in (*PARTS, *_MARGIN_PARTS):
             continue
         try:
             root = etree.fromstring(relation.target_part.blob, xml_parser())
@@ -87,19 +91,20 @@ def _write_beside(document: Document, out: BlockWriter) -> None:
             out.warn(PARTS_UNREADABLE, "{count} parts of the document beside its text could not be read")
             continue
         if kind in _MARGIN_PARTS:
-            apart.setdefault(inline(joined(_text(root))))
-            continue
-        for note in root:
-            text = inline(joined(_text(note)))
-            author = inline(note.get(f"{_W}author") or "") if kind == _COMMENTS else ""
-            head = f"Comment by {author}: " if author else "Comment: " if kind == _COMMENTS else ""
-            out.add(NOTE, head + text if text else "")
-    if texts := [text for text in apart if text]:
-        out.reset_headings()
-        for text in texts:
-            out.add(FURNITURE, text)
-        words = "{count} headers and footers are kept apart and not searched"
-        out.warn(PAGE_FURNITURE, words, len(texts))
+            margins.setdefault(inline(joined(_text(root))))
+        else:
+            notes.add(kind, root, lambda note: inline(joined(_text(note))))
+    return notes, [text for text in margins if text]
+
+
+def _write_margins(texts: list[str], out: BlockWriter) -> None:
+    """Write heads and feet of pages, which are kept and not searched."""
+    if not texts:
+        return
+    out.reset_headings()
+    for text in texts:
+        out.add(FURNITURE, text)
+    out.warn(PAGE_FURNITURE, "{count} headers and footers are kept apart and not searched", len(texts))
 
 
 def _open(path: Path) -> Document:
@@ -193,17 +198,20 @@ def _raised(run: etree._Element) -> str:
 class _Walker:
     """Walks the body; remembers the styles."""
 
-    def __init__(self, out: BlockWriter, styles: dict[str, tuple[int, bool]], part: Any) -> None:
+    def __init__(self, out: BlockWriter, styles: dict[str, tuple[int, bool]], part: Any, notes: Notes) -> None:
         self._out = out
         self._styles = styles
         self._part = part
+        self._notes = notes
 
     def children(self, parent: etree._Element) -> None:
         for element in parent.iterchildren():
             if element.tag == f"{_W}p":
                 self._paragraph(element)
+                self._notes.write(element, self._out)
             elif element.tag == f"{_W}tbl":
                 self._table(element)
+                self._notes.write(element, self._out)
             elif element.tag in _WRAPS:
                 self.children(element)
 
