@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import pytest
 from footnote.types.v1.document_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.parsers.sheets.parser import WorkbookParser
-from footnote_ingestion.parsers.sheets.shown_numbers import shown_numbers
+from footnote_ingestion.parsers.sheets.beside import Beside
+from footnote_ingestion.parsers.sheets.parser import WorkbookParser, beside_cells
 from support.ingestion_client import assert_spans_exact
+from support.opendocument import spreadsheet
 
 # Made with xlwt: cells B4 to F6, with the formats 0%, 0.0%, "$"#,##0.00, 0.00 "EUR", #,##0 and General.
 XLS = Path(__file__).parent / "files" / "numbers.xls"
-SPREADSHEET = "application/vnd.oasis.opendocument.spreadsheet"
-NAMES = " ".join(
-    f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for short, name in (("office", "office"), ("table", "table"), ("text", "text"))
-)
-ODS = f"""<?xml version="1.0" encoding="UTF-8"?>
-<office:document-content {NAMES} office:version="1.3"><office:body><office:spreadsheet>
-<table:table table:name="Prices">
+ODS = """<table:table table:name="Prices">
  <table:table-row table:number-rows-repeated="2"><table:table-cell table:number-columns-repeated="4"/></table:table-row>
- <table:table-row><table:table-cell/>{{header}}</table:table-row>
+ <table:table-row><table:table-cell/>{header}</table:table-row>
  <table:table-row-group>
-  <table:table-row><table:table-cell/>{{laser}}</table:table-row>
-  <table:table-row table:number-rows-repeated="2"><table:table-cell/>{{mirror}}</table:table-row>
+  <table:table-row><table:table-cell/>{laser}</table:table-row>
+  <table:table-row table:number-rows-repeated="2"><table:table-cell/>{mirror}</table:table-row>
  </table:table-row-group>
  <table:table-row table:number-rows-repeated="1048570"><table:table-cell/></table:table-row>
-</table:table>
-</office:spreadsheet></office:body></office:document-content>"""
+</table:table>"""
 
 
 def string(text: str) -> str:
@@ -47,22 +39,12 @@ def number(kind: str, value: float, text: str, repeated: int = 1) -> str:
 def ods(path: Path) -> Path:
     euros = number("currency", 1234.5, "1 234,50 €", repeated=2)
     share, none, three = number("percentage", 0.125, "12,5 %"), number("float", 7, ""), number("float", 3, "3")
-    content = ODS.format(
+    tables = ODS.format(
         header=string("Item") + string("Share") + string("Price") + string("Was"),
         laser=string("Laser") + number("percentage", 0.25, "25 %") + euros,
         mirror=string("Mirror") + share + none + three,
     )
-    with zipfile.ZipFile(path, "w") as package:
-        package.writestr("mimetype", SPREADSHEET)
-        entries = "".join(
-            f'<manifest:file-entry manifest:full-path="{name}" manifest:media-type="{kind}"/>'
-            for name, kind in (("/", SPREADSHEET), ("content.xml", "text/xml"))
-        )
-        space = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
-        manifest = f'<manifest:manifest xmlns:manifest="{space}" manifest:version="1.3">{entries}</manifest:manifest>'
-        package.writestr("META-INF/manifest.xml", manifest)
-        package.writestr("content.xml", content)
-    return path
+    return spreadsheet(path, tables)
 
 
 def texts(path: Path) -> list[str]:
@@ -93,5 +75,5 @@ def test_a_damaged_workbook_has_its_plain_values_at_least(tmp_path: Path, cut: i
     data = XLS.read_bytes()
     damaged = tmp_path / "a.xls"
     damaged.write_bytes(data[:cut] + bytes(64) + data[cut + 64 :])
-    assert shown_numbers(damaged).of_sheet("Prices") is not None
-    assert shown_numbers(damaged).of_sheet("no such sheet") == {}
+    assert beside_cells(damaged).of_sheet("Prices") is not None
+    assert beside_cells(damaged).of_sheet("no such sheet") == Beside()

@@ -17,10 +17,12 @@ from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, OTHER
 from footnote_ingestion.parsers.office.package import check_package, core_properties
+from footnote_ingestion.parsers.sheets.beside import Beside, BesideCells, Shown
 from footnote_ingestion.parsers.sheets.grid import GridWriter
 from footnote_ingestion.parsers.sheets.merges import Merges
-from footnote_ingestion.parsers.sheets.shown_numbers import Shown, shown_numbers
-from footnote_ingestion.parsers.sheets.unseen import Unseen, UnseenParts
+from footnote_ingestion.parsers.sheets.opendocument import CONTENT, OdsCells
+from footnote_ingestion.parsers.sheets.xls import XlsCells
+from footnote_ingestion.parsers.sheets.xlsx import XlsxCells
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _MAX_CELL = 32_767
@@ -38,8 +40,7 @@ class WorkbookParser:
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write each sheet's rows; a sheet's name becomes a heading when there are several."""
         properties = core_properties(path) if zipfile.is_zipfile(path) else Properties()
-        numbers = shown_numbers(path)
-        unseen = UnseenParts(path)
+        cells = beside_cells(path)
         with _open(path) as book:
             _warn_of_hidden(book, out)
             names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
@@ -47,7 +48,7 @@ class WorkbookParser:
             for position, name in enumerate(names, 1):
                 out.pages(position - 1, len(names))
                 sheet = _sheet(book, name)
-                beside = unseen.of_sheet(name)
+                beside = cells.of_sheet(name)
                 _warn_of(beside, name, out)
                 if sheet.start is None:
                     continue
@@ -55,11 +56,10 @@ class WorkbookParser:
                 if len(names) > 1:
                     out.heading(inline(name), 1, SheetLocator(sheet=name))
                 left = sheet.start[1]
-                shown = numbers.of_sheet(name)
                 grid = GridWriter(out, name, left)
-                merges = Merges(sheet.merged_cell_ranges or (), left)
+                merges = Merges(sheet.merged_cell_ranges or beside.merged, left)
                 for number, row in _filled_rows(sheet, name, limits.rows):
-                    values = [_formatted(value, shown.get((number, at))) for at, value in enumerate(row, left)]
+                    values = [_formatted(value, beside.numbers.get((number, at))) for at, value in enumerate(row, left)]
                     grid.row(number, values, merges.fill(number, values))
                 grid.close()
                 for cell, text in beside.comments:
@@ -67,6 +67,14 @@ class WorkbookParser:
                     out.add(NOTE, f"Comment on {cell}: {text}" if text else "", place)
         out.structure.heading_count = 0  # sheet names are no sections of running text
         return properties
+
+
+def beside_cells(path: Path) -> BesideCells:
+    """Return what knows the rest of a workbook, by its format."""
+    if not zipfile.is_zipfile(path):
+        return XlsCells(path)
+    with zipfile.ZipFile(path) as package:
+        return OdsCells(path) if CONTENT in package.namelist() else XlsxCells(path)
 
 
 def _warn_of_hidden(book: calamine.CalamineWorkbook, out: BlockWriter) -> None:
@@ -80,7 +88,7 @@ def _warn_of_hidden(book: calamine.CalamineWorkbook, out: BlockWriter) -> None:
         out.warn(CONTENT_LEFT_OUT, "{count} sheets without cells, such as charts, are not read", charts)
 
 
-def _warn_of(found: Unseen, name: str, out: BlockWriter) -> None:
+def _warn_of(found: Beside, name: str, out: BlockWriter) -> None:
     if found.formulas:
         words = "{count} formulas have no computed value: open the file in a spreadsheet program and save it again"
         places = [SheetLocator(sheet=name, range=cell) for cell in found.formulas[:MOST_PLACES]]

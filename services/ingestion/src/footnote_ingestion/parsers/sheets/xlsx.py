@@ -1,37 +1,29 @@
-"""What a workbook (Office Open XML) holds beside its rows: formulas without values, what is hidden, comments."""
+"""Office Open XML workbooks: formats of numbers, formulas without values, what is hidden, comments."""
 
 from __future__ import annotations
 
 import posixpath
 import zipfile
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.office.package import xml_parser
-from footnote_ingestion.parsers.sheets.number_formats import sheet_parts
+from footnote_ingestion.parsers.sheets.beside import Beside
+from footnote_ingestion.parsers.sheets.number_formats import NumberFormats, sheet_parts
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MOST_COMMENTS = 10_000
 _BROKEN = (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError)
 
 
-@dataclass(slots=True)
-class Unseen:
-    """Of one sheet: cells ("B3") whose formula has no value, how many rows and columns are hidden, comments by cell."""
-
-    formulas: list[str] = field(default_factory=list)
-    hidden: int = 0
-    comments: list[tuple[str, str]] = field(default_factory=list)
-
-
-class UnseenParts:
-    """Looks into the sheets of a workbook one by one; finds nothing in other formats."""
+class XlsxCells:
+    """Looks into the sheets of a workbook one by one; finds nothing in xlsb, whose parts are no XML."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._numbers = NumberFormats(path)
         self._parts: dict[str, str] = {}
         try:
             with zipfile.ZipFile(path) as package:
@@ -39,9 +31,9 @@ class UnseenParts:
         except _BROKEN:
             return
 
-    def of_sheet(self, name: str) -> Unseen:
-        """Return what is unseen in a sheet, as far as it can be read."""
-        found = Unseen()
+    def of_sheet(self, name: str) -> Beside:
+        """Return what stands beside the values of a sheet, as far as it can be read."""
+        found = Beside(numbers=self._numbers.of_sheet(name))
         part = self._parts.get(name)
         if part is None:
             return found
@@ -55,7 +47,7 @@ class UnseenParts:
         return found
 
 
-def _scan(stream: object, found: Unseen) -> None:
+def _scan(stream: object, found: Beside) -> None:
     options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
     for _, element in etree.iterparse(stream, events=("end",), tag=(f"{_MAIN}row", f"{_MAIN}col"), **options):
         found.hidden += element.get("hidden") in ("1", "true")

@@ -1,0 +1,122 @@
+"""OpenDocument spreadsheets: texts of numbers, merged and hidden cells, comments, formulas without values.
+
+OpenDocument 1.3, part 3, chapter 9; what calamine does not tell of them.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.sheets.beside import Beside, Shown
+from footnote_ingestion.parsers.tables import cell_name
+
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_AUTHOR = "{http://purl.org/dc/elements/1.1/}creator"
+CONTENT = "content.xml"
+_NUMBERS = ("float", "percentage", "currency")
+_UNSEEN = ("collapse", "filter")
+_MOST_REPEATS = 1_000
+"""A row or cell said to be repeated more often than this is filler."""
+_MOST_COMMENTS = _MOST_MERGED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A number whose form stands in the file."""
+
+    text: str
+
+    def show(self, value: float) -> str:
+        """Return what stands there."""
+        return self.text
+
+
+@dataclass(slots=True)
+class _Sheet:
+    numbers: dict[tuple[int, int], Shown]
+    beside: Beside
+    row: int = 0
+
+
+class OdsCells:
+    """Reads all sheets in one pass, at the first question."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._sheets: dict[str, Beside] | None = None
+
+    def of_sheet(self, name: str) -> Beside:
+        """Return what stands beside the values of a sheet, as far as it can be read."""
+        if self._sheets is None:
+            self._sheets = {}
+            try:
+                for sheet, beside in self._read():
+                    self._sheets[sheet] = beside
+            except (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError):
+                pass  # what comes before the damage is known; calamine has the values
+        return self._sheets.get(name) or Beside()
+
+    def _read(self) -> Iterator[tuple[str, Beside]]:
+        options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
+        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column")
+        sheet = _new()
+        with zipfile.ZipFile(self._path) as package, package.open(CONTENT) as stream:
+            for event, element in etree.iterparse(stream, events=("start", "end"), tag=tags, **options):
+                if element.tag == tags[0]:
+                    if event == "start":
+                        sheet = _new()
+                        yield element.get(f"{_TABLE}name", ""), sheet.beside
+                elif event == "end":
+                    sheet.beside.hidden += element.get(f"{_TABLE}visibility") in _UNSEEN
+                    if element.tag == tags[1]:
+                        _take(element, sheet)
+                    element.clear()
+
+
+def _new() -> _Sheet:
+    numbers: dict[tuple[int, int], Shown] = {}
+    return _Sheet(numbers, Beside(numbers=numbers))
+
+
+def _take(row: etree._Element, sheet: _Sheet) -> None:
+    repeats = _count(row, "number-rows-repeated")
+    shown: dict[int, Written] = {}
+    column = 0
+    for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+        again = _count(cell, "number-columns-repeated")
+        _look(cell, sheet.row, column, sheet.beside)
+        if cell.get(f"{_OFFICE}value-type") in _NUMBERS and (text := _text(cell)):
+            shown.update(dict.fromkeys(range(column, column + min(again, _MOST_REPEATS)), Written(text)))
+        column += again
+    for number in range(sheet.row, sheet.row + min(repeats, _MOST_REPEATS)):
+        sheet.numbers.update({(number, at): text for at, text in shown.items()})
+    sheet.row += repeats
+
+
+def _look(cell: etree._Element, row: int, column: int, beside: Beside) -> None:
+    """Note what stands beside a cell's value."""
+    if cell.get(f"{_TABLE}formula") and not cell.get(f"{_OFFICE}value-type"):
+        beside.formulas.append(cell_name(row, column))
+    down, right = _count(cell, "number-rows-spanned"), _count(cell, "number-columns-spanned")
+    if (down > 1 or right > 1) and len(beside.merged) < _MOST_MERGED:
+        beside.merged.append(((row, column), (row + down - 1, column + right - 1)))
+    for remark in cell.iterchildren(f"{_OFFICE}annotation"):
+        text, author = _text(remark), inline(remark.findtext(_AUTHOR) or "")
+        if text and len(beside.comments) < _MOST_COMMENTS:
+            beside.comments.append((cell_name(row, column), f"{author}: {text}" if author else text))
+
+
+def _text(element: etree._Element) -> str:
+    return inline(" ".join("".join(line.itertext()) for line in element.iterchildren(f"{_TEXT}p")))
+
+
+def _count(element: etree._Element, name: str) -> int:
+    return max(int(element.get(f"{_TABLE}{name}", "1")), 1)

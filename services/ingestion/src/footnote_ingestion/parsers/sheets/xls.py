@@ -1,0 +1,55 @@
+"""Excel 97 to 2003 workbooks: formats of numbers, hidden rows and columns, comments; what calamine does not tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import xlrd  # type: ignore[import-untyped]
+
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.sheets.beside import Beside, Shown
+from footnote_ingestion.parsers.sheets.number_formats import parse
+from footnote_ingestion.parsers.tables import cell_name
+
+_MOST_COMMENTS = 10_000
+
+
+class XlsCells:
+    """Reads sheet by sheet."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._book = xlrd.open_workbook(str(path), formatting_info=True, on_demand=True)
+        except Exception:  # xlrd raises whatever a damaged record leads it to; calamine has opened the file
+            self._book = None
+
+    def of_sheet(self, name: str) -> Beside:
+        """Return what stands beside the values of a sheet, as far as it can be read."""
+        if self._book is None:
+            return Beside()
+        try:
+            sheet = self._book.sheet_by_name(name)
+            found = Beside(
+                numbers=self._numbers(sheet),
+                hidden=sum(bool(row.hidden) for at, row in sheet.rowinfo_map.items() if at < sheet.nrows)
+                + sum(bool(column.hidden) for at, column in sheet.colinfo_map.items() if at < sheet.ncols),
+                comments=[
+                    (cell_name(row, column), inline(remark.text or ""))
+                    for (row, column), remark in sorted(sheet.cell_note_map.items())[:_MOST_COMMENTS]
+                ],
+            )
+            self._book.unload_sheet(name)
+        except Exception:  # as above: the plain values are there nevertheless
+            return Beside()
+        return found
+
+    def _numbers(self, sheet: xlrd.sheet.Sheet) -> dict[tuple[int, int], Shown]:
+        found: dict[tuple[int, int], Shown] = {}
+        for row in range(sheet.nrows):
+            for column in range(sheet.row_len(row)):
+                if sheet.cell_type(row, column) == xlrd.XL_CELL_NUMBER:
+                    style = self._book.xf_list[sheet.cell_xf_index(row, column)]
+                    form = parse(self._book.format_map[style.format_key].format_str)
+                    if form is not None:
+                        found[row, column] = form
+        return found
