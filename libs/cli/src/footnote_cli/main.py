@@ -121,7 +121,11 @@ def _called_wrongly(error: TyperException) -> int:
     """Say what was wrong with the call. Typer would repeat what was typed, or what a pattern matched, as it is."""
     message = error.format_message()
     context = getattr(error, "ctx", None)
-    hint = f"See: {context.command_path} --help" if context is not None else ""
+    hint = ""
+    if context is not None:
+        hint = f"See: {context.command_path} --help"
+        if isinstance(context.command, TyperGroup) and not hasattr(error, "option_name"):
+            hint = f"Its commands: {', '.join(context.command.list_commands(context))}. {hint}"
     code: int = getattr(error, "exit_code", EXIT_USAGE)
     with suppress(typer.Exit):
         if not message:
