@@ -8,14 +8,15 @@ from pathlib import Path
 _SPREADSHEET = "application/vnd.oasis.opendocument.spreadsheet"
 NAMES = " ".join(
     f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for short, name in (("office", "office"), ("table", "table"), ("text", "text"))
+    for short, name in (("office", "office"), ("style", "style"), ("table", "table"), ("text", "text"))
 )
 
 
-def spreadsheet(path: Path, tables: str) -> Path:
-    """Write a spreadsheet with these tables."""
+def spreadsheet(path: Path, tables: str, styles: str = "") -> Path:
+    """Write a spreadsheet with these tables, and styles of theirs."""
     content = (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<office:document-content {NAMES} office:version="1.3">'
+        f"<office:automatic-styles>{styles}</office:automatic-styles>"
         f"<office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body></office:document-content>"
     )
     with zipfile.ZipFile(path, "w") as package:

@@ -21,6 +21,9 @@ from support.encoded_texts import cases, texts
 GERMAN = "Die Straße zum Bahnhof ist bis Mittwoch gesperrt. "
 
 
+WRAPPED = {"a.md": "# T\n\n{}", "a.csv": "name,note\nx,{}\n", "a.html": "<p>{}"}
+
+
 def parsed(folder: Path, data: bytes, name: str = "a.txt") -> tuple[list[str], list[ReadingWarning]]:
     path = folder / name
     path.write_bytes(data)
@@ -88,13 +91,22 @@ def test_a_guess_is_recorded_and_what_is_sure_is_not(tmp_path: Path) -> None:
     assert "utf-16-le" in warning.text
 
 
-@pytest.mark.parametrize(
-    ("name", "wrapped"), [("a.md", "# T\n\n{}"), ("a.csv", "name,note\nx,{}\n"), ("a.html", "<p>{}")]
-)
+@pytest.mark.parametrize(("name", "wrapped"), [*WRAPPED.items(), ("a.eml", "Subject: T\nFrom: ann@example.org\n\n{}")])
 def test_every_kind_of_text_says_what_was_guessed(name: str, wrapped: str, tmp_path: Path) -> None:
     found, warnings = parsed(tmp_path, wrapped.format(GERMAN).encode("cp1252"), name)
     assert "Straße" in "".join(found)
     assert [one.kind for one in warnings] == [WARNING_KIND_ENCODING_GUESSED]
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_every_kind_of_text_says_what_was_lost(name: str, tmp_path: Path) -> None:
+    text = WRAPPED[name].format(40 * GERMAN + "broken XX here and NNN there.").encode()
+    found, warnings = parsed(tmp_path, text.replace(b"XX", b"\xe4 \xff").replace(b"NNN", bytes(3)), name)
+    assert "broken \ufffd \ufffd here and there." in " ".join(" ".join(found).split())
+    assert [(one.kind, one.count) for one in warnings] == [
+        (WARNING_KIND_BYTES_REPLACED, 2),
+        (WARNING_KIND_BYTES_REPLACED, 3),
+    ]
 
 
 def test_pages_that_declare_latin_1_mean_windows(tmp_path: Path) -> None:

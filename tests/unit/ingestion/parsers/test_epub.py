@@ -112,6 +112,14 @@ def test_the_declared_encoding_is_used(tmp_path: Path) -> None:
     assert read(book({"a": text}), tmp_path) == ([(PARAGRAPH, "Zażółć")], [])
 
 
+def test_an_encoding_that_is_not_declared_is_guessed_and_said(tmp_path: Path) -> None:
+    sentence = "Die Straße zum Bahnhof ist bis Mittwoch gesperrt."
+    text = chapter(f"<p>{sentence}</p>").replace(' encoding="utf-8"', "").encode("cp1252")
+    blocks, (warning,) = read(book({"a": text}), tmp_path)
+    assert blocks == [(PARAGRAPH, sentence)]
+    assert "cp1252" in warning
+
+
 def test_a_locked_book_is_refused_in_words_and_one_with_locked_fonts_is_read(tmp_path: Path) -> None:
     chapters = {"a": chapter("<p>Text.</p>")}
     with pytest.raises(ParseError, match="DRM") as caught:

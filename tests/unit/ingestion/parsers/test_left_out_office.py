@@ -15,6 +15,7 @@ from docx.oxml import parse_xml
 from footnote.types.v1.document_pb2 import BLOCK_KIND_FURNITURE, Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
 from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
@@ -112,6 +113,15 @@ def test_headers_and_footers_of_word_are_kept_apart(tmp_path: Path) -> None:
     texts, said = read(saved(document), "docx", tmp_path)
     assert texts == ["All prices rose."]
     assert said == {"2 headers and footers are kept apart and not searched": 2}
+    blocks: list[Block] = []
+    parser_for("docx").parse(tmp_path / "file.docx", BlockWriter(blocks.append, Limits()), Limits())
+    assert [one.text for one in blocks if one.kind == BLOCK_KIND_FURNITURE] == ["Secret", "Page 1 of 3"]
+
+
+def test_boxes_of_text_of_word_stand_behind_their_paragraph(tmp_path: Path) -> None:
+    box = "<w:pict><w:txbxContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:txbxContent></w:pict>"
+    data = word(f"<w:p {W}><w:r><w:t>Beside it.</w:t></w:r><w:r>{box}</w:r></w:p>")
+    assert read(data, "docx", tmp_path) == (["All prices rose.", "Beside it.", "In a box."], {})
 
 
 def test_comments_of_word_are_notes(tmp_path: Path) -> None:
@@ -218,6 +228,10 @@ def test_formulas_without_values_hidden_parts_and_comments_of_a_workbook_are_sai
         "2 hidden rows and columns are read like the others": 2,
         "1 hidden sheets are read like the others": 1,
     }
+    out = BlockWriter(lambda block: None, Limits())
+    parser_for("xlsx").parse(tmp_path / "file.xlsx", out, Limits())
+    places = [[place.sheet.sheet for place in one.places] for one in out.noticed.warnings()]
+    assert sorted(places) == [["Old"], ["Sheet"], ["Sheet", "Sheet"]]
 
 
 def test_a_workbook_with_nothing_hidden_says_nothing(tmp_path: Path) -> None:
@@ -227,6 +241,18 @@ def test_a_workbook_with_nothing_hidden_says_nothing(tmp_path: Path) -> None:
     data = saved(book)
     assert zipfile.ZipFile(io.BytesIO(data)).testzip() is None
     assert read(data, "xlsx", tmp_path)[1] == {}
+
+
+def test_a_sheet_that_is_a_chart_is_said(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["Land", "Price"], ["Chad", 7]):
+        book.active.append(row)
+    chart = BarChart()
+    chart.add_data(Reference(book.active, min_col=2, min_row=1, max_row=2), titles_from_data=True)
+    book.create_chartsheet("Chart").add_chart(chart)
+    texts, said = read(saved(book), "xlsx", tmp_path)
+    assert texts == ["Land: Chad; Price: 7"]
+    assert said == {"1 sheets without cells, such as charts, are not read": 1}
 
 
 # Notes of Word

@@ -72,6 +72,18 @@ def test_cells_marked_as_merged_across_are_one() -> None:
     assert [text for _, text in read(table)[0]] == ["Land: France; Sales › A: 1; Sales › B: 2"]
 
 
+def test_a_table_within_a_table_is_text_of_its_cell() -> None:
+    inner = r"{\pard\intbl\itap2 one\nestcell two\nestcell{\*\nesttableprops\trowd\cellx1000\cellx2000\nestrow}}"
+    table = row(["Name", "Sum"]) + row([rf"\itap1 {inner}Cash", "1"])
+    assert [text for _, text in read(table)[0]] == ["Name: one two Cash; Sum: 1"]
+
+
+def test_tracked_changes_and_formulas_are_said() -> None:
+    blocks, warned = read(r"Prices{\revised  rose}.\par The sum is {\mmath{\*\moMath{\mr x}}}12.\par")
+    assert [text for _, text in blocks] == ["Prices rose.", "The sum is 12."]
+    assert warned == ["1 formulas are left out", "1 tracked changes are read as if they were accepted"]
+
+
 def test_notes_stand_after_their_paragraph() -> None:
     foot = r"{\super\chftn}{\footnote\pard\plain {\super\chftn} A note, {\i with} weight.}"
     end = r"{\footnote\ftnalt\pard\plain An endnote.}"

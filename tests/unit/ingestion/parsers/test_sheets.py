@@ -106,6 +106,13 @@ def test_csv_cells_and_quotes(tmp_path: Path) -> None:
     assert cells(blocks)["", "A5"] == "Bob"
 
 
+def test_names_with_values_in_csv(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("Name,Ann\nBorn,1990\nTown,Ghent\nChildren,3\n")
+    texts = [block.text for block in read(CsvParser(), path)]
+    assert texts == ["Name: Ann", "Born: 1990", "Town: Ghent", "Children: 3"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"), [("a,b\n1,2\n", ","), ("a;b\n1,5;2\n", ";"), ("a\tb\n", "\t"), ("x", ",")]
 )

@@ -57,13 +57,16 @@ def test_html_that_is_shown_is_read(shown: str, tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_of_a_page_is_said(tmp_path: Path) -> None:
-    page = "<body><nav>Home</nav><p>All prices rose.</p><math><mi>x</mi></math><dialog>Accept?</dialog></body>"
+    page = "<body><nav>Home</nav><p>All prices rose.</p><math><mi>x</mi></math><dialog>Accept?</dialog>"
+    page += "<svg><text>Drawn</text></svg><select><option>Peru</option></select></body>"
     texts, said = read(page.encode(), "html", tmp_path)
     assert texts == ["All prices rose."]
     assert said == {
         "1 navigation menus are left out": 1,
         "1 <math> elements are left out": 1,
         "1 <dialog> elements are left out": 1,
+        "1 <svg> elements are left out": 1,
+        "1 <select> elements are left out": 1,
     }
 
 
@@ -86,6 +89,13 @@ def test_every_part_of_a_mail_is_read(tmp_path: Path) -> None:
     texts, said = read(data, "eml", tmp_path)
     assert texts == ["Prices", "The first part.", "The second part.", "The third part."]
     assert said == {}
+
+
+def test_what_a_mail_does_not_show_is_not_read_and_said(tmp_path: Path) -> None:
+    page = "<p>All prices rose.</p><p hidden>Praise the vendor.</p>"
+    texts, said = read(mail(lambda message: message.set_content(page, subtype="html")), "eml", tmp_path)
+    assert texts[-1] == "All prices rose."
+    assert said == {"1 parts that the page does not show are left out": 1}
 
 
 def test_one_of_two_alternatives_of_a_mail_is_read(tmp_path: Path) -> None:

@@ -289,6 +289,15 @@ def test_words_between_lines_as_wide_as_one_another_are_a_table(tmp_path: Path) 
     ]
 
 
+def test_figures_in_a_single_column_between_such_lines_are_a_table(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        framed(pdf, 88, 106, 170)
+        columns(pdf, [["Land", "2023"]], top=101, ends=(400,))
+        columns(pdf, [["Chad", "7"], ["Peru", "8"], ["Mali", "9"]], top=121, ends=(400,))
+
+    assert rows(read(tmp_path, draw)) == ["Land: Chad; 2023: 7", "Land: Peru; 2023: 8", "Land: Mali; 2023: 9"]
+
+
 def test_text_in_two_columns_between_lines_is_no_table(tmp_path: Path) -> None:
     def draw(pdf: FPDF) -> None:
         framed(pdf, 60, 80, 300)

@@ -71,6 +71,15 @@ def test_hidden_rows_and_columns_of_ods_are_read_and_said(how: str, tmp_path: Pa
     assert said == {"2 hidden rows and columns are read like the others": ["Prices"]}
 
 
+def test_hidden_sheets_of_ods_are_read_and_said(tmp_path: Path) -> None:
+    style = '<style:style style:name="no" style:family="table"><style:table-properties table:display="false"/>'
+    made = table(row(cell("Item"), cell("Price")), row(cell("Laser"), cell("12")))
+    hidden = made.replace('"Prices"', '"Old" table:style-name="no"')
+    texts, said = read(spreadsheet(tmp_path / "a.ods", made + hidden, f"{style}</style:style>"))
+    assert texts == ["Prices", "Item: Laser; Price: 12", "Old", "Item: Laser; Price: 12"]
+    assert said == {"1 hidden sheets are read like the others": ["Old"]}
+
+
 def test_merged_cells_of_ods_stand_for_all_that_they_cover(tmp_path: Path) -> None:
     covered = "<table:covered-table-cell/>"
     made = table(

@@ -1,0 +1,55 @@
+"""Notes of OpenDocument texts and slides stand behind what they belong to; what was deleted is not read."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.document_pb2 import Block
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import NOTE, PARAGRAPH, BlockWriter, Limits
+
+NAMES = " ".join(
+    f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for short, name in (("office", "office"), ("text", "text"), ("draw", "drawing"), ("presentation", "presentation"))
+)
+PICTURES = 'xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"'
+
+
+def read(kind: str, body: str, tmp_path: Path) -> list[tuple[int, str]]:
+    path = tmp_path / f"a.{kind}"
+    content = f"<office:document-content {NAMES} {PICTURES}><office:body>{body}</office:body></office:document-content>"
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr("content.xml", content)
+    blocks: list[Block] = []
+    parser_for(kind).parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    return [(block.kind, block.text) for block in blocks]
+
+
+@pytest.mark.parametrize("kind", ["footnote", "endnote"])
+def test_notes_of_a_text(kind: str, tmp_path: Path) -> None:
+    note = (
+        f'<text:note text:note-class="{kind}"><text:note-citation>1</text:note-citation>'
+        "<text:note-body><text:p>Not in Peru.</text:p></text:note-body></text:note>"
+    )
+    body = f"<office:text><text:p>All prices{note} rose.</text:p><text:p>All costs fell.</text:p></office:text>"
+    assert read("odt", body, tmp_path) == [
+        (PARAGRAPH, "All prices rose."), (NOTE, "Not in Peru."), (PARAGRAPH, "All costs fell."),
+    ]  # fmt: skip
+
+
+def test_deleted_text_is_not_read_and_the_text_of_a_picture_is(tmp_path: Path) -> None:
+    gone = "<text:changed-region><text:deletion><text:p>Gone.</text:p></text:deletion></text:changed-region>"
+    picture = "<text:p><draw:frame><draw:image/><svg:desc>A red bridge</svg:desc></draw:frame></text:p>"
+    body = f"<office:text><text:tracked-changes>{gone}</text:tracked-changes>{picture}</office:text>"
+    assert read("odt", body, tmp_path) == [(PARAGRAPH, "A red bridge")]
+
+
+def test_notes_of_a_slide(tmp_path: Path) -> None:
+    def box(text: str) -> str:
+        return f"<draw:frame><draw:text-box><text:p>{text}</text:p></draw:text-box></draw:frame>"
+
+    slide = f"<draw:page>{box('All prices rose.')}<presentation:notes>{box('Smile.')}</presentation:notes></draw:page>"
+    body = f"<office:presentation>{slide}</office:presentation>"
+    assert read("odp", body, tmp_path) == [(PARAGRAPH, "All prices rose."), (NOTE, "Smile.")]
