@@ -26,13 +26,15 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import joined_down, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
-from footnote_ingestion.parsers.noticed import OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
+from footnote_ingestion.parsers.office.charts import write_charts
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
 from footnote_ingestion.parsers.office.notes import PARTS, Notes
 from footnote_ingestion.parsers.office.numbering import Numbers, set_before
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
+    alternative_text,
     check_package,
     core_properties,
     transitional,
@@ -48,6 +50,7 @@ for _kind in ("ms-word.document.macroEnabled", "openxmlformats-officedocument.wo
     PartFactory.part_type_for[f"application/vnd.{_kind}.main+xml"] = DocumentPart
 _MARGIN_PARTS = ("/header", "/footer")
 _PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
+_OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _CHANGES = tuple(f"{_W}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
 _WRAPS = frozenset(f"{_W}{name}" for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"))
@@ -224,6 +227,8 @@ class _Walker:
             self._out.add(LIST_ITEM if listed else PARAGRAPH, text)
         for drawing in element.iter(f"{_W}drawing"):
             self._drawing(drawing)
+        if objects := sum(1 for _ in element.iter(_OBJECT)):
+            self._out.warn(CONTENT_LEFT_OUT, "{count} embedded objects are not read", objects)
         for box in element.iter(f"{_W}txbxContent"):
             if not any(parent.tag == _FALLBACK for parent in box.iterancestors()):
                 self.children(box)
@@ -231,9 +236,10 @@ class _Walker:
     def _drawing(self, element: etree._Element) -> None:
         """Write what a picture is said to show, and the texts of a diagram."""
         for named in element.iter(_PICTURE):
-            self._out.add(NOTE, inline(named.get("descr") or ""))
+            self._out.add(NOTE, alternative_text(named))
         for text in diagram_texts(element, self._part, self._out):
             self._out.add(LIST_ITEM, text)
+        write_charts(element, self._part, self._out)
 
     def _style(self, element: etree._Element) -> tuple[int, bool]:
         style_id = ""

@@ -10,6 +10,7 @@ from footnote.types.v1.locator_pb2 import SlideLocator
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.base import (
+    FURNITURE,
     LIST_ITEM,
     NOTE,
     PARAGRAPH,
@@ -21,6 +22,7 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE
 from footnote_ingestion.parsers.office.package import check_package, moment, xml_parser
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -29,9 +31,16 @@ _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
-_SKIP = (f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_ANNOTATION = f"{_OFFICE}annotation"
+_SKIP = (f"{_TEXT}tracked-changes", _ANNOTATION, f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
+_OBJECTS = (f"{_DRAW}object", f"{_DRAW}object-ole")
+_MARGINS = tuple(
+    f"{_STYLE}{name}" for name in ("header", "header-left", "header-first", "footer", "footer-left", "footer-first")
+)
 _MANIFEST = "META-INF/manifest.xml"
 _MAX_REPEAT = 100
+_NOT_READ = "{count} charts and embedded objects are not read"
 
 
 class OpenDocumentParser:
@@ -56,11 +65,36 @@ class OpenDocumentParser:
             place = SlideLocator(slide=number, title=title[:300])
             out.heading(title, 1, place)
             _Walker(out, place).children(slide)
+            if objects := sum(1 for _ in slide.iter(*_OBJECTS)):
+                out.warn(CONTENT_LEFT_OUT, _NOT_READ, objects, [place])
             out.pages(number, len(slides))
         if not slides:
             _Walker(out, None).children(body)
+            if objects := sum(1 for _ in body.iter(*_OBJECTS)):
+                out.warn(CONTENT_LEFT_OUT, _NOT_READ, objects)
+            _write_margins(path, out)
+        if deleted := sum(1 for _ in body.iter(f"{_TEXT}deletion")):
+            out.warn(OTHER, "{count} tracked deletions are read as if they were accepted", deleted)
         properties.page_count = len(slides)
         return properties
+
+
+def _write_margins(path: Path, out: BlockWriter) -> None:
+    """Write heads and feet of pages, which are kept and not searched."""
+    try:
+        styles = xml_of(read_part(path, "styles.xml"))
+    except ParseError:
+        return  # a document needs none
+    texts = dict.fromkeys(
+        inline(" ".join("".join(_text(line)) for line in margin.iter(f"{_TEXT}p", f"{_TEXT}h")))
+        for margin in styles.iter(*_MARGINS)
+    )
+    kept = [text for text in texts if text]
+    if kept:
+        out.reset_headings()
+        for text in kept:
+            out.add(FURNITURE, text)
+        out.warn(PAGE_FURNITURE, "{count} headers and footers are kept apart and not searched", len(kept))
 
 
 def read_part(path: Path, name: str) -> bytes:
@@ -125,15 +159,17 @@ class _Walker:
     def children(self, parent: etree._Element) -> None:
         for element in parent.iterchildren():
             tag = element.tag
-            if tag in _SKIP or not isinstance(tag, str) or _is_title(element):
+            if (tag in _SKIP and tag != _ANNOTATION) or not isinstance(tag, str) or _is_title(element):
                 continue
             if tag == f"{_TEXT}h":
                 level = element.get(f"{_TEXT}outline-level") or "1"
                 self._out.heading(inline("".join(_text(element))), int(level) if level.isdecimal() else 1, self._place)
+                self._notes(element)
             elif tag == f"{_TEXT}p":
                 self._out.add(LIST_ITEM if self._items else PARAGRAPH, inline("".join(_text(element))), self._place)
-                for note in element.iter(f"{_TEXT}note-body"):
-                    self._out.add(NOTE, inline("".join(_text(note))), self._place)
+                self._notes(element)
+            elif tag == _ANNOTATION:
+                self._remark(element)
             elif tag == f"{_TEXT}list-item":
                 self._items += 1
                 self.children(element)
@@ -146,11 +182,26 @@ class _Walker:
             else:
                 self.children(element)
 
+    def _notes(self, element: etree._Element) -> None:
+        """Write the notes and comments in an element."""
+        for note in element.iter(f"{_TEXT}note-body", _ANNOTATION):
+            if note.tag == _ANNOTATION:
+                self._remark(note)
+            else:
+                self._out.add(NOTE, inline("".join(_text(note))), self._place)
+
+    def _remark(self, element: etree._Element) -> None:
+        text = inline(" ".join("".join(_text(line)) for line in element.iter(f"{_TEXT}p")))
+        author = inline(element.findtext(f"{_DC}creator") or "")
+        if text:
+            self._out.add(NOTE, f"Comment by {author}: {text}" if author else f"Comment: {text}", self._place)
+
     def _table(self, element: etree._Element) -> None:
         rows = [_row(row) for row in element.iter(f"{_TABLE}table-row")]
         head = element.find(f"{_TABLE}table-header-rows")
         marked = len(head.findall(f"{_TABLE}table-row")) if head is not None else 0
         write_table(rows, self._out, self._place, marked if marked < len(rows) else 0)
+        self._notes(element)
 
 
 def _is_title(element: etree._Element) -> bool:
@@ -167,12 +218,21 @@ def _row(row: etree._Element) -> list[Cell]:
     """Return the cells that begin in a row; those that others cover are left to these."""
     cells: list[Cell] = []
     for cell in row.iterchildren(f"{_TABLE}table-cell"):
-        text = inline(" ".join("".join(_text(paragraph)) for paragraph in cell.iter(f"{_TEXT}p", f"{_TEXT}h")))
+        text = inline(" ".join("".join(_text(paragraph)) for paragraph in _paragraphs(cell)))
         down, across, repeat = (
             _number(cell, name) for name in ("number-rows-spanned", "number-columns-spanned", "number-columns-repeated")
         )
         cells += [Cell(text, down, across) for _ in range(min(repeat, _MAX_REPEAT))]
     return cells
+
+
+def _paragraphs(parent: etree._Element) -> Iterator[etree._Element]:
+    """Yield the paragraphs under an element, but not those in others, in notes or in comments."""
+    for child in parent.iterchildren():
+        if child.tag in (f"{_TEXT}p", f"{_TEXT}h"):
+            yield child
+        elif child.tag not in _SKIP and isinstance(child.tag, str):
+            yield from _paragraphs(child)
 
 
 def _number(cell: etree._Element, name: str) -> int:

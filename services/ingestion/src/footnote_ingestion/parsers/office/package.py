@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import mimetypes
 import re
 import zipfile
 import zlib
@@ -91,6 +92,12 @@ def core_properties(path: Path) -> Properties:
         keywords=[word for part in _field(root, "cp:keywords").replace(";", ",").split(",") if (word := part.strip())],
         file_time=moment(_field(root, "dcterms:modified") or _field(root, "dcterms:created")),
     )
+
+
+def alternative_text(element: etree._Element) -> str:
+    """Return what a picture is said to show; the name of its file, which programs put there, says nothing."""
+    text = inline(element.get("descr") or "")
+    return "" if (mimetypes.guess_type(text)[0] or "").startswith("image/") else text
 
 
 def _field(root: etree._Element, name: str) -> str:

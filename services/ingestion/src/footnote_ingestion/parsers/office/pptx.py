@@ -17,11 +17,19 @@ from footnote_ingestion.parsers.failures import CORRUPT, TOO_LARGE, ParseError
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
-from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, check_package, core_properties, transitional
+from footnote_ingestion.parsers.office.package import (
+    UNREADABLE_PACKAGE,
+    alternative_text,
+    check_package,
+    core_properties,
+    transitional,
+)
+from footnote_ingestion.parsers.office.remarks import remarks
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _X_VALUES = f"{_C}xVal"
+_NAMED = "{http://schemas.openxmlformats.org/presentationml/2006/main}cNvPr"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 
@@ -75,6 +83,8 @@ def _slide(slide: Any, number: int, out: BlockWriter) -> None:
     if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
         for paragraph in frame.paragraphs:
             out.add(NOTE, inline(_runs(paragraph)), place)
+    for remark in remarks(slide.part, out, place):
+        out.add(NOTE, remark, place)
 
 
 def _shapes(shapes: Any, place: SlideLocator, out: BlockWriter, title_id: int | None) -> None:
@@ -92,6 +102,9 @@ def _shapes(shapes: Any, place: SlideLocator, out: BlockWriter, title_id: int | 
 
 
 def _shape(shape: Any, place: SlideLocator, out: BlockWriter) -> None:
+    named = next((one for one in shape._element.iter(_NAMED)), None)  # its own comes first
+    if named is not None:
+        out.add(NOTE, alternative_text(named), place)
     if hasattr(shape, "shapes"):  # a group
         _shapes(shape.shapes, place, out, None)
     elif getattr(shape, "has_table", False) and shape.has_table:

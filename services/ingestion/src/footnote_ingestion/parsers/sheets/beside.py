@@ -26,6 +26,8 @@ class Beside:
     """Cells ("B3") whose formula has no value."""
     hidden: int = 0
     """Rows and columns that are not shown."""
+    drawn: int = 0
+    """Charts and embedded objects that lie on it."""
     comments: list[tuple[str, str]] = field(default_factory=list)
     """Cells and what is remarked on them."""
     merged: list[Range] = field(default_factory=list)

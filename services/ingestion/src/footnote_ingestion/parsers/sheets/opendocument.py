@@ -19,6 +19,7 @@ from footnote_ingestion.parsers.tables import cell_name
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_DRAWN = tuple(f"{{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}}{name}" for name in ("object", "object-ole"))
 _AUTHOR = "{http://purl.org/dc/elements/1.1/}creator"
 CONTENT = "content.xml"
 _NUMBERS = ("float", "percentage", "currency")
@@ -66,7 +67,7 @@ class OdsCells:
 
     def _read(self) -> Iterator[tuple[str, Beside]]:
         options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
-        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column")
+        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column", *_DRAWN)
         sheet = _new()
         with zipfile.ZipFile(self._path) as package, package.open(CONTENT) as stream:
             for event, element in etree.iterparse(stream, events=("start", "end"), tag=tags, **options):
@@ -74,6 +75,8 @@ class OdsCells:
                     if event == "start":
                         sheet = _new()
                         yield element.get(f"{_TABLE}name", ""), sheet.beside
+                elif element.tag in _DRAWN:
+                    sheet.beside.drawn += event == "end"
                 elif event == "end":
                     sheet.beside.hidden += element.get(f"{_TABLE}visibility") in _UNSEEN
                     if element.tag == tags[1]:

@@ -93,6 +93,9 @@ def _warn_of(found: Beside, name: str, out: BlockWriter) -> None:
         words = "{count} formulas have no computed value: open the file in a spreadsheet program and save it again"
         places = [SheetLocator(sheet=name, range=cell) for cell in found.formulas[:MOST_PLACES]]
         out.warn(CONTENT_LEFT_OUT, words, len(found.formulas), places)
+    if found.drawn:
+        words = "{count} charts and embedded objects on sheets are not read"
+        out.warn(CONTENT_LEFT_OUT, words, found.drawn, [SheetLocator(sheet=name)])
     if found.hidden:
         words = "{count} hidden rows and columns are read like the others"
         out.warn(OTHER, words, found.hidden, [SheetLocator(sheet=name)])

@@ -14,6 +14,8 @@ from footnote_ingestion.parsers.sheets.beside import Beside
 from footnote_ingestion.parsers.sheets.number_formats import NumberFormats, sheet_parts
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
+_OBJECTS = ("oleObject", "package")
 _MOST_COMMENTS = 10_000
 _BROKEN = (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError)
 
@@ -41,7 +43,7 @@ class XlsxCells:
             with zipfile.ZipFile(self._path) as package:
                 with package.open(part) as stream:
                     _scan(stream, found)
-                found.comments = _comments(package, part)
+                _look_beside(package, part, found)
         except _BROKEN:
             return found
         return found
@@ -58,19 +60,22 @@ def _scan(stream: object, found: Beside) -> None:
         element.clear()
 
 
-def _comments(package: zipfile.ZipFile, part: str) -> list[tuple[str, str]]:
-    """Return the comments of a sheet, by cell, as text."""
+def _look_beside(package: zipfile.ZipFile, part: str, found: Beside) -> None:
+    """Look at the parts that a sheet refers to: its comments, by cell, as text, and what is drawn on it."""
     folder, name = posixpath.split(part)
     try:
         relations = etree.fromstring(package.read(f"{folder}/_rels/{name}.rels"), xml_parser())
     except KeyError:
-        return []
-    found: list[tuple[str, str]] = []
+        return
     for relation in relations:
-        if relation.get("Type", "").endswith("/comments"):
-            target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
-            root = etree.fromstring(package.read(target), xml_parser())
-            for comment in root.iter(f"{_MAIN}comment"):
-                text = inline("".join(one.text or "" for one in comment.iter(f"{_MAIN}t")))
-                found.append((comment.get("ref", ""), text))
-    return found[:_MOST_COMMENTS]
+        kind = relation.get("Type", "").rpartition("/")[2]
+        found.drawn += kind in _OBJECTS
+        if kind not in ("comments", "drawing"):
+            continue
+        target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
+        root = etree.fromstring(package.read(target), xml_parser())
+        found.drawn += sum(1 for _ in root.iter(_CHART))
+        for comment in root.iter(f"{_MAIN}comment"):
+            text = inline("".join(one.text or "" for one in comment.iter(f"{_MAIN}t")))
+            if len(found.comments) < _MOST_COMMENTS:
+                found.comments.append((comment.get("ref", ""), text))

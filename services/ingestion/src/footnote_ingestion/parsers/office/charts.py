@@ -1,0 +1,94 @@
+"""Charts of Office Open XML documents: the title, then the values that the chart keeps, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter, Place
+from footnote_ingestion.parsers.cells import Cell, write_table
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.noticed import PARTS_UNREADABLE
+from footnote_ingestion.parsers.office.package import xml_parser
+
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_MOST_POINTS = 10_000
+
+
+def write_charts(element: etree._Element, part: Any, out: BlockWriter, place: Place | None = None) -> None:
+    """Write the charts under an element, which is from `part`; one that cannot be read is warned of."""
+    for shown in element.iter(f"{_C}chart"):
+        try:
+            data = part.rels[shown.get(f"{_R}id") or ""].target_part
+            root = etree.fromstring(data.blob, xml_parser())
+        except (KeyError, AttributeError, ValueError, etree.XMLSyntaxError):
+            out.warn(PARTS_UNREADABLE, "{count} charts could not be read", 1, [place])
+        else:
+            _write(root, out, place)
+
+
+def _write(root: etree._Element, out: BlockWriter, place: Place | None) -> None:
+    if (title := root.find(f"{_C}chart/{_C}title")) is not None:
+        out.add(PARAGRAPH, _title(title), place)
+    plots = {series.getparent(): None for series in root.iter(f"{_C}ser")}
+    for plot in plots:
+        series = plot.findall(f"{_C}ser")
+        points = [one for one in series if one.find(f"{_C}xVal") is not None]
+        tables = [_across(one, index) for index, one in enumerate(points, 1)]
+        if len(points) < len(series):
+            tables.insert(0, _by_category([one for one in series if one not in points]))
+        for rows in tables:
+            write_table([[Cell(value) for value in row] for row in rows], out, place, min(len(rows) - 1, 1))
+
+
+def _title(element: etree._Element) -> str:
+    lines = ["".join(one.text or "" for one in line.iter(f"{_A}t")) for line in element.iter(f"{_A}p")]
+    return inline(" ".join(lines) or " ".join(one.text or "" for one in element.iter(f"{_C}v")))
+
+
+def _by_category(series: list[etree._Element]) -> list[list[str]]:
+    """Return a row for each category, with the value of each series."""
+    columns = [dict(_points(one, "val")) for one in series]
+    names = dict[int, str]()
+    for one in series:
+        for at, name in _points(one, "cat"):
+            names.setdefault(at, name)
+    count = max((at + 1 for known in (names, *columns) for at in known), default=0)
+    head = [_name(one, index) for index, one in enumerate(series, 1)]
+    rows = [[column.get(at, "") for column in columns] for at in range(count)]
+    if not names:
+        return [head, *rows]
+    return [["Category", *head], *([names.get(at, ""), *row] for at, row in enumerate(rows))]
+
+
+def _across(series: etree._Element, number: int) -> list[list[str]]:
+    """Return the points of a series of two measures."""
+    across, values = dict(_points(series, "xVal")), dict(_points(series, "yVal"))
+    rows = [[across.get(at, ""), values[at]] for at in sorted(values)]
+    return [["X", _name(series, number)], *rows]
+
+
+def _name(series: etree._Element, number: int) -> str:
+    named = series.find(f"{_C}tx")
+    return (_title(named) if named is not None else "") or f"Series {number}"
+
+
+def _points(series: etree._Element, kind: str) -> Iterator[tuple[int, str]]:
+    """Yield the points that are kept of a series, by their number."""
+    found = series.find(f"{_C}{kind}")
+    for point in found.iter(f"{_C}pt") if found is not None else ():
+        at = point.get("idx") or ""
+        if at.isascii() and at.isdecimal() and int(at[:8]) < _MOST_POINTS:
+            yield int(at[:8]), _shown(inline(point.findtext(f"{_C}v") or ""))
+
+
+def _shown(text: str) -> str:
+    """Return a number without the digits that a binary fraction adds: 0.30000000000000004 is 0.3."""
+    try:
+        return f"{float(text):.15g}" if "." in text else text
+    except ValueError:
+        return text
