@@ -1,5 +1,6 @@
 """What a trace says is missing from it."""
 
+from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -29,24 +30,37 @@ class Kept:
         return GetTraceResponse(spans=self._spans)
 
 
-async def missing(own: Kept, retrieval: Kept, replicas: int) -> list[str]:
+class Edges:
+    """The other replicas of edge: what each tells, None for one that does not."""
+
+    def __init__(self, *told: Sequence[TraceSpan] | None) -> None:
+        self._told = told
+
+    async def ask(self, request: Any) -> list[Sequence[TraceSpan] | None]:
+        return list(self._told)
+
+
+async def missing(own: Kept, retrieval: Kept, replicas: int, edges: Edges) -> list[str]:
     @asynccontextmanager
     async def of(stage: str) -> Any:
         yield [retrieval if stage == "retrieval" else Kept()]
 
-    traces = Traces(of, own, lambda: replicas == 1)  # type: ignore[arg-type]
+    traces = Traces(of, own, edges, lambda: replicas == 1)  # type: ignore[arg-type]
     return (await traces.get(Scope(tenant_id="acme"), TRACE))[1]
 
 
 @pytest.mark.parametrize(
-    ("own", "retrieval", "replicas", "told"),
+    ("own", "retrieval", "replicas", "edges", "told"),
     [
-        (Kept(EDGE), Kept(RETRIEVAL), 2, []),
-        (Kept(), Kept(RETRIEVAL), 2, ["edge"]),  # another replica called it
-        (Kept(), Kept(RETRIEVAL), 1, []),  # what called it has not ended
-        (Kept(EDGE), Kept(away=True), 2, ["retrieval"]),
+        (Kept(EDGE), Kept(RETRIEVAL), 2, Edges(()), []),
+        (Kept(), Kept(RETRIEVAL), 2, Edges([EDGE]), []),  # another replica called it
+        (Kept(), Kept(RETRIEVAL), 2, Edges(()), ["edge"]),  # one that is gone called it
+        (Kept(), Kept(RETRIEVAL), 2, Edges(None), ["edge"]),
+        (Kept(EDGE), Kept(RETRIEVAL), 3, Edges((), None), ["edge"]),
+        (Kept(), Kept(RETRIEVAL), 1, Edges(), []),  # what called it has not ended
+        (Kept(EDGE), Kept(away=True), 2, Edges(()), ["retrieval"]),
     ],
 )
-async def test_who_is_missing_is_said(own: Kept, retrieval: Kept, replicas: int, told: list[str]) -> None:
+async def test_who_is_missing_is_said(own: Kept, retrieval: Kept, replicas: int, edges: Edges, told: list[str]) -> None:
     assert "retrieval" in STAGE_NAMES
-    assert await missing(own, retrieval, replicas) == told
+    assert await missing(own, retrieval, replicas, edges) == told

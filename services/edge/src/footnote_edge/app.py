@@ -82,6 +82,7 @@ from footnote_edge.system.activity import ActivityBook, Counted
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
+from footnote_edge.system.trace_questions import TraceQuestions
 from footnote_edge.system.traces import Traces
 from footnote_edge.system.usage import UsageDesk
 
@@ -151,6 +152,8 @@ async def build(runtime: Runtime) -> App:
     operations = Operations(
         operation_book, jobs, catalog, documents, permissions, deletion, request_ids, limiting, bus, settings
     )
+    telemetry = TelemetryServicer()
+    questions = TraceQuestions(database, settings.executor(), telemetry, lambda: leases.others)
     version = _version()
     parts = Parts(
         settings=settings,
@@ -195,7 +198,7 @@ async def build(runtime: Runtime) -> App:
         providers=Providers(stages, settings.call_timeout_seconds),
         keys=KeyAdmin(keys, request_ids, settings),
         health=Health(stages, runtime.check, database.check, loads),
-        traces=Traces(partial(telemetry_of, runtime), TelemetryServicer(), lambda: leases.alive == 1),
+        traces=Traces(partial(telemetry_of, runtime), telemetry, questions, lambda: leases.alive == 1),
         usage=UsageDesk(stages, meter, settings.call_timeout_seconds),
         activity=activity,
         about=about(settings, runtime.settings, version),
@@ -223,6 +226,7 @@ async def build(runtime: Runtime) -> App:
         Rounds("reconcile", reconciler.look, settings.reconcile_seconds, service="edge", scope=SYSTEM),
         Rounds("memory", Remembering(conversations, jobs).look, settings.reconcile_seconds, service="edge"),
         Rounds("backlog", backlog.look, settings.backlog_seconds, service="edge", scope=SYSTEM),
+        *(() if database.is_sqlite else questions.rounds),  # which one process has for itself
     )
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
     logs = log_keeper(*(path for path in map(file_of, urls) if path is not None))

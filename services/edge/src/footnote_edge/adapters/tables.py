@@ -249,3 +249,15 @@ class ReplicaRow(Base):
 
     name: Mapped[str] = mapped_column(String(256), primary_key=True)
     beat: Mapped[int] = mapped_column(BigInteger)
+
+
+class TraceQuestionRow(Base):
+    """What a replica of edge asks another of a trace, and its answer: messages of TelemetryService.GetTrace."""
+
+    __tablename__ = "trace_questions"
+
+    question: Mapped[str] = mapped_column(String(40), primary_key=True)
+    addressee: Mapped[str] = mapped_column(String(256), primary_key=True)
+    request: Mapped[bytes] = mapped_column(LargeBinary)
+    answer: Mapped[bytes | None] = mapped_column(LargeBinary, default=None)
+    asked: Mapped[datetime] = mapped_column(DateTime(timezone=True))

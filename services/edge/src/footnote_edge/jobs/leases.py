@@ -46,6 +46,8 @@ class Leases:
         self._told = told
         self.alive = 1
         """Replicas at work when it was last looked, this one among them."""
+        self.others: frozenset[str] = frozenset()
+        """Names of the others of them."""
         self._last = self._since = -LEASE_SECONDS
         self._seen: dict[str, tuple[int, float]] = {}
         """By replica: what it said last, and when that was first seen here."""
@@ -77,6 +79,7 @@ class Leases:
         beats = {str(name): int(beat) for name, beat in rows}
         dead = self._overdue(beats)
         self.alive = len(beats) - len(dead)
+        self.others = frozenset(beats) - dead - {self._name}
         if self._told is not None:
             self._told(self.alive)
         if not self._may_judge():

@@ -11,6 +11,7 @@ from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.telemetry_service import TelemetryServicer
 
 from footnote_edge.adapters.stages import STAGE_NAMES
+from footnote_edge.system.trace_questions import TraceQuestions
 
 TIMEOUT = 3.0
 _EDGE = "footnote-edge"
@@ -22,28 +23,32 @@ Kept = list[Sequence[TraceSpan] | None]
 
 
 class Traces:
-    """Asks every replica of every stage, and itself, for the spans of a trace."""
+    """Asks every replica of every stage and of edge, itself among them, for the spans of a trace."""
 
-    def __init__(self, replicas: Replicas, own: TelemetryServicer, alone: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self, replicas: Replicas, own: TelemetryServicer, questions: TraceQuestions, alone: Callable[[], bool]
+    ) -> None:
         """`alone` tells whether this is the only replica of edge."""
         self._replicas = replicas
         self._own = own
+        self._questions = questions
         self._alone = alone
 
     async def get(self, scope: Scope, trace_id: str) -> tuple[list[TraceSpan], list[str]]:
         """Return the spans by start time and the stages not reached; raises NotFound when there are no spans.
 
-        Other replicas of edge cannot be asked: edge's port is the public one. Where there are some, and a stage was
-        called from a span that nobody has, edge is among those not reached.
+        Where there are other replicas of edge, or were, and a stage was called from a span that nobody has, edge is
+        among those not reached: what a killed replica knew is gone.
         """
         request = GetTraceRequest(scope=scope, trace_id=trace_id)
         found: dict[str, TraceSpan] = {}
         missing: list[str] = []
-        own, others = await asyncio.gather(
+        own, edges, others = await asyncio.gather(
             _spans(self._own.GetTrace(request, None)),
+            self._questions.ask(request),
             asyncio.gather(*(self._of(name, request) for name in STAGE_NAMES)),
         )
-        kept: list[Kept] = [[own], *others]
+        kept: list[Kept] = [[own, *edges], *others]
         for name, of_replicas in zip(("edge", *STAGE_NAMES), kept, strict=True):
             if None in of_replicas:
                 missing.append(name)
@@ -51,7 +56,7 @@ class Traces:
             found.update({span.span_id: span for some in of_replicas for span in some or ()})
         if not found:
             raise NotFound(f"Trace '{trace_id}' is not among those kept", reason="TRACE_NOT_FOUND")
-        if not self._alone() and _called_from_elsewhere(found):
+        if "edge" not in missing and not self._alone() and _called_from_elsewhere(found):
             missing.append("edge")
         spans = sorted(found.values(), key=lambda span: (span.start_time.ToNanoseconds(), span.span_id))
         return spans, missing

@@ -1,0 +1,25 @@
+"""What replicas of edge ask one another of traces: seconds old at most, so that PostgreSQL need not log it."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0015"
+down_revision = "0014"
+
+
+def upgrade() -> None:
+    """Create the table."""
+    op.create_table(
+        "trace_questions",
+        sa.Column("question", sa.String(40), primary_key=True),
+        sa.Column("addressee", sa.String(256), primary_key=True),
+        sa.Column("request", sa.LargeBinary, nullable=False),
+        sa.Column("answer", sa.LargeBinary, nullable=True),
+        sa.Column("asked", sa.DateTime(timezone=True), nullable=False),
+        prefixes=["UNLOGGED"] if op.get_bind().dialect.name == "postgresql" else [],
+    )
+
+
+def downgrade() -> None:
+    """Drop it."""
+    op.drop_table("trace_questions")

@@ -1,0 +1,105 @@
+"""What replicas of edge tell one another of traces, by a table of the database that they share.
+
+Edge's port is the public one, which offers no telemetry, and a second port would have to be guarded, certified and
+opened between pods; by their leases in the database the replicas know of one another anyway.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import sqlalchemy as sa
+from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
+from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.rounds import Rounds
+from footnote_kit.telemetry_service import TelemetryServicer
+from sqlalchemy.exc import SQLAlchemyError
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.tables import TraceQuestionRow as Row
+
+TIMEOUT = 3.0
+LOOK_SECONDS = 0.5
+"""How often a replica that is not alone looks whether it is asked."""
+MOST = 64
+"""Replicas that are asked, and questions answered in one look."""
+_PAUSE = 0.1
+_KEPT = timedelta(minutes=1)
+
+_log = get_logger(__name__)
+
+
+class TraceQuestions:
+    """Asks the other replicas for the spans that they keep, and answers them; `others` names those that are alive."""
+
+    def __init__(
+        self, database: Database, name: str, own: TelemetryServicer, others: Callable[[], Collection[str]]
+    ) -> None:
+        self._database = database
+        self._name = name
+        self._own = own
+        self._others = others
+        self.rounds = (
+            Rounds("trace-questions", self.answer, LOOK_SECONDS, service="edge"),
+            Rounds("trace-questions-kept", self.sweep, _KEPT.total_seconds(), service="edge"),
+        )
+
+    async def ask(self, request: GetTraceRequest) -> list[Sequence[TraceSpan] | None]:
+        """Return by other replica what it kept and the caller may see, None for one that did not answer within 3 s."""
+        others = sorted(self._others())
+        if not others:
+            return []
+        asked, question, told = others[:MOST], uuid4().hex, list[Sequence[TraceSpan]]()
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                await self._put(question, asked, request)
+                while len(told) < len(asked):
+                    await asyncio.sleep(_PAUSE)
+                    told += await self._take(question)
+        except (TimeoutError, FootnoteError, SQLAlchemyError, OSError) as error:
+            _log.warning("edges_not_heard", asked=len(asked), told=len(told), error=type(error).__name__)
+        return [*told, *[None] * (len(others) - len(told))]
+
+    async def answer(self) -> int:
+        """Answer what this replica is asked; return how many questions there were."""
+        if not self._others():
+            return 0
+        waiting = sa.select(Row.question, Row.request).where(Row.addressee == self._name, Row.answer.is_(None))
+        async with self._database.read() as connection:
+            found = (await connection.execute(waiting.limit(MOST))).all()
+        for question, request in found:
+            mine = sa.and_(Row.question == question, Row.addressee == self._name)
+            answer = await self._answer_to(GetTraceRequest.FromString(request))
+            async with self._database.write() as connection:
+                if answer is None:  # the asker says that it was not told
+                    await connection.execute(sa.delete(Row).where(mine))
+                else:
+                    await connection.execute(sa.update(Row).where(mine).values(answer=answer.SerializeToString()))
+        return len(found)
+
+    async def sweep(self) -> None:
+        """Delete what was asked a while ago: its asker has gone on, or is gone."""
+        async with self._database.write() as connection:
+            await connection.execute(sa.delete(Row).where(Row.asked < datetime.now(UTC) - _KEPT))
+
+    async def _put(self, question: str, addressees: Sequence[str], request: GetTraceRequest) -> None:
+        common = {"question": question, "request": request.SerializeToString(), "asked": datetime.now(UTC)}
+        async with self._database.write() as connection:
+            await connection.execute(sa.insert(Row), [{**common, "addressee": one} for one in addressees])
+
+    async def _take(self, question: str) -> list[Sequence[TraceSpan]]:
+        answered = sa.and_(Row.question == question, Row.answer.is_not(None))
+        async with self._database.write() as connection:
+            found = (await connection.execute(sa.delete(Row).where(answered).returning(Row.answer))).scalars().all()
+        return [GetTraceResponse.FromString(one).spans for one in found if one is not None]
+
+    async def _answer_to(self, request: GetTraceRequest) -> GetTraceResponse | None:
+        try:
+            return await self._own.GetTrace(request, None)
+        except NotFound:
+            return GetTraceResponse()
+        except FootnoteError as error:
+            _log.warning("trace_question_refused", error=type(error).__name__)
+            return None
