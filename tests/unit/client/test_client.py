@@ -24,6 +24,7 @@ from support.certificates import Authority
 BRIEF = Retry(attempts=4, first=0.01, longest=0.5)
 BUSY = errors.ResourceExhausted("Too many calls", reason="RATE_LIMITED", retry_after=0.2)
 DOWN = errors.Unavailable("The indexing service does not answer")
+LOST = "as gRPC itself tells of a connection that ends"
 FULL = errors.ResourceExhausted("The tenant is full", reason="QUOTA_EXCEEDED")
 
 
@@ -48,6 +49,8 @@ class Edge(grpc.GenericRpcHandler):
             return steps.pop(0) if len(steps) > 1 else steps[0]
 
         def end(outcome: Any, context: grpc.ServicerContext) -> Any:
+            if outcome is LOST:
+                context.abort(grpc.StatusCode.UNAVAILABLE, "Socket closed")
             if isinstance(outcome, errors.FootnoteError):
                 context.abort_with_status(rpc_status.to_status(to_proto(outcome)))
             return outcome
@@ -202,6 +205,30 @@ async def test_ask_streams_and_begins_again_only_before_its_first_event(both: Bo
     with pytest.raises(Unavailable):
         await both.items("ask", "Why?")
     assert len(edge.seen) == 3
+
+
+async def test_a_whole_answer_is_asked_for_again_also_amid_it(both: Both, edge: Edge) -> None:
+    word, end = answers.AskResponse(text_delta="Yes"), answers.AskResponse(completed=answers.AskCompleted(trace_id="t"))
+    edge.script["Ask"] = [[DOWN], [word, DOWN], [word, end]]
+    assert await both.once("answer", "Why?") == end.completed
+    assert len({request.request_id for _, request, *_ in edge.seen} - {""}) == 1
+    assert len(edge.seen) == 3
+
+
+async def test_a_whole_answer_is_asked_for_once_where_that_was_said(both: Both, edge: Edge) -> None:
+    both.options = {"retry": Retry(attempts=1)}
+    edge.script["Ask"] = [[answers.AskResponse(text_delta="Yes"), DOWN]]
+    with pytest.raises(Unavailable):
+        await both.once("answer", "Why?")
+    assert len(edge.seen) == 1
+
+
+async def test_a_connection_lost_amid_an_answer_says_so_and_what_to_do(both: Both, edge: Edge) -> None:
+    edge.script["Ask"] = [[answers.AskResponse(text_delta="Yes"), LOST]]
+    with pytest.raises(Unavailable, match="lost amid the answer") as caught:
+        await both.items("ask", "Why?")
+    assert "request_id" in caught.value.hint
+    assert len(edge.seen) == 1
 
 
 async def test_an_upload_sends_its_bytes_again_under_one_request_id(both: Both, edge: Edge, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 
 import grpc
 import grpc.aio
+from footnote_kit.edge import PATHS
 from footnote_kit.ending import Ending
 from footnote_kit.errors import FootnoteError, Internal
 
@@ -70,6 +71,7 @@ class AsyncClient:
         """For stubs of one's own: deadlines, key, repeats and errors are seen to."""
         once = AsyncChannel(self._plain, replace(self.connection, retry=Retry(attempts=1)))
         self._documents = DocumentsServiceStub(once)
+        self._once = AnswersServiceStub(once)
         self.answers = AnswersServiceStub(self.channel)
         self.collections = CollectionsServiceStub(self.channel)
         self.conversations = ConversationsServiceStub(self.channel)
@@ -115,11 +117,25 @@ class AsyncClient:
         conversation_id: str = "",
         timeout: float | None = None,
     ) -> AskCompleted:
-        """Return a whole answer: text, footnotes, what did not work."""
-        async for event in self.ask(asked, collections=collections, conversation_id=conversation_id, timeout=timeout):
-            if is_last(event):
-                return event.completed
-        raise Internal("The answer has no end")
+        """Return a whole answer: text, footnotes, what did not work.
+
+        Asked again where the connection or a service is lost, also amid the answer, of which nothing was shown yet.
+        """
+        request, repeatable = prepared(
+            PATHS["Ask"], question(asked, collections, conversation_id), self.connection.retry
+        )
+        attempts = self._attempts(timeout, repeatable)
+        while True:
+            try:
+                events = self._once.Ask(request, timeout=attempts.remaining())
+                async with aclosing(events) as open_events:  # type: ignore[type-var]  # a generator of ours
+                    async for event in open_events:
+                        if is_last(event):
+                            return event.completed
+            except FootnoteError as failure:
+                await _wait(attempts, failure)
+            else:
+                raise Internal("The answer has no end")
 
     async def upload(
         self,
@@ -162,8 +178,8 @@ class AsyncClient:
             except FootnoteError as failure:
                 await _wait(attempts, failure)
 
-    def _attempts(self, timeout: float | None) -> Attempts:
-        return Attempts(self.connection.retry, True, timeout or self.connection.stream_timeout)
+    def _attempts(self, timeout: float | None, repeatable: bool = True) -> Attempts:
+        return Attempts(self.connection.retry, repeatable, timeout or self.connection.stream_timeout)
 
 
 async def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
@@ -266,7 +282,7 @@ class AsyncChannel(grpc.aio.Channel):
                 cause = error
             finally:
                 call.cancel()
-            failure = failure_of(cause, wiring.address)
+            failure = failure_of(cause, wiring.address, begun=begun)
             if begun:
                 raise failure from cause
             await _wait(attempts, failure, cause)

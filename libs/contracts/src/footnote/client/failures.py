@@ -30,22 +30,26 @@ class Unimplemented(FootnoteError):
     code = "UNIMPLEMENTED"
 
 
-def failure_of(error: Any, address: str) -> FootnoteError:
+def failure_of(error: Any, address: str, *, begun: bool = False) -> FootnoteError:
     """Return the error that a failed call to `address` stands for; its `reason` is "" where no server gave one.
 
-    `error` is what gRPC raises, to threads or in a loop: two classes with the same methods.
+    `error` is what gRPC raises, to threads or in a loop: two classes with the same methods. `begun` says that part of
+    a streamed answer had come.
     """
     if all(key != DETAILS_KEY for key, _ in error.trailing_metadata() or ()):
-        plain = _of_transport(error, address)
+        plain = _of_transport(error, address, begun)
         if plain is not None:
             plain.reason = ""
             return plain
     return from_rpc_error(error)
 
 
-def _of_transport(error: Any, address: str) -> FootnoteError | None:
+def _of_transport(error: Any, address: str, begun: bool) -> FootnoteError | None:
     """Return what a failure without our details means: nobody there, or somebody else."""
     code = error.code()
+    if code is grpc.StatusCode.UNAVAILABLE and begun:
+        hint = "Call again; a question under the same request_id is not stored twice."
+        return Unavailable(f"The connection to {address} was lost amid the answer.", metadata={"hint": hint})
     if code is grpc.StatusCode.UNAVAILABLE:
         text = (error.details() or "").lower()
         for signs, message, hint in _UNREACHABLE:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import grpc
+from footnote_kit.edge import PATHS
 from footnote_kit.errors import FootnoteError, Internal
 
 from footnote.client.asking import is_last, is_settled, question
@@ -70,6 +71,7 @@ class Client:
         """For stubs of one's own: deadlines, key, repeats and errors are seen to."""
         once = Channel(self._plain, replace(self.connection, retry=Retry(attempts=1)))
         self._documents = DocumentsServiceStub(once)
+        self._once = AnswersServiceStub(once)
         self.answers = AnswersServiceStub(self.channel)
         self.collections = CollectionsServiceStub(self.channel)
         self.conversations = ConversationsServiceStub(self.channel)
@@ -112,11 +114,23 @@ class Client:
         conversation_id: str = "",
         timeout: float | None = None,
     ) -> AskCompleted:
-        """Return a whole answer: text, footnotes, what did not work."""
-        for event in self.ask(asked, collections=collections, conversation_id=conversation_id, timeout=timeout):
-            if is_last(event):
-                return event.completed
-        raise Internal("The answer has no end")
+        """Return a whole answer: text, footnotes, what did not work.
+
+        Asked again where the connection or a service is lost, also amid the answer, of which nothing was shown yet.
+        """
+        request, repeatable = prepared(
+            PATHS["Ask"], question(asked, collections, conversation_id), self.connection.retry
+        )
+        attempts = self._attempts(timeout, repeatable)
+        while True:
+            try:
+                for event in self._once.Ask(request, timeout=attempts.remaining()):
+                    if is_last(event):
+                        return event.completed
+            except FootnoteError as failure:
+                _wait(attempts, failure)
+            else:
+                raise Internal("The answer has no end")
 
     def upload(
         self,
@@ -158,8 +172,8 @@ class Client:
             except FootnoteError as failure:
                 _wait(attempts, failure)
 
-    def _attempts(self, timeout: float | None) -> Attempts:
-        return Attempts(self.connection.retry, True, timeout or self.connection.stream_timeout)
+    def _attempts(self, timeout: float | None, repeatable: bool = True) -> Attempts:
+        return Attempts(self.connection.retry, repeatable, timeout or self.connection.stream_timeout)
 
 
 def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
@@ -244,7 +258,7 @@ class Channel(grpc.Channel):
                     yield item
                 return
             except grpc.RpcError as error:
-                failure, cause = failure_of(error, wiring.address), error
+                failure, cause = failure_of(error, wiring.address, begun=begun), error
             finally:
                 call.cancel()
             if begun:
