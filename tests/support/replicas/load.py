@@ -30,7 +30,14 @@ class Outcome:
     failed: list[str] = field(default_factory=list)
     degraded: Counter[str] = field(default_factory=Counter)
     acknowledged: dict[str, str] = field(default_factory=dict)
-    slowest: float = 0.0
+    slowest: tuple[float, str] = (0.0, "")
+    """Of the call that took longest: seconds, and which it was and when it began, in seconds of the load."""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def longest(self) -> str:
+        """The call that took longest, in words."""
+        return "{:.1f}: {}".format(*self.slowest)
 
     @property
     def made(self) -> int:
@@ -45,7 +52,8 @@ async def _one(outcome: Outcome, kind: str, call: Callable[[], Awaitable[None]])
         await call()
     except FootnoteError as error:
         outcome.failed.append(f"{kind}: {error.reason}: {error.message}")
-    outcome.slowest = max(outcome.slowest, time.monotonic() - began)
+    which = f"{kind} at {began - outcome.began:.1f}"
+    outcome.slowest = max(outcome.slowest, (time.monotonic() - began, which))
 
 
 @asynccontextmanager
