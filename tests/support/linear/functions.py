@@ -35,6 +35,7 @@ from footnote_ingestion.parsers.pdf import bidi
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_kit.collection_settings import resolve
+from footnote_kit.kept import Kept
 from footnote_providers.builtin import embed
 from footnote_retrieval import memory
 from footnote_retrieval.query import files
@@ -193,11 +194,13 @@ _CACHES = [
     value
     for module in modules()
     for value in vars(module).values()
-    if isinstance(value, _lru_cache_wrapper) and value.__module__ == module.__name__
+    if isinstance(value, _lru_cache_wrapper | Kept) and value.__module__ == module.__name__
 ]
 _OF_TEXTS = 64
 # What is kept of texts is bounded; the others, and the smallest, hold what is made once: stop words, say.
-_FORGOTTEN = [cache for cache in _CACHES if (cache.cache_parameters()["maxsize"] or 0) >= _OF_TEXTS]
+_FORGOTTEN = [
+    cache for cache in _CACHES if isinstance(cache, Kept) or (cache.cache_parameters()["maxsize"] or 0) >= _OF_TEXTS
+]
 
 
 def forget() -> None:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from footnote_kit.kept import kept
+
 from footnote_text.scripts import ARMENIAN, GEORGIAN, GREEK, HAN, HANGUL, HANGUL_LETTERS, HEBREW, KANA, TAMIL, THAI
 from footnote_text.stopwords import STOP_WORDS
 
@@ -48,7 +50,7 @@ def _model_scores(text: str) -> dict[str, float]:
     return _kept_scores(text) if len(text) <= _KEPT else _scores(text)
 
 
-@lru_cache(maxsize=1024)
+@kept(2**19, lambda scores: 72 * len(scores))
 def _kept_scores(text: str) -> dict[str, float]:
     # A question is asked about by each part that has to do with it, with candidates of its own.
     return _scores(text)

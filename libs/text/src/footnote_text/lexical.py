@@ -92,7 +92,7 @@ def _stop_words(language: str) -> frozenset[str]:
     return words | frozenset(fold(word) for word in words)
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=20_000)
 def _word_terms(word: str, language: str) -> tuple[str, ...]:
     """Return the terms of one word as written, compatibility-normalised and case-folded."""
     parts = [part for part in _APOSTROPHE.split(word) if part]
@@ -148,7 +148,7 @@ def terms(text: str, language: str = "") -> list[str]:
     return result
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=50_000)
 def _kept_terms(stretch: str, language: str) -> tuple[str, ...]:
     return tuple(_stretch_terms(stretch, language))
 

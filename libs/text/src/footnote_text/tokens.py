@@ -69,7 +69,7 @@ def estimate(text: str) -> int:
     return -(-total // _UNITS)
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=20_000)
 def _kept_cost(stretch: str) -> int:
     return _cost(stretch)
 

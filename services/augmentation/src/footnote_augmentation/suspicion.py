@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
 
 from footnote.types.v1 import reasons_pb2 as reasons
 from footnote.types.v1.reasons_pb2 import SuspicionReason
+from footnote_kit.kept import kept
 
 from footnote_augmentation.neutralise import INVISIBLE, is_invisible
 
@@ -100,7 +100,7 @@ def lowered(text: str) -> str:
     return text.lower() if text.isascii() else text.lower().replace("i\u0307", "i").replace("ı", "i")
 
 
-@lru_cache(maxsize=1024)
+@kept(2 * 2**20, lambda _: 200)
 def assess(text: str) -> Suspicion:
     """Judges a passage as it stands in the document, before it is neutralised."""
     # The same passages serve question after question.

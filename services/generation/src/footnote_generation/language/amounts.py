@@ -6,8 +6,9 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
+from footnote_kit.kept import kept
 from footnote_text.lexical import fold
 
 from footnote_generation.language import quantities
@@ -129,7 +130,7 @@ def _span_words(language: str) -> tuple[Mapping[str, float], re.Pattern[str]]:
     return known, re.compile(("" if language == "zh" else r"(?<!\w)") + _one_of(known) + edge)
 
 
-@lru_cache(maxsize=4096)
+@kept(2**20, lambda found: quantities.QUANTITY_BYTES * len(found))
 def _find(text: str, language: str) -> tuple[Quantity, ...]:
     tables = _tables(language)
     plain = text.translate(_ACCENTS).lower()

@@ -147,7 +147,7 @@ def stem_of(word: str, code: str, irregular: Mapping[str, str], plurals: Iterabl
     return found[0] if len(found) == 1 else fold(base)
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=10_000)
 def stem(word: str, code: str) -> str:
     """Return the stem of a word of a language that has a file."""
     grammar = load(code)

@@ -153,7 +153,7 @@ def _synonyms() -> dict[str, frozenset[int]]:
     return {stem: frozenset(numbers) for stem, numbers in groups.items()}
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=10_000)
 def groups(stem: str) -> frozenset[int]:
     """Return the synonym groups that a stem is in."""
     found = _synonyms()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 
+from footnote_kit.kept import kept
 from footnote_text import locales
 from footnote_text.lexical import fold
 
@@ -59,7 +60,7 @@ _PLEASANTRY = re.compile(
 _NO_WORD = re.compile(r"[^\w]+")
 
 
-@lru_cache(maxsize=1024)
+@kept(2**19)
 def _plain(text: str) -> str:
     """Return a text's words; each sentence of an answer is asked about in half a dozen ways, all of them by these."""
     return " ".join(_NO_WORD.sub(" ", fold(text)).split())

@@ -6,8 +6,8 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
+from footnote_kit.kept import kept
 from footnote_text.lexical import is_unspaced, terms
 
 from footnote_generation.language.units import (
@@ -19,6 +19,9 @@ from footnote_generation.language.units import (
     UNITS,
     unit_words,
 )
+
+QUANTITY_BYTES = 450
+"""About what a quantity takes in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +222,7 @@ def _build(match: re.Match[str], text: str, readings: frozenset[float], worded: 
 _DIGIT = re.compile("[0-9]")
 
 
-@lru_cache(maxsize=4096)
+@kept(2**20, lambda found: QUANTITY_BYTES * len(found))
 def find(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a text in order, without overlaps; "one" and "un" are left out as too often mere articles."""
     digits = bool(_DIGIT.search(text)) if text.isascii() else any(map(str.isdigit, text))

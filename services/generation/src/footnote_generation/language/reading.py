@@ -9,15 +9,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 
+from footnote_kit.kept import kept
 from footnote_text.lexical import fold
 
 from footnote_generation.language import amounts, unspaced
 from footnote_generation.language.grammar import MODAL, NEGATED, Grammar, Phrase, load, stem
-from footnote_generation.language.quantities import Quantity
+from footnote_generation.language.quantities import QUANTITY_BYTES, Quantity
 
 _TOKEN = re.compile(r"n['’]t\b|[^\W_]+?(?=n['’]t\b)|[^\W_]++(?:\.(?=[^\W\d_])[^\W\d_]++)*+")
 _BREAK = re.compile(r"[,;:()|/\[\]–—!?。，、；：（）！？…\"“”«»]|(?<=\s)-(?=\s)|\n")
 _NEAR = 6  # words between a denial and the modal word that it turns
+_ITEM_BYTES = 240  # of an item, or of a sign
 _REACH = 4  # words that "*" in a phrase may stand for
 _WIDE = ("max", "min", "hoch", "cap", "plaf", "limit", "lang", "tope", "tett")
 
@@ -77,7 +79,12 @@ class Reading:
         return found
 
 
-@lru_cache(maxsize=8192)
+def bytes_of(found: Reading) -> int:
+    """Return about how much memory a reading takes."""
+    return _ITEM_BYTES * (len(found.items) + len(found.signs)) + QUANTITY_BYTES * len(found.quantities)
+
+
+@kept(2 * 2**20, bytes_of)
 def read(text: str, language: str) -> Reading:
     """Read a text of a language that has a grammar; linear in the text."""
     grammar = load(language)
@@ -117,7 +124,7 @@ def read(text: str, language: str) -> Reading:
     return Reading(text, language, items, found, bounds, signs, segments[-1] + 1 if segments else 0)
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=10_000)
 def _plain(token: str) -> str:
     return fold(token).replace("’", "'")
 
@@ -126,7 +133,7 @@ def _words(text: str, spans: Sequence[tuple[int, int]], places: Sequence[int]) -
     return text[spans[places[0]][0] : spans[places[-1]][1]]
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=10_000)
 def _sense(token: str, plain: str, language: str) -> tuple[str, bool]:
     """Return the stem of a word and whether it carries meaning."""
     grammar = load(language)

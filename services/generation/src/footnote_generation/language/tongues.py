@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from footnote_kit.kept import kept
 from footnote_text import language as languages
 from footnote_text.stopwords import STOP_WORDS
 
@@ -15,13 +15,14 @@ _LOOKED_AT = 600
 _CLEAR = 2  # function words more than any other language has
 _MANY = 8
 _MUCH = 4000  # characters
+_KEPT = 2**19  # bytes
 _LANGUAGES: dict[str, frozenset[str]] = {}
 for _code, _words in STOP_WORDS.items():
     for _one in _words:
         _LANGUAGES[_one] = _LANGUAGES.get(_one, frozenset()) | {_code}
 
 
-@lru_cache(maxsize=4096)
+@kept(_KEPT)
 def sure(text: str) -> str:
     """Return the language that a text's function words or its script show clearly, "" where they do not."""
     sample = text[:_LOOKED_AT]
@@ -41,7 +42,7 @@ def _voted(sample: str) -> tuple[str, dict[str, int]]:
     return (max(votes, key=lambda code: votes[code]) if lead >= _CLEAR else ""), votes
 
 
-@lru_cache(maxsize=4096)
+@kept(_KEPT)
 def of(text: str, expected: str = "") -> str:
     """Return the language of a text as ISO 639-1 code, "" when unsure; `expected` is what little evidence leaves."""
     sample = text[:_LOOKED_AT]
@@ -54,7 +55,7 @@ def of(text: str, expected: str = "") -> str:
     return languages.detect(sample, (expected,) if expected else ("en", "fr"))
 
 
-@lru_cache(maxsize=1024)
+@kept(2 * _KEPT)
 def of_source(text: str, expected: str) -> str:
     """Return the language of a source, "" when unsure; `expected` is the question's.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+
+from footnote_kit.kept import kept
 
 from footnote_generation.language.grammar import Grammar, load, stem
 from footnote_generation.language.reading import Item, read
@@ -35,7 +36,7 @@ def holds_to(word: str, language: str) -> bool:
     return found is not None and bool(found["particle"]) and found["ge"] != "ge" and found["rest"].endswith("n")
 
 
-@lru_cache(maxsize=4096)
+@kept(2**20, lambda found: 600 * len(found))
 def forms(text: str, language: str) -> Mapping[int, tuple[frozenset[str], int]]:
     """Return by the start of each verb-like word what it may be a form of, and the start of its particle or -1."""
     grammar = load(language)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from footnote_kit.kept import kept
 from footnote_text.lexical import fold, is_unspaced, terms
 
 from footnote_generation.language.lexicon import irregular, polarity
-from footnote_generation.language.quantities import Quantity, find, same_dimension, same_value
+from footnote_generation.language.quantities import QUANTITY_BYTES, Quantity, find, same_dimension, same_value
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’.&/](?=[^\W_])[^\W_]+)*")
+_WORD_BYTES = 300
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•\-–—\"“«(\[|]\s{0,2})\Z")
 
 
@@ -42,7 +44,7 @@ class Analysed:
         return [word for word in self.words if word.stems and not word.in_quantity]
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=10_000)
 def _token(token: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the stems of a token as a name, and as an ordinary word."""
     plain = fold(token)
@@ -51,7 +53,12 @@ def _token(token: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]
     return named, common
 
 
-@lru_cache(maxsize=4096)
+def bytes_of(found: Analysed) -> int:
+    """Return about how much memory an analysed text takes."""
+    return _WORD_BYTES * len(found.words) + QUANTITY_BYTES * len(found.quantities)
+
+
+@kept(2 * 2**20, bytes_of)
 def analyse(text: str, language: str) -> Analysed:
     """Take a text apart. `language` is the stemmer's; it should be the same for texts to be compared."""
     quantities = find(text)
@@ -60,10 +67,6 @@ def analyse(text: str, language: str) -> Analysed:
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         token = match.group()
-        named, common = _token(token, language)
-        capital = token[0].isupper()
-        if capital and (start == 0 or _SENTENCE_START.search(text[max(0, start - 3) : start])):
-            capital = any(char.isupper() for char in token[1:])
         while quantity < len(quantities) and quantities[quantity].end <= start:
             quantity += 1
         counted = quantity < len(quantities) and quantities[quantity].start <= start
@@ -81,6 +84,10 @@ def analyse(text: str, language: str) -> Analysed:
                 for i in range(len(token) - 1)
             )
             continue
+        named, common = _token(token, language)
+        capital = token[0].isupper()
+        if capital and (start == 0 or _SENTENCE_START.search(text[max(0, start - 3) : start])):
+            capital = any(char.isupper() for char in token[1:])
         stems = named if capital else common
         words.append(Word(start, end, token, stems, capital and bool(stems), counted))
     return Analysed(text, tuple(words), frozenset(stem for word in words for stem in word.stems), quantities)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+
+from footnote_kit.kept import kept
 
 from footnote_generation.language import lexicon
 
@@ -24,7 +25,7 @@ def find(statement: str, text: str, spans: Sequence[tuple[int, int]]) -> tuple[i
     if not 2 <= len(words) <= len(found) or len("".join(words)) < 4:
         return None
     cut_short = statement.rstrip().endswith("…") and len(words) > 2
-    edges = _edges(found, tuple(spans))
+    edges = _edges(text, tuple(spans))
     sought, size = "\n".join(["", *words, ""]), len(words)
     source = "\n".join(["", *(word for word, _, _ in found), ""])
     at, index, counted = source.find(sought), 0, 0
@@ -41,14 +42,15 @@ def find(statement: str, text: str, spans: Sequence[tuple[int, int]]) -> tuple[i
     return None
 
 
-@lru_cache(maxsize=64)
+@kept(2**20, lambda words: 200 * len(words))
 def _words(text: str) -> tuple[tuple[str, int, int], ...]:
     return tuple((match[0].lower(), *match.span()) for match in _WORD.finditer(text))
 
 
-@lru_cache(maxsize=64)
-def _edges(found: tuple[tuple[str, int, int], ...], spans: tuple[tuple[int, int], ...]) -> frozenset[int]:
+@kept(2**20, lambda edges: 200 * len(edges))
+def _edges(text: str, spans: tuple[tuple[int, int], ...]) -> frozenset[int]:
     """Return which words begin a sentence, the marks of a list before it ("1.", "a)") aside."""
+    found = _words(text)
     edges: set[int] = set()
     at = 0
     for start, end in spans:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, VERDICT_WEAK, Verdict
 from footnote.types.v1.reasons_pb2 import (
@@ -24,12 +23,13 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_TOO_LONG,
     CLAIM_REASON_VALUE_OF_ANOTHER,
 )
+from footnote_kit.kept import kept
 from footnote_text import sentences
 
 from footnote_generation.language import grammar as grammars
 from footnote_generation.language import lexicon, tongues
 from footnote_generation.language.grammar import Grammar
-from footnote_generation.language.reading import Reading, read
+from footnote_generation.language.reading import Reading, bytes_of, read
 from footnote_generation.language.words import Analysed, Word, analyse, polar_of, quantity_match
 from footnote_generation.verification import quotations
 from footnote_generation.verification.binding import choose, misplaced
@@ -58,6 +58,7 @@ _RANGES = {
 _MAX_WINDOW = 3
 _CENTRES = 5
 _MAX_SOURCE = 12_000
+_PLACE_BYTES = 1500  # besides its reading
 MAX_STATEMENT = 2_000
 """Characters of a sentence that are checked; a longer one is at most WEAK, since the rest of it was not."""
 # A name weighs more than another word, a word such as "indicates" less.
@@ -121,7 +122,11 @@ def prepare(text: str, context: str = "", language: str = "") -> Evidence:
     )
 
 
-@lru_cache(maxsize=256)
+def _bytes(evidence: Evidence) -> int:
+    return 200 * len(evidence.spans) + sum(_PLACE_BYTES + bytes_of(one.reading) for one in evidence.places)
+
+
+@kept(8 * 2**20, _bytes)
 def prepared(text: str, context: str = "", language: str = "") -> Evidence:
     """Return `prepare` of the same, kept: the same sources serve answer after answer, and nothing changes them."""
     return prepare(text, context, language)

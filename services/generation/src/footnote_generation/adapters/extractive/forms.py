@@ -57,7 +57,7 @@ def _number(stem: str) -> str:
 _PARTICIPLE = re.compile(rf"ge([a-zäöüß]{{3,{_LONGEST}}}t)")
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=5_000)
 def _finite(word: str) -> tuple[str, ...]:
     """Return the stems of a weak participle's verb: "geleitet" of "leitet"."""
     match = _PARTICIPLE.fullmatch(word)
@@ -67,7 +67,7 @@ def _finite(word: str) -> tuple[str, ...]:
 _WITH_ZU = re.compile(rf"({'|'.join(sorted(_PREFIXES['de'], key=len, reverse=True))})zu([a-zäöüß]{{3,{_LONGEST}}}en)")
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=5_000)
 def _rejoined(word: str) -> tuple[str, ...]:
     match = _WITH_ZU.fullmatch(word)
     return tuple(terms(match[1] + match[2], "de")) if match else ()

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
 from footnote.types.v1.answer_pb2 import Source
+from footnote_kit.kept import kept
 from footnote_text import locales, sentences, signals
 
 from footnote_generation.adapters.extractive import forms
 from footnote_generation.language import lexicon, tongues
-from footnote_generation.language.words import Analysed, analyse
+from footnote_generation.language.words import Analysed, analyse, bytes_of
 
 _MAX_SENTENCES = 120
-_KEPT = 512  # passages
+_KEPT = 12 * 2**20  # bytes
+_UNIT = 1500  # bytes of a unit besides its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,11 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
     return result
 
 
-@lru_cache(maxsize=_KEPT)
+def _bytes(pieces: tuple[_Piece, ...]) -> int:
+    return sum(_UNIT + bytes_of(analysed) for _, _, _, _, analysed, *_ in pieces)
+
+
+@kept(_KEPT, _bytes)
 def _pieces(text: str, headings: str, row: bool, language: str) -> tuple[_Piece, ...]:
     """Return what a passage is made of, for questions in a language: the same ones serve question after question."""
     own = tongues.of_source(text, language) or language

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 from operator import itemgetter
 
+from footnote_kit.kept import kept
 from footnote_text import language as languages
 from footnote_text import leaning, locales, signals
 from footnote_text.lexical import fold, is_unspaced
@@ -17,7 +17,7 @@ from footnote_text.pointing import POINTING
 from footnote_text.signals import Wish
 from footnote_text.wordlists import word_set
 
-from footnote_generation.language.words import Analysed, Word, analyse
+from footnote_generation.language.words import Analysed, Word, analyse, bytes_of
 
 
 class Kind(Enum):
@@ -125,7 +125,7 @@ _ASKING_CHINESE = re.compile(
 )
 
 
-@lru_cache(maxsize=256)
+@kept(2**20, lambda found: 3000 + 2 * bytes_of(found.analysed))
 def read(text: str) -> Question:
     """Take a question apart; more than one part of an answer asks about it."""
     language = languages.detect(text, ("en", "fr")) or "en"
