@@ -85,7 +85,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
     for line in sorted(over, key=lambda line: line.bottom):
         heads = [one for one in found if one.right > (left + right) / 2 and _NAME.search(one.text)]
         headed = bool(heads)
-        if (headed and found[0].bottom < end < line.bottom) or count > _MOST_HEAD_ROWS:
+        if (headed and heads[0].bottom < end < line.bottom) or count > _MOST_HEAD_ROWS:
             break
         if line.bottom - edge > _ABOVE * size:
             ruled = not found and _rules_between(rules, (top, line.bottom), (left, right), size) == 1

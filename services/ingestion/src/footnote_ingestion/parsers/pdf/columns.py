@@ -5,7 +5,6 @@ A page's regions with rows of figures are found by their lines; only there are w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -30,44 +29,17 @@ from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.mirrored import in_a_mirror, is_read_from_the_right
 from footnote_ingestion.parsers.pdf.names import Spanning, around, beside_several, joined, under
 from footnote_ingestion.parsers.pdf.rulings import Rulings
+from footnote_ingestion.parsers.pdf.seeds import LEAST_ROWS, as_one, beside, is_seed, regions
 from footnote_ingestion.parsers.pdf.worded import column_of_names, column_of_words, with_signs
 
-_FURTHEST = 5.0
-"""Two rows of figures with more than this many type sizes between them are of two tables."""
-_BEGUN = re.compile(r"(?<!\S)[^\w\s]{0,3}[\d–—−nN-]")
-_DIGIT = re.compile(r"\d")
-_LEAST_ROWS = 2
-
-
-def is_seed(line: Line) -> bool:
-    """Tell whether a line has two figures or more at its end, or figures for half of it."""
-    if (
-        _DIGIT.search(line.text) is None
-        or len(_BEGUN.findall(line.text)) < 2
-        or line.size <= 0
-        or line.rotated
-        or len(line.text) > 400
-    ):
-        return False
-    words = [word for word in line.text.split() if word not in CURRENCIES and word not in "%()"]
-    if not 2 <= len(words) <= 60:
-        return False
-    figures = [is_figure(word) for word in words]
-    trailing = 0
-    for figure in reversed(figures):
-        if not figure:
-            break
-        trailing += 1
-    return (trailing >= 2 or (sum(figures) >= 2 and sum(figures) * 2 >= len(words))) and any(
-        any(char.isdigit() for char in word) for word in words
-    )
+_NEXT = 2.0
 
 
 def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
     """Return the tables of figures among the lines of a page, from those that begin first."""
     found: list[Grid] = []
     used: set[int] = set()
-    joined = [(_as_one(row), row) for row in beside(lines)]
+    joined = [(as_one(row), row) for row in beside(lines)]
     parts = {id(line): row for line, row in joined}
 
     made: dict[int, list[Word]] = {}
@@ -77,7 +49,7 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
             made[id(line)] = joined_figures([word for part in parts.get(id(line), (line,)) for word in words(part)])
         return made[id(line)]
 
-    for region in _regions([line for line in (*lines, *(line for line, _ in joined)) if is_seed(line)]):
+    for region in regions([line for line in (*lines, *(line for line, _ in joined)) if is_seed(line)]):
         free = [line for line in lines if id(line) not in used]
         if is_read_from_the_right(region):
             found += in_a_mirror(_tables, region, free, known, rules)
@@ -110,47 +82,13 @@ def _top(grid: Grid) -> float:
     return max(cell.top for cell in grid.rows[0].cells if cell.text)
 
 
-def beside(lines: Sequence[Line]) -> list[list[Line]]:
-    """Return lines that follow one another and stand beside one another: cells that are lines of their own."""
-    found: list[list[Line]] = []
-    for one, other in pairwise(lines):
-        if abs(one.top - other.top) < 0.3 * one.size and other.left > one.right + 0.5 * one.size:
-            if found and found[-1][-1] is one:
-                found[-1].append(other)
-            else:
-                found.append([one, other])
-    return found
-
-
-def _as_one(row: Sequence[Line]) -> Line:
-    left, bottom, right, top = bounds(row)
-    text = " ".join(line.text for line in row)
-    return Line(text, row[0].page, left, right, top, bottom, row[0].size, bold=False, hyphen=False)
-
-
-def _regions(seeds: list[Line]) -> list[list[Line]]:
-    """Return rows of figures that stand near enough below one another."""
-    regions: list[list[Line]] = []
-    for line in sorted(seeds, key=lambda line: -line.top):
-        for region in regions:
-            last = region[-1]
-            left, _, right, _ = bounds(region)
-            shared = min(right, line.right) - max(left, line.left)
-            near = last.bottom - line.top <= _FURTHEST * max(last.size, line.size)
-            if near and shared >= 0.5 * min(right - left, line.right - line.left):
-                region.append(line)
-                break
-        else:
-            regions.append([line])
-    return [region for region in regions if len(region) >= _LEAST_ROWS]
-
-
 def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
     seeds = [line for line in seeds if _is_body(words(line)) or names_years(words(line))]
-    if len(seeds) < _LEAST_ROWS:
+    if len(seeds) < LEAST_ROWS:
         return []
-    left, bottom, right, top = bounds(seeds)
     size = sorted(line.size for line in seeds)[len(seeds) // 2]
+    seeds = _with_rows_above(seeds, lines, words, size)
+    left, bottom, right, top = bounds(seeds)
     bottom = min(bottom, _name_below(lines, seeds, words, size))
     above = lines_above(lines, seeds, words, rules, size)
     if above:
@@ -168,6 +106,28 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
     ]
     rows = [joined_figures(row) for row in visual_rows(word for line in inside for word in words(line))]
     return _split(rows, seeds[0].page, rules, size)
+
+
+def _with_rows_above(seeds: list[Line], lines: Sequence[Line], words: Words, size: float) -> list[Line]:
+    """Return rows of figures with those right above that signs without digits kept from being told by their text."""
+    columns = _columns([words(line) for line in seeds])
+    left, _, right, top = bounds(seeds)
+    for line in sorted(lines, key=lambda line: line.bottom):
+        if (
+            line.rotated
+            or line.bottom < top - 0.5 * size
+            or line.left < left - 2 * size
+            or line.right > right + 2 * size
+        ):
+            continue
+        if line.bottom - top > _NEXT * size:
+            break
+        row = words(line)
+        values = values_of(row)
+        if not _is_body(row) or len(values) < 2 or _over(values, columns) * 2 <= len(columns):
+            break
+        seeds, top = [*seeds, line], line.top
+    return seeds
 
 
 def _name_below(lines: Sequence[Line], seeds: Sequence[Line], words: Words, size: float) -> float:
@@ -238,18 +198,34 @@ def _columns(rows: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:
             merged[-1][1] = max(merged[-1][1], right)
         else:
             merged.append([left, right])
+    while len(merged) > 1 and _is_of_names(rows, merged[0]):
+        del merged[0]
     return [(left, right) for left, right in merged]
+
+
+def _is_of_names(rows: Sequence[Sequence[Word]], span: Sequence[float]) -> bool:
+    """Tell whether what stands in a span are names, some of them figures: "Less than $5,000" above "$5,000–9,999"."""
+    figures = others = 0
+    for row in rows:
+        values = {id(word) for word in values_of(row)}
+        inside = [word for word in row if word.left < span[1] and word.right > span[0]]
+        figures += any(id(word) in values for word in inside)
+        others += any(id(word) not in values and word.text not in CURRENCIES for word in inside)
+    return others > figures
 
 
 def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, keep_above: bool) -> Grid | None:
     body = [at for at, row in enumerate(rows) if _is_body(row)]
-    if len(body) > _LEAST_ROWS and (
+    if len(body) > LEAST_ROWS and (
         _heads_figures(rows, body, rules, size) or (_counts(rows[body[0]]) and not _counts(rows[body[1]]))
     ):
         body = body[1:]
-    if len(body) < _LEAST_ROWS:
-        return None
     columns = _columns([rows[at] for at in body])
+    while len(body) > LEAST_ROWS and _ends_in_figure(rows[body[0]], columns):
+        body = body[1:]
+        columns = _columns([rows[at] for at in body])
+    if len(body) < LEAST_ROWS:
+        return None
     full = sum(len(values_of(rows[at])) for at in body) / len(body)
     if len(columns) < 2 or full < 1.3:
         return None
@@ -327,6 +303,15 @@ def _counts(row: Sequence[Word]) -> bool:
     if len(texts) < 3 or not all(text.isascii() and text.isdecimal() and len(text) < 5 for text in texts):
         return False
     return all(int(below) == int(above) + 1 for above, below in pairwise(texts))
+
+
+def _ends_in_figure(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell whether a row has words over columns, and more of them than figures: "Less than $5,000" ends a header so."""
+    values = {id(word) for word in values_of(row)}
+    words = [
+        word for word in row if id(word) not in values and not is_figure(word.text) and word.text not in CURRENCIES
+    ]
+    return _over(words, columns) >= max(2, len(row) - len(words))
 
 
 def _heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:

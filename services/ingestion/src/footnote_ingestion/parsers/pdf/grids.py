@@ -15,7 +15,7 @@ from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.raised import with_raised
 
 FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
-    r"\A(?:[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?<![,:])"
+    r"\A(?:[*†‡§]{0,3}[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?<![,:])(?: \d{3}(?!\d))*"
     r"(?:[%)*†‡]|bn|[MBKkx])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
     r"(?: \(\d[\d.,/]*%?\))?|[-–—−]{1,4}|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
 )
@@ -24,7 +24,10 @@ _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
 CLOSING = (")", "%", ")%")
 _LONGEST_KEPT = 32
 _SPACE = 0.45
-YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d(?:[-–](?:19|20)\d\d)?[*)]?")
+YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d(?:[-–/](?:19|20)?\d\d)?(?:[*)EFep]| \(\d\))?")
+_THOUSANDS, _THREE_DIGITS = re.compile(r"[-–−+(]?\d{1,3}(?: \d{3})*"), re.compile(r"\d{3}(?:[.,]\d{1,3})?\)?")
+_NONE = re.compile(r"\.{2,5}|[*†‡§:…]{1,5}|\([A-Z]\)")
+_LONGEST_SIGN = 5
 _IN_BRACKETS = re.compile(r"\(\d[\d.,/]*%?\)")
 _MARK = re.compile(r"\(\w\)|[-–]")
 
@@ -171,13 +174,20 @@ def values_of(row: Sequence[Word]) -> list[Word]:
     for at in range(len(row) - 1, -1, -1):
         word = row[at]
         if word.text not in CURRENCIES and word.text not in CLOSING:
-            if not is_figure(word.text):
+            if not is_figure(word.text) and not _stands_for_none(row, at):
                 break
             piece.append(word)
         if not at or _are_apart(row[at - 1], word):
             found += piece
             piece = []
     return found[::-1]
+
+
+def _stands_for_none(row: Sequence[Word], at: int) -> bool:
+    """Tell whether a word set apart on both sides is a sign for a value that there is none of: "..", "†", "(X)"."""
+    if len(row[at].text) > _LONGEST_SIGN or _NONE.fullmatch(row[at].text) is None:
+        return False
+    return (not at or _are_apart(row[at - 1], row[at])) and (at == len(row) - 1 or _are_apart(row[at], row[at + 1]))
 
 
 def names_years(row: Sequence[Word]) -> bool:
@@ -207,12 +217,15 @@ def _are_apart(left: Word, right: Word) -> bool:
 
 
 def joined_figures(row: Sequence[Word]) -> list[Word]:
-    """Return a row in which "70.0 / 24.0" is one word, and "83.2 (86.5)" set no further apart than words are."""
+    """Return a row in which "70.0 / 24.0" is one word, "83.2 (86.5)" and "15 455" set no further apart than words."""
     made: list[Word] = []
     joins = False
     for word in row:
         slash = word.text == "/" and made and is_figure(made[-1].text)
-        beside = made and _IN_BRACKETS.fullmatch(word.text) is not None and _stands_beside(made[-1], word)
+        beside = made and (
+            (_IN_BRACKETS.fullmatch(word.text) is not None and _stands_beside(made[-1], word))
+            or _are_thousands(made[-1], word)
+        )
         if made and (slash or beside or (joins and is_figure(word.text))):
             last = made[-1]
             text = f"{last.text} {word.text}" if beside else f"{last.text}{word.text}"
@@ -229,6 +242,17 @@ def joined_figures(row: Sequence[Word]) -> list[Word]:
 def _stands_beside(figure: Word, word: Word) -> bool:
     text = figure.text
     return text[0].isdigit() and text[-1] not in ")*" and is_figure(text) and not _are_apart(figure, word)
+
+
+def _are_thousands(figure: Word, word: Word) -> bool:
+    """Tell whether two words are one number, whose digits stand in groups of three parted by spaces."""
+    return (
+        word.text[0].isdigit()
+        and _THREE_DIGITS.fullmatch(word.text) is not None
+        and len(figure.text) <= _LONGEST_KEPT
+        and _THOUSANDS.fullmatch(figure.text) is not None
+        and not _are_apart(figure, word)
+    )
 
 
 def ids(words: Iterable[Word]) -> set[int]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote_ingestion.parsers.pdf.grids import cell_of
+from footnote_ingestion.parsers.pdf.rulings import Rule
 from footnote_ingestion.parsers.pdf.stacked import Piece
 
 Columns = Sequence[tuple[float, float]]
@@ -36,6 +38,31 @@ def pitch_of(columns: Columns) -> float:
     if len(columns) < 2:
         return columns[0][1] - columns[0][0] + 20
     return (columns[-1][1] - columns[0][0]) / len(columns)
+
+
+def by_boxes(pieces: Sequence[Piece], columns: Columns, down: Sequence[Rule]) -> list[Part]:
+    """Return the columns that lines drawn down on both sides of each stretch of a row enclose with it, if they do.
+
+    The first and the last of several may be open towards the table's end.
+    """
+    found: list[Part] = []
+    sides: set[float] = set()
+    for number, piece in enumerate(pieces):
+        height, middle = (piece.top + piece.bottom) / 2, (piece.left + piece.right) / 2
+        beside = [rule.at for rule in down if rule.start < height < rule.end]
+        left = max((at for at in beside if at < middle), default=-math.inf)
+        right = min((at for at in beside if at > middle), default=math.inf)
+        is_open = (left == -math.inf and (number or len(pieces) < 2)) or (
+            right == math.inf and (number < len(pieces) - 1 or len(pieces) < 2)
+        )
+        if is_open or left > piece.left + 1 or right < piece.right - 1:
+            return []
+        inside = [at for at, (one, other) in enumerate(columns) if left < (one + other) / 2 < right]
+        if not inside or (found and inside[0] < found[-1].last):
+            return []
+        sides |= {left, right} - {-math.inf, math.inf}
+        found.append(Part(piece, inside[0], inside[-1] + 1))
+    return found if len(sides) > 1 else []
 
 
 def even_groups(pieces: Sequence[Piece], columns: Columns) -> list[Part]:

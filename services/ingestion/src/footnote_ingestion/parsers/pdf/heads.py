@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from footnote_ingestion.parsers.pdf.grids import cell_of, segments
@@ -12,6 +12,7 @@ from footnote_ingestion.parsers.pdf.groups import (
     Part,
     alone,
     between,
+    by_boxes,
     even_groups,
     groups_beside_one,
     in_middle_of_several,
@@ -28,6 +29,12 @@ from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
 _GOES_ON = re.compile(r"[,:]\s*$")
 _WIDER = 0.42
 """Of their height: how far words of two headers that nearly touch are apart at least."""
+_FLUSH = 0.25
+_SIDES: tuple[tuple[Callable[[Piece], float], Callable[[tuple[float, float]], float]], ...] = (
+    (lambda piece: piece.left, lambda column: column[0]),
+    (lambda piece: piece.right, lambda column: column[1]),
+    (lambda piece: (piece.left + piece.right) / 2, lambda column: sum(column) / 2),
+)
 
 
 @dataclass(slots=True)
@@ -76,7 +83,10 @@ def header_names(
         goes_on = (
             left and stub and left[0].bottom - stub[0].top < 0.6 * size and abs(left[0].left - stub[0].left) < size
         )
-        if not over and not (goes_on and any(_over_several(one, named) for one in rows[:number])):
+        # Or the header of the names, beside several rows of headers.
+        goes_on = goes_on and any(_over_several(one, named) for one in rows[:number])
+        beside = left and not stub and used and any(_over_two(one, named) for one in rows[:number])
+        if not over and not goes_on and not beside:
             break
         heading.insert(0, _cut(over, named))
         stub[:0] = left
@@ -87,7 +97,9 @@ def header_names(
         if not standing:
             parts.insert(0, [])
             continue
-        assigned = _assigned(standing, named, rules.across, size, lowest, names_column is not None)
+        assigned = by_boxes(standing, named, rules.down) or _assigned(
+            standing, named, rules.across, size, lowest, names_column is not None
+        )
         parts.insert(0, [part for part in assigned if any(part.piece is piece for piece in ending)])
         for part in parts[0]:
             if part.last == part.first + 1:
@@ -103,6 +115,12 @@ def _over_several(row: Sequence[Word], columns: Columns) -> bool:
     """Tell whether a row has stretches of words over half of the columns or more."""
     pieces = [piece_of(words) for words in segments(row)]
     return sum(_meets(piece, columns) for piece in pieces) * 2 >= max(len(columns), 2)
+
+
+def _over_two(row: Sequence[Word], columns: Columns) -> bool:
+    """Tell whether a row has two stretches of words or more, none of them left or right of all columns."""
+    pieces = segments(row)
+    return len(pieces) > 1 and pieces[0][-1].right > columns[0][0] and pieces[-1][0].left < columns[-1][1]
 
 
 def _meets(piece: Piece, columns: Columns) -> bool:
@@ -148,7 +166,29 @@ def _cut(pieces: list[Piece], columns: Columns) -> list[Piece]:
     if len(pieces) >= len(columns):
         return pieces
     every = _cut_at(0.0, pieces, columns)
-    return every if len(every) >= len(columns) - 1 else _cut_at(_WIDER, pieces, columns)
+    return every if len(every) >= len(columns) - 1 else _cut_at(_WIDER, _flush_apart(pieces, columns), columns)
+
+
+def _flush_apart(pieces: list[Piece], columns: Columns) -> list[Piece]:
+    """Cut stretches at any gap into parts that are flush with a column each, all on the same side: three or more."""
+    made: list[Piece] = []
+    for piece in pieces:
+        found = [_flush_parts(words, columns) for words in segments(piece.words, _WIDER)]
+        cut = any(len(parts) > 1 for parts in found)
+        made += [part for parts in found for part in parts] if cut else [piece]
+    return made
+
+
+def _flush_parts(words: list[Word], columns: Columns) -> list[Piece]:
+    groups: dict[int, list[Word]] = {}
+    for word in words:
+        middle = (word.left + word.right) / 2
+        home = min(range(len(columns)), key=lambda at: abs(sum(columns[at]) / 2 - middle))
+        groups.setdefault(home, []).append(word)
+    parts = [(piece_of(group), columns[home]) for home, group in groups.items()]
+    near = _FLUSH * (words[0].top - words[0].bottom)
+    flush = any(all(abs(side(part) - of(column)) < near for part, column in parts) for side, of in _SIDES)
+    return [part for part, _ in parts] if len(parts) > 2 and flush else [piece_of(words)]
 
 
 def _cut_at(gap: float, pieces: list[Piece], columns: Columns) -> list[Piece]:
@@ -316,7 +356,7 @@ def _stacked(names: Sequence[tuple[tuple[int, int], str]]) -> str:
         if not text:
             text = name
         elif span == last:
-            text = text[:-1] + name if text.endswith("-") else f"{text} {name}"
+            text = text[:-1] + name if text.endswith("-") and text[-2:-1].isalpha() else f"{text} {name}"
         else:
             text = f"{text} › {name}"
         last = span

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ _SHORTEST = 6.0
 _SMALLEST = 8.0
 """A figure that is not thin and smaller than this is a letter or a sign."""
 _RECTANGLE = 5
+_TOUCH = 1.2
+"""Pieces this near to one another, in points, are one line."""
 # A page that draws more than this is a picture, not a table.
 MOST_OBJECTS, _MOST_SEGMENTS = 20_000, 20_000
 
@@ -63,7 +66,27 @@ def rulings(page: object, most: int = MOST_OBJECTS) -> Rulings:
             return Rulings()
         for x0, y0, x1, y1 in _parts(shape, segments):
             _add(found, min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
-    return found
+    return Rulings(_whole(found.across), _whole(found.down))
+
+
+def _whole(rules: list[Rule]) -> list[Rule]:
+    """Return lines of which many are drawn cell by cell: pieces that touch, or lie upon one another, as one."""
+    made: list[Rule] = []
+    begun: dict[int, list[int]] = {}  # height in steps -> where its lines stand in what is made
+    for rule in sorted(rules, key=lambda rule: (rule.start, rule.at)):
+        step = math.floor(rule.at / _TOUCH)
+        for near in (step - 1, step, step + 1):
+            if near in begun:  # what has ended before goes on no more
+                begun[near] = [at for at in begun[near] if rule.start - made[at].end < _TOUCH]
+        for at in (at for near in (step - 1, step, step + 1) for at in begun.get(near, ())):
+            one = made[at]
+            if abs(one.at - rule.at) < _TOUCH:
+                made[at] = Rule(one.at, one.start, max(one.end, rule.end))
+                break
+        else:
+            begun.setdefault(step, []).append(len(made))
+            made.append(rule)
+    return made
 
 
 def _add(found: Rulings, left: float, bottom: float, right: float, top: float) -> bool:

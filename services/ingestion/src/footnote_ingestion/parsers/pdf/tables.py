@@ -8,7 +8,7 @@ from dataclasses import replace
 from footnote.types.v1.locator_pb2 import Anchor, Box, PageLocator
 
 from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, anchor
-from footnote_ingestion.parsers.pdf import columns, framed, ruled
+from footnote_ingestion.parsers.pdf import columns, framed, ruled, seeds
 from footnote_ingestion.parsers.pdf.captions import is_of_table
 from footnote_ingestion.parsers.pdf.grids import Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.lines import Line, Word
@@ -48,14 +48,14 @@ def find_tables(
 
 
 def _may_hold_table(lines: Sequence[Line]) -> bool:
-    seeds = 0
+    count = 0
     for line in lines:
         if is_of_table(line.text):
             return True
-        seeds += columns.is_seed(line)
-        if seeds >= 2:
+        count += seeds.is_seed(line)
+        if count >= 2:
             return True
-    return seeds + len(columns.beside(lines)) >= 2
+    return count + len(seeds.beside(lines)) >= 2
 
 
 class TableWriter:

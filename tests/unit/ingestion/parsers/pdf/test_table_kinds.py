@@ -1,0 +1,136 @@
+"""Tables as statistics and reports set them: by columns, with lines drawn cell by cell, signs for no value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fpdf import FPDF
+from support.drawn_tables import columns, put, read, rows
+
+
+def test_a_table_written_column_by_column_has_its_rows(tmp_path: Path) -> None:
+    table = [
+        ["Totals", "FY 2007", "FY 2008"],
+        ["Charged", "290", "259"],
+        ["Sentenced", "287", "242"],
+        ["Free", "81", "72"],
+    ]
+
+    def draw(pdf: FPDF) -> None:
+        for at, left in enumerate((50, 300, 400)):
+            for number, row in enumerate(table):
+                pdf.text(left, 100 + 30 * number, row[at])
+
+    assert rows(read(tmp_path, draw)) == [
+        "Totals: Charged; FY 2007: 290; FY 2008: 259",
+        "Totals: Sentenced; FY 2007: 287; FY 2008: 242",
+        "Totals: Free; FY 2007: 81; FY 2008: 72",
+    ]
+
+
+def test_a_line_drawn_cell_by_cell_is_one(tmp_path: Path) -> None:
+    table = [["", "Actual", "2009 to 2015", "2015 to 2021", "2009 to 2021"]]
+    table += [[name, "10.4", "0.9", "3.8", f"4.{at}"] for at, name in enumerate(("North", "South", "West"))]
+
+    def draw(pdf: FPDF) -> None:
+        put(pdf, 410, 84, "Projected")
+        columns(pdf, table, ends=(250, 340, 430, 520))
+        for left, right in ((260, 350), (350, 440), (440, 530)):
+            pdf.line(left, 88, right, 88)
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "North; Actual: 10.4; Projected › 2009 to 2015: 0.9; "
+        "Projected › 2015 to 2021: 3.8; Projected › 2009 to 2021: 4.0"
+    )
+
+
+def test_digits_parted_by_spaces_are_one_figure(tmp_path: Path) -> None:
+    table = [
+        ["", "2000", "2002"],
+        ["Upper secondary", "15 455", "13 951"],
+        ["Polytechnics", "20 527", "1 649 692"],
+        ["Others", "915", "28"],
+    ]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table))) == [
+        "Upper secondary; 2000: 15 455; 2002: 13 951",
+        "Polytechnics; 2000: 20 527; 2002: 1 649 692",
+        "Others; 2000: 915; 2002: 28",
+    ]
+
+
+@pytest.mark.parametrize(("first", "second"), [("2003-04", "2004-05"), ("2019", "2018 (6)"), ("2024", "2025e")])
+def test_years_head_columns_in_whatever_wording(tmp_path: Path, first: str, second: str) -> None:
+    table = [["", first, second], ["North", "485,670", "503,528"], ["South", "34,573", "35,515"]]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table)))[0] == f"North; {first}: 485,670; {second}: 503,528"
+
+
+def test_signs_for_no_value_stand_in_their_columns(tmp_path: Path) -> None:
+    table = [
+        ["", "Number", "Error", "Percent"],
+        ["All ages", "291,099", "*****", "(X)"],
+        ["Aged 6 and older", "266,752", "84", "*"],
+        ["Aged 15 and older", "*1,338", "..", "4.1"],
+        ["Aged 21", "49,069", "794", "21.3"],
+    ]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table))) == [
+        "All ages; Number: 291,099; Error: *****; Percent: (X)",
+        "Aged 6 and older; Number: 266,752; Error: 84; Percent: *",
+        "Aged 15 and older; Number: *1,338; Error: ..; Percent: 4.1",
+        "Aged 21; Number: 49,069; Error: 794; Percent: 21.3",
+    ]
+
+
+def test_lines_down_say_how_far_a_header_reaches(tmp_path: Path) -> None:
+    table = [["", "Number", "Error", "Percent", "Number", "Percent"]]
+    table += [[name, "10", "11", "12", "13", f"1{at}"] for at, name in enumerate(("All", "Old", "Young"))]
+
+    def draw(pdf: FPDF) -> None:
+        pdf.text(225, 84, "2005")  # far from the middle of its columns
+        pdf.text(450, 84, "Difference")
+        columns(pdf, table, ends=(250, 310, 370, 450, 520))
+        for left in (200, 390):
+            pdf.line(left, 70, left, 150)
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "All; 2005 › Number: 10; 2005 › Error: 11; 2005 › Percent: 12; "
+        "Difference › Number: 13; Difference › Percent: 10"
+    )
+
+
+def test_a_header_that_ends_in_a_figure_is_no_row(tmp_path: Path) -> None:
+    table = [["Characteristic", "Average amount", "Less than half", "More than $5,000"]]
+    table += [[name, "31,200", "25.5", f"19.{at}"] for at, name in enumerate(("Public", "Private", "Other"))]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table, ends=(300, 400, 500))))[0] == (
+        "Characteristic: Public; Average amount: 31,200; Less than half: 25.5; More than $5,000: 19.0"
+    )
+
+
+def test_names_set_closer_than_words_are_parted_where_each_is_flush_with_its_column(tmp_path: Path) -> None:
+    table = [["", "9,999", "19,999", "29,999"]]
+    table += [[name, "25.5", "10.2", f"26.{at}"] for at, name in enumerate(("Public", "Private", "Other"))]
+
+    def draw(pdf: FPDF) -> None:
+        for right, name in ((300, "Less than"), (345, "$10,000 -"), (390, "$20,000 -")):
+            put(pdf, right, 88, name)
+        columns(pdf, table, ends=(300, 345, 390))
+        pdf.line(48, 105, 400, 105)
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Public; Less than 9,999: 25.5; $10,000 - 19,999: 10.2; $20,000 - 29,999: 26.0"
+    )
+
+
+def test_the_header_of_the_names_may_stand_beside_two_rows_of_headers(tmp_path: Path) -> None:
+    table = [["", "Estimate", "Error", "Estimate", "Error"]]
+    table += [[name, "18.6", "0.3", "18.1", f"0.{at}"] for at, name in enumerate(("All", "Male", "Female"), 4)]
+
+    def draw(pdf: FPDF) -> None:
+        put(pdf, 280, 80, "2005")
+        put(pdf, 400, 80, "2010")
+        pdf.text(50, 90, "Category")
+        columns(pdf, table, ends=(250, 310, 370, 430))
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Category: All; 2005 › Estimate: 18.6; 2005 › Error: 0.3; 2010 › Estimate: 18.1; 2010 › Error: 0.4"
+    )
