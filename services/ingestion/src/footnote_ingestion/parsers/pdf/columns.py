@@ -315,14 +315,19 @@ def _ends_in_figure(row: Sequence[Word], columns: Sequence[tuple[float, float]])
 
 
 def _heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
-    """Tell whether the first row of figures heads the others: all but it have a name, and a line is drawn below it."""
+    """Tell whether the first row of figures heads the others: all but it have a name, and a line is drawn below it.
+
+    Or no name stands right above it either, of which it might be the values.
+    """
     first = rows[body[0]]
     others = [rows[at] for at in body[1:]]
     left, right = first[0].left, max(word.right for word in first)
     if len(values_of(first)) < len(first) or sum(row[0].left < left - size for row in others) < len(others):
         return False
     low, high = max(word.top for word in rows[body[0] + 1]), min(word.bottom for word in first)
-    return any(
+    above = rows[body[0] - 1] if body[0] else []
+    bare = all(word.left > left - size for word in above) and low < high
+    return (bare and len(others) > LEAST_ROWS) or any(
         low - 0.5 * size < rule.at < high + 0.5 * size and rule.start < left and rule.end > right - size
         for rule in rules.across
     )

@@ -16,7 +16,7 @@ from footnote_ingestion.parsers.pdf.raised import with_raised
 
 FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
     r"\A(?:[*†‡§]{0,3}[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?<![,:])(?: \d{3}(?!\d))*"
-    r"(?:[%)*†‡]|bn|[MBKkx])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
+    r"(?:[%)*†‡]|bn|[MBKkxX])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
     r"(?: \(\d[\d.,/]*%?\))?|[-–—−]{1,4}|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
 )
 CURRENCIES = frozenset("$€£¥")
@@ -187,7 +187,9 @@ def _stands_for_none(row: Sequence[Word], at: int) -> bool:
     """Tell whether a word set apart on both sides is a sign for a value that there is none of: "..", "†", "(X)"."""
     if len(row[at].text) > _LONGEST_SIGN or _NONE.fullmatch(row[at].text) is None:
         return False
-    return (not at or _are_apart(row[at - 1], row[at])) and (at == len(row) - 1 or _are_apart(row[at], row[at + 1]))
+    # Nearer than columns are, it is the mark of a note on what stands before it.
+    before = not at or row[at].left - row[at - 1].right > row[at].line.size
+    return before and (at == len(row) - 1 or _are_apart(row[at], row[at + 1]))
 
 
 def names_years(row: Sequence[Word]) -> bool:

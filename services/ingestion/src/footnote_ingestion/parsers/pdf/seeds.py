@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.grids import CLOSING, CURRENCIES, bounds, is_figure
@@ -14,8 +14,11 @@ LEAST_ROWS = 2
 _FURTHEST = 5.0
 """Two rows of figures with more than this many type sizes between them are of two tables."""
 _BEGUN = re.compile(r"(?<!\S)[^\w\s]{0,3}[\d–—−nN-]")
+_MEASURE = 8.0
+"""Of its size: how wide a line is at least that is as wide as another one on purpose."""
+_LETTERS = re.compile(r"[^\W\d_]{3}")
 _DIGIT = re.compile(r"\d")
-_LONGEST_BARE, _LONGEST_NAME = 40, 90
+_LEAST_BARE, _LONGEST_BARE, _LONGEST_NAME = 3, 40, 6
 
 
 def is_seed(line: Line) -> bool:
@@ -69,16 +72,43 @@ def _bare_beside(lines: Sequence[Line], known: Set[int]) -> list[list[Line]]:
 
 
 def _named(rows: Sequence[list[Line]], lines: Sequence[Line]) -> list[list[Line]]:
-    """Return rows with the nearest short line left of each, if there is one."""
+    """Return rows with the nearest short line of words left of each; none without: they may be an axis of a chart."""
+    if len(rows) < _LEAST_BARE:
+        return []
+    prose = _prose(lines)
+    names = sorted((line.top, at) for at, line in enumerate(lines) if _may_name(line, prose))
     made = []
-    names = sorted((line.top, at) for at, line in enumerate(lines) if len(line.text) <= _LONGEST_NAME) if rows else []
     for row in rows:
         first = row[0]
-        reach = 0.3 * first.size
+        reach = 0.7 * first.size
         near = names[bisect(names, (first.top - reach, -1)) : bisect(names, (first.top + reach, -1))]
-        left = [lines[at] for _, at in near if lines[at].right < first.left and not lines[at].rotated]
-        made.append([max(left, key=lambda line: line.right), *row] if left else row)
-    return made
+        left = [lines[at] for _, at in near if lines[at].right < first.left]
+        if left:
+            made.append([max(left, key=lambda line: (line.right, -abs(line.top - first.top))), *row])
+    return made if len(made) >= _LEAST_BARE else []
+
+
+def _prose(lines: Sequence[Line]) -> dict[int, list[float]]:
+    """Return where lines of text stand, from the left: the long ones, and those as wide as the line above or below."""
+    found: dict[int, list[float]] = {}
+    for at, line in enumerate(lines):
+        near = [*lines[max(at - 1, 0) : at], *lines[at + 1 : at + 2]]
+        justified = line.right - line.left > _MEASURE * line.size and any(
+            abs(one.left - line.left) < 1 and abs(one.right - line.right) < 1 for one in near
+        )
+        if justified or len(line.text.split()) > _LONGEST_NAME:
+            found.setdefault(round(line.left), []).append(line.top)
+    return found
+
+
+def _may_name(line: Line, prose: Mapping[int, Sequence[float]]) -> bool:
+    """Tell whether a line may be a name: no figure, and no line of a text in a column beside the table."""
+    if line.rotated or len(line.text.split()) > _LONGEST_NAME or _LETTERS.search(line.text) is None:
+        return False
+    left = round(line.left)
+    return not any(
+        abs(top - line.top) < 1.6 * line.size for at in (left - 1, left, left + 1) for top in prose.get(at, ())
+    )
 
 
 def _is_bare(line: Line) -> bool:
