@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fpdf import FPDF
-from support.drawn_tables import columns, put, read, rows
+from support.drawn_tables import columns, put, read, rows, ruled
 
 
 def test_a_table_written_column_by_column_has_its_rows(tmp_path: Path) -> None:
@@ -134,3 +134,56 @@ def test_the_header_of_the_names_may_stand_beside_two_rows_of_headers(tmp_path: 
     assert rows(read(tmp_path, draw))[0] == (
         "Category: All; 2005 › Estimate: 18.6; 2005 › Error: 0.3; 2010 › Estimate: 18.1; 2010 › Error: 0.4"
     )
+
+
+@pytest.mark.parametrize("degrees", [90, -90])
+@pytest.mark.parametrize("bordered", [True, False])
+def test_tables_that_stand_sideways_are_read_as_upright_ones(tmp_path: Path, degrees: int, bordered: bool) -> None:
+    table = [["Name", "2023", "2022"], ["North", "485", "503"], ["South", "345", "355"], ["West", "11", "12"]]
+
+    def draw(pdf: FPDF) -> None:
+        with pdf.rotation(degrees, 300, 400):
+            ruled(pdf, table, top=350) if bordered else columns(pdf, table, top=350)
+
+    blocks = read(tmp_path, draw)
+    assert rows(blocks) == [
+        "Name: North; 2023: 485; 2022: 503",
+        "Name: South; 2023: 345; 2022: 355",
+        "Name: West; 2023: 11; 2022: 12",
+    ]
+    first, second = (row.anchors[1].locator.page.box for row in blocks if row.text.startswith(("Name: N", "Name: S")))
+    assert first.left != pytest.approx(second.left, abs=5)  # rows stand beside one another there
+    assert first.bottom == pytest.approx(second.bottom, abs=5)
+
+
+def _beside(pdf: FPDF, table: list[list[str]], *, word: str = "") -> None:
+    """Two tables with borders, whose rows are written across both, and a word in the second row between them."""
+    for number, row in enumerate(table):
+        for at, text in enumerate(row):
+            left = 50 + 80 * at + (20 if at > 1 else 0)
+            pdf.text(left + 4, 112 + 18 * number, text)
+            if word and number == 1 and at == 1:
+                pdf.text(left + 62, 112 + 18 * number, word)
+    for left, right in ((50, 210), (230, 390)):
+        for number in range(len(table) + 1):
+            pdf.line(left, 100 + 18 * number, right, 100 + 18 * number)
+        for at in (left, left + 80, right):
+            pdf.line(at, 100, at, 100 + 18 * len(table))
+
+
+SIDE_BY_SIDE = [["Air", "Asked", "Sea", "Asked"], ["Spain", "268", "Malta", "153"], ["Italy", "92", "Latvia", "11"]]
+
+
+def test_tables_beside_one_another_are_two(tmp_path: Path) -> None:
+    assert rows(read(tmp_path, lambda pdf: _beside(pdf, SIDE_BY_SIDE))) == [
+        "Air: Spain; Asked: 268",
+        "Air: Italy; Asked: 92",
+        "Sea: Malta; Asked: 153",
+        "Sea: Latvia; Asked: 11",
+    ]
+
+
+def test_no_word_between_two_tables_is_lost(tmp_path: Path) -> None:
+    texts = " ".join(block.text for block in read(tmp_path, lambda pdf: _beside(pdf, SIDE_BY_SIDE, word="or")))
+    for word in ("Spain", "268", "or", "Malta", "153", "Asked", "11"):
+        assert word in texts.replace(";", " ").replace(":", " ").split()

@@ -80,7 +80,10 @@ def write_pages(
     furniture = running_lines(pages) - unreadable
     apart = furniture | unreadable
     lines = [line for page in pages for line in page.lines if id(line) not in apart]
-    tables = {one: grid for page in pages for grid in page.tables for one in grid.lines}
+    tables: dict[int, list[Grid]] = {}  # tables beside one another may share lines
+    for grid in (grid for page in pages for grid in page.tables):
+        for one in grid.lines:
+            tables.setdefault(one, []).append(grid)
     text = [line for line in lines if id(line) not in tables]
     headings = HeadingFinder(text or lines, outline)
     labels = {page.number: page.label for page in pages}
@@ -96,12 +99,13 @@ def write_pages(
         for line in page.lines:
             if id(line) in apart:
                 continue
-            grid = tables.get(id(line))
-            if grid is None:
+            found = [grid for grid in tables.get(id(line), ()) if id(grid) not in written]
+            if id(line) not in tables:
                 run.append(line)
-            elif id(grid) not in written:
+            elif found:
                 prose.write(_groups(run, headings, pitch))
                 run = []
+            for grid in found:
                 written.add(id(grid))
                 writer.write(grid, apart)
         if page.recognised is not None:

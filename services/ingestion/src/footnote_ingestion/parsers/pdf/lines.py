@@ -186,6 +186,9 @@ class LineReader:
             return [Word(text, box.left, max(box.right, box.left), box.top, box.bottom, line)]
         if not plain.loose_box(text_page, last, self._of_last):
             return []
+        if line.rotated:
+            left, right = min(box.left, end.left), max(box.right, end.right)
+            return [Word(text, left, right, max(box.top, end.top), min(box.bottom, end.bottom), line)]
         if end.left < box.left and has_letters(text):
             box, end = end, box
         height = max(box.top - box.bottom, 1.0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
+from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.bidi import lean
 from footnote_ingestion.parsers.pdf.grids import YEAR, Grid, Row, cell_of, ids, is_figure, visual_rows
 from footnote_ingestion.parsers.pdf.lines import Line, Word
@@ -24,22 +26,70 @@ _CROWDED = 0.2
 _LEAST_THROUGH = 2
 
 
-def find(lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Rulings) -> list[Grid]:
+def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
     """Return the tables whose columns are parted by lines, from the top of the page."""
     if not rules.across or len(rules.down) < LEAST_DOWN or len(rules.across) + len(rules.down) > _MOST_RULES:
         return []
     if len({round(rule.at / _NEAR) for rule in rules.down}) < LEAST_DOWN:
         return []
     found = []
+    shared: dict[int, Line] = {}
     for xs, ys, drawn, is_open in _frames(rules):
-        if sum(_goes_through(line, xs, ys) for line in lines) >= _LEAST_THROUGH:
-            continue  # the lines part columns of a wider table
+        through = [line for line in lines if _goes_through(line, xs, ys)]
+        if len(through) >= _LEAST_THROUGH:
+            if is_open or not _are_beside(through, words, xs, ys, drawn):
+                continue  # the lines part columns of a wider table
+            shared |= {id(line): line for line in through}
         inside = [line for line in lines if _is_inside(line, xs, ys)]
-        grid = _grid(inside, words, xs, ys, drawn, is_open=is_open) if inside else None
+        if len(through) >= _LEAST_THROUGH:
+            inside += through
+        grid = _grid(inside, partial(_within, words, xs), xs, ys, drawn, is_open=is_open) if inside else None
         # Without a border around them, figures show better than lines what is a column.
         if grid is not None and (not is_open or _share_of_figures(grid) < _FEW_FIGURES):
-            found.append(grid)
-    return sorted(found, key=lambda grid: -max(cell.top for row in grid.rows for cell in row.cells))
+            found.append((grid, xs))
+    kept = _whole_lines(found, shared, words)
+    return sorted(kept, key=lambda grid: -max(cell.top for row in grid.rows for cell in row.cells))
+
+
+def _are_beside(
+    through: Sequence[Line], words: Words, xs: Sequence[float], ys: Sequence[float], drawn: Rulings
+) -> bool:
+    """Tell whether lines go through a table that has borders on all sides, and no word of theirs through its sides."""
+    closed = (
+        max(rule.end for rule in drawn.across) <= xs[-1] + _NEAR
+        and min(rule.start for rule in drawn.across) >= xs[0] - _NEAR
+        and max(rule.end for rule in drawn.down) <= ys[0] + _NEAR
+        and min(rule.start for rule in drawn.down) >= ys[-1] - _NEAR
+    )
+    return closed and not any(
+        word.left < x - _NEAR and word.right > x + _NEAR
+        for line in through
+        for word in words(line)
+        for x in (xs[0], xs[-1])
+    )
+
+
+def _within(words: Words, xs: Sequence[float], line: Line) -> list[Word]:
+    """Return the words of a line that stand in a table; others may stand in one beside it."""
+    return [word for word in words(line) if xs[0] - 3 <= (word.left + word.right) / 2 <= xs[-1] + 3]
+
+
+def _whole_lines(found: Sequence[tuple[Grid, Sequence[float]]], shared: Mapping[int, Line], words: Words) -> list[Grid]:
+    """Return the tables but for those with a line of which a word would be in none."""
+    within = {
+        one: {at: len(_within(words, xs, line)) for at, (grid, xs) in enumerate(found) if one in grid.lines}
+        for one, line in shared.items()
+    }
+    kept = set(range(len(found)))
+    while True:
+        short = [one for one, line in shared.items() if sum(within[one][at] for at in within[one]) < len(words(line))]
+        lost = kept & {at for one in short for at in within[one]}
+        if not lost:
+            return [grid for at, (grid, _) in enumerate(found) if at in kept]
+        kept -= lost
+        for parts in within.values():
+            for at in lost & parts.keys():
+                parts[at] = 0
 
 
 def _share_of_figures(grid: Grid) -> float:
@@ -122,7 +172,7 @@ def _is_inside(line: Line, xs: Sequence[float], ys: Sequence[float]) -> bool:
 
 def _grid(
     inside: list[Line],
-    words: Callable[[Line], list[Word]],
+    words: Words,
     xs: Sequence[float],
     ys: Sequence[float],
     rules: Rulings,

@@ -9,11 +9,13 @@ from footnote.types.v1.locator_pb2 import Anchor, Box, PageLocator
 
 from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, anchor
 from footnote_ingestion.parsers.pdf import columns, framed, ruled, seeds
+from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.captions import is_of_table
 from footnote_ingestion.parsers.pdf.grids import Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rulings
 from footnote_ingestion.parsers.pdf.sections import Sections
+from footnote_ingestion.parsers.pdf.turned import is_sideways, turned
 from footnote_ingestion.parsers.tables import row_text
 
 _FEW_OBJECTS = 2_000
@@ -29,7 +31,7 @@ def find_tables(
     """
     if not lines:
         return []
-    figures = _may_hold_table(lines)
+    figures = is_sideways(lines) or _may_hold_table(lines)
     drawn = rules(MOST_OBJECTS if figures else _FEW_OBJECTS)
     if not figures and len(drawn.down) < ruled.LEAST_DOWN and len(drawn.across) < framed.LEAST_ACROSS:
         return []
@@ -40,11 +42,17 @@ def find_tables(
             kept[id(line)] = words(line)
         return kept[id(line)]
 
-    found = ruled.find(lines, known, drawn)
+    if is_sideways(lines):
+        return turned(_find, lines, known, drawn)
+    return _find(lines, known, drawn)
+
+
+def _find(lines: Sequence[Line], words: Words, drawn: Rulings) -> list[Grid]:
+    found = ruled.find(lines, words, drawn)
     used = set().union(*(grid.lines for grid in found))
-    found += columns.find([line for line in lines if id(line) not in used], known, drawn)
+    found += columns.find([line for line in lines if id(line) not in used], words, drawn)
     used = set().union(*(grid.lines for grid in found))
-    return found + framed.find([line for line in lines if id(line) not in used], known, drawn, found)
+    return found + framed.find([line for line in lines if id(line) not in used], words, drawn, found)
 
 
 def _may_hold_table(lines: Sequence[Line]) -> bool:
