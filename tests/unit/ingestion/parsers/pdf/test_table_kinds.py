@@ -187,3 +187,68 @@ def test_no_word_between_two_tables_is_lost(tmp_path: Path) -> None:
     texts = " ".join(block.text for block in read(tmp_path, lambda pdf: _beside(pdf, SIDE_BY_SIDE, word="or")))
     for word in ("Spain", "268", "or", "Malta", "153", "Asked", "11"):
         assert word in texts.replace(";", " ").replace(":", " ").split()
+
+
+def test_a_value_with_its_unit_makes_a_row_of_the_line_below_the_only_figures(tmp_path: Path) -> None:
+    table = [
+        ["", "2023", "2022", "Change"],
+        ["Research", "27,195", "24,512", "11%"],
+        ["As a part", "13%", "12%", "1ppt"],
+    ]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table))) == [
+        "Research; 2023: 27,195; 2022: 24,512; Change: 11%",
+        "As a part; 2023: 13%; 2022: 12%; Change: 1ppt",
+    ]
+
+
+def test_days_are_headers_above_figures_and_values_below_words(tmp_path: Path) -> None:
+    heads = [["Ending", "12/17", "12/18", "12/19"], ["North", "100.00", "194.07", "182.50"]]
+    heads += [["South", "1", "2", "3"], ["West", "4", "5", "6"]]
+    values = [["Year", "Paid", "Recorded", "Due"], ["2020", "$0.41", "4/15/2020", "5/6/2020"]]
+    values += [["2019", "$0.37", "3/28/2019", "5/9/2019"]]
+    found = rows(read(tmp_path, lambda pdf: columns(pdf, heads), lambda pdf: columns(pdf, values)))
+    assert found[0] == "Ending: North; 12/17: 100.00; 12/18: 194.07; 12/19: 182.50"
+    assert found[-1] == "Year: 2019; Paid: $0.37; Recorded: 3/28/2019; Due: 5/9/2019"
+
+
+def _bordered(pdf: FPDF, bands: list[tuple[float, float, bool]], xs: tuple[float, ...]) -> None:
+    """Borders of bands of rows, from top to bottom; those that are parted have lines down between columns."""
+    for top, bottom, parted in bands:
+        pdf.line(xs[0], top, xs[-1], top)
+        pdf.line(xs[0], bottom, xs[-1], bottom)
+        for x in xs if parted else (xs[0], xs[-1]):
+            pdf.line(x, top, x, bottom)
+
+
+def test_titles_over_a_bordered_table_are_no_headers(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for top, text in ((112, "Report of what was paid to all"), (130, "Calendar year 2012")):
+            pdf.text(200, top, text)
+        for number, row in enumerate((["Name", "Town", "Paid"], ["Abel", "Rome", "51.24"], ["Bea", "Oslo", "66.12"])):
+            for at, text in enumerate(row):
+                pdf.text(54 + 150 * at, 148 + 18 * number, text)
+        bands = [(100 + 18 * number, 118 + 18 * number, number > 1) for number in range(5)]
+        _bordered(pdf, bands, (50, 200, 350, 500))
+
+    assert rows(read(tmp_path, draw)) == [
+        "Name: Abel; Town: Rome; Paid: 51.24",
+        "Name: Bea; Town: Oslo; Paid: 66.12",
+    ]
+
+
+def test_a_header_of_several_lines_is_one_row_where_each_row_has_a_line_below_it(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for at, lines in enumerate(
+            (["Designation", "under", "initiative"], ["Schools", "found", "so"], ["All", "the", "rest"])
+        ):
+            for number, text in enumerate(lines):
+                pdf.text(54 + 150 * at, 112 + 12 * number, text)
+        for number, name in enumerate(("Low", "None", "High", "Other")):
+            for at, text in enumerate((name, f"{number + 1}4%", f"{number}3%")):
+                pdf.text(54 + 150 * at, 154 + 18 * number, text)
+        bands = [(100, 142, True), *((142 + 18 * number, 160 + 18 * number, True) for number in range(4))]
+        _bordered(pdf, bands, (50, 200, 350, 500))
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Designation under initiative: Low; Schools found so: 14%; All the rest: 03%"
+    )

@@ -5,6 +5,7 @@ A page's regions with rows of figures are found by their lines; only there are w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -29,10 +30,12 @@ from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.mirrored import in_a_mirror, is_read_from_the_right
 from footnote_ingestion.parsers.pdf.names import Spanning, around, beside_several, joined, under
 from footnote_ingestion.parsers.pdf.rulings import Rulings
-from footnote_ingestion.parsers.pdf.seeds import LEAST_ROWS, as_one, beside, is_seed, regions
+from footnote_ingestion.parsers.pdf.seeds import as_one, beside, is_seed, regions
 from footnote_ingestion.parsers.pdf.worded import column_of_names, column_of_words, with_signs
 
+_LEAST_ROWS = 2
 _NEXT = 2.0
+_DAY = re.compile(r"\d{1,2}/\d{2,4}|\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}")
 
 
 def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
@@ -84,10 +87,12 @@ def _top(grid: Grid) -> float:
 
 def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
     seeds = [line for line in seeds if _is_body(words(line)) or names_years(words(line))]
-    if len(seeds) < LEAST_ROWS:
+    if not seeds:
         return []
     size = sorted(line.size for line in seeds)[len(seeds) // 2]
-    seeds = _with_rows_above(seeds, lines, words, size)
+    seeds = _with_rows_beside(seeds, lines, words, size)
+    if len(seeds) < _LEAST_ROWS:
+        return []
     left, bottom, right, top = bounds(seeds)
     bottom = min(bottom, _name_below(lines, seeds, words, size))
     above = lines_above(lines, seeds, words, rules, size)
@@ -108,26 +113,32 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
     return _split(rows, seeds[0].page, rules, size)
 
 
-def _with_rows_above(seeds: list[Line], lines: Sequence[Line], words: Words, size: float) -> list[Line]:
-    """Return rows of figures with those right above that signs without digits kept from being told by their text."""
+def _with_rows_beside(seeds: list[Line], lines: Sequence[Line], words: Words, size: float) -> list[Line]:
+    """Return rows of figures with those right above and below that a line's text alone does not show to be such."""
     columns = _columns([words(line) for line in seeds])
-    left, _, right, top = bounds(seeds)
-    for line in sorted(lines, key=lambda line: line.bottom):
-        if (
-            line.rotated
-            or line.bottom < top - 0.5 * size
-            or line.left < left - 2 * size
-            or line.right > right + 2 * size
-        ):
-            continue
-        if line.bottom - top > _NEXT * size:
-            break
-        row = words(line)
-        values = values_of(row)
-        if not _is_body(row) or len(values) < 2 or _over(values, columns) * 2 <= len(columns):
+    left, bottom, right, top = bounds(seeds)
+    inside = [
+        line
+        for line in lines
+        if not line.rotated and line.left > left - 2 * size and line.right < right + 2 * size and line.size > 0
+    ]
+    above = sorted((line for line in inside if line.bottom > top - 0.5 * size), key=lambda line: line.bottom)
+    below = sorted((line for line in inside if line.top < bottom + 0.5 * size), key=lambda line: -line.top)
+    for line in above:
+        if line.bottom - top > _NEXT * size or not _fills(words(line), columns):
             break
         seeds, top = [*seeds, line], line.top
+    for line in below:
+        if bottom - line.top > _NEXT * size or not _fills(words(line), columns):
+            break
+        seeds, bottom = [*seeds, line], line.bottom
     return seeds
+
+
+def _fills(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell whether a row has figures in more than half of the columns."""
+    values = values_of(row)
+    return len(values) > 1 and _is_body(row) and _over(values, columns) * 2 > len(columns)
 
 
 def _name_below(lines: Sequence[Line], seeds: Sequence[Line], words: Words, size: float) -> float:
@@ -216,15 +227,17 @@ def _is_of_names(rows: Sequence[Sequence[Word]], span: Sequence[float]) -> bool:
 
 def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, keep_above: bool) -> Grid | None:
     body = [at for at, row in enumerate(rows) if _is_body(row)]
-    if len(body) > LEAST_ROWS and (
-        _heads_figures(rows, body, rules, size) or (_counts(rows[body[0]]) and not _counts(rows[body[1]]))
+    if len(body) > _LEAST_ROWS and (
+        _heads_figures(rows, body, rules, size)
+        or (_counts(rows[body[0]]) and not _counts(rows[body[1]]))
+        or (_names_days(rows[body[0]]) and not _names_days(rows[body[1]]))
     ):
         body = body[1:]
     columns = _columns([rows[at] for at in body])
-    while len(body) > LEAST_ROWS and _ends_in_figure(rows[body[0]], columns):
+    while len(body) > _LEAST_ROWS and _ends_in_figure(rows[body[0]], columns):
         body = body[1:]
         columns = _columns([rows[at] for at in body])
-    if len(body) < LEAST_ROWS:
+    if len(body) < _LEAST_ROWS:
         return None
     full = sum(len(values_of(rows[at])) for at in body) / len(body)
     if len(columns) < 2 or full < 1.3:
@@ -305,6 +318,12 @@ def _counts(row: Sequence[Word]) -> bool:
     return all(int(below) == int(above) + 1 for above, below in pairwise(texts))
 
 
+def _names_days(row: Sequence[Word]) -> bool:
+    """Tell whether a row's figures are days or months in figures: 12/31/2019, 12/19."""
+    texts = [word.text for word in values_of(row)]
+    return len(texts) > 1 and all(len(text) <= 10 and _DAY.fullmatch(text) is not None for text in texts)
+
+
 def _ends_in_figure(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
     """Tell whether a row has words over columns, and more of them than figures: "Less than $5,000" ends a header so."""
     values = {id(word) for word in values_of(row)}
@@ -327,7 +346,7 @@ def _heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: R
     low, high = max(word.top for word in rows[body[0] + 1]), min(word.bottom for word in first)
     above = rows[body[0] - 1] if body[0] else []
     bare = all(word.left > left - size for word in above) and low < high
-    return (bare and len(others) > LEAST_ROWS) or any(
+    return (bare and len(others) > _LEAST_ROWS) or any(
         low - 0.5 * size < rule.at < high + 0.5 * size and rule.start < left and rule.end > right - size
         for rule in rules.across
     )

@@ -26,8 +26,11 @@ _LONGEST_KEPT = 32
 _SPACE = 0.45
 YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d(?:[-–/](?:19|20)?\d\d)?(?:[*)EFep]| \(\d\))?")
 _THOUSANDS, _THREE_DIGITS = re.compile(r"[-–−+(]?\d{1,3}(?: \d{3})*"), re.compile(r"\d{3}(?:[.,]\d{1,3})?\)?")
-_NONE = re.compile(r"\.{2,5}|[*†‡§:…]{1,5}|\([A-Z]\)")
-_LONGEST_SIGN = 5
+_NO_FIGURE = re.compile(
+    r"\.{2,5}|[*†‡§:…]{1,5}|\([A-Z]\)|[(<>~-]?\d[\d.,]{0,7}[a-zµ]{1,4}\)?"
+    r"|\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}"
+)
+_LONGEST_APART = 12
 _IN_BRACKETS = re.compile(r"\(\d[\d.,/]*%?\)")
 _MARK = re.compile(r"\(\w\)|[-–]")
 
@@ -174,7 +177,7 @@ def values_of(row: Sequence[Word]) -> list[Word]:
     for at in range(len(row) - 1, -1, -1):
         word = row[at]
         if word.text not in CURRENCIES and word.text not in CLOSING:
-            if not is_figure(word.text) and not _stands_for_none(row, at):
+            if not is_figure(word.text) and not _stands_for_value(row, at):
                 break
             piece.append(word)
         if not at or _are_apart(row[at - 1], word):
@@ -183,9 +186,9 @@ def values_of(row: Sequence[Word]) -> list[Word]:
     return found[::-1]
 
 
-def _stands_for_none(row: Sequence[Word], at: int) -> bool:
-    """Tell whether a word set apart on both sides is a sign for a value that there is none of: "..", "†", "(X)"."""
-    if len(row[at].text) > _LONGEST_SIGN or _NONE.fullmatch(row[at].text) is None:
+def _stands_for_value(row: Sequence[Word], at: int) -> bool:
+    """Tell whether a word set apart on both sides is a value with its unit, or a sign for none: "1ppt", "..", "(X)"."""
+    if len(row[at].text) > _LONGEST_APART or _NO_FIGURE.fullmatch(row[at].text) is None:
         return False
     # Nearer than columns are, it is the mark of a note on what stands before it.
     before = not at or row[at].left - row[at - 1].right > row[at].line.size

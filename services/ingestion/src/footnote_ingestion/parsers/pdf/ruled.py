@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from statistics import median
 
 from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.bidi import lean
@@ -24,6 +25,7 @@ _MOST_RULES = 3_000
 _LEAST_FILLED = 0.4
 _CROWDED = 0.2
 _LEAST_THROUGH = 2
+_MANY = 4
 
 
 def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
@@ -181,16 +183,23 @@ def _grid(
 ) -> Grid | None:
     every = [word for line in inside for word in words(line)]
     backwards = sum(lean(word.text) for word in every) > 0
-    bands: list[list[list[list[Word]]]] = []
-    for top, bottom in pairwise(ys):
-        band = [word for word in every if bottom <= (word.top + word.bottom) / 2 < top]
-        bands.append(_band(band, xs, rules.down, (top + bottom) / 2, named_at=-1 if backwards else 0))
+    parts = [
+        visual_rows(word for word in every if bottom <= (word.top + word.bottom) / 2 < top)
+        for top, bottom in pairwise(ys)
+    ]
+    # Where most rows have a line below them, several lines of words between two are one row.
+    single = len(parts) >= _MANY and median(len(lines) for lines in parts) <= 1
+    bands = [
+        _band(lines, xs, rules.down, (top + bottom) / 2, named_at=-1 if backwards else 0, single=single)
+        for lines, (top, bottom) in zip(parts, pairwise(ys), strict=True)
+    ]
     spread_down(bands, xs, ys, rules.across)
     rows = [row for band in bands for row in band]
     rows = [row[::-1] if backwards else row for row in rows if any(row)]
     titles: list[list[list[Word]]] = []
-    while len(rows) > 2 and _is_over_all(rows[0]) and not _is_over_all(rows[1]):
-        titles.append(rows.pop(0))
+    over_all = next((at for at, row in enumerate(rows) if not _is_over_all(row)), len(rows))
+    if 0 < over_all < len(rows) - 1:
+        titles, rows = rows[:over_all], rows[over_all:]
     rows = [[row[0], *([] for _ in row[1:])] if at and _is_over_all(row) else row for at, row in enumerate(rows)]
     width = len(xs) - 1
     cells = [cell for row in rows for cell in row]
@@ -241,13 +250,27 @@ def _crowded(cells: Sequence[Sequence[Word]], words: bool) -> int:
 
 
 def _band(
-    band: list[Word], xs: Sequence[float], down: Sequence[Rule], middle: float, named_at: int
+    lines: Sequence[list[Word]],
+    xs: Sequence[float],
+    down: Sequence[Rule],
+    middle: float,
+    *,
+    named_at: int,
+    single: bool,
 ) -> list[list[list[Word]]]:
     """Return the rows between two lines across: one, or several where names, at `named_at`, begin each of them."""
-    lines = visual_rows(band)
+    if len(xs) > 3 and not any(
+        abs(rule.at - x) <= _NEAR and rule.start <= middle <= rule.end for rule in down for x in xs[1:-1]
+    ):
+        return [[[word for line in lines for word in line]] * (len(xs) - 1)]
     rows = [_cells(line, xs) for line in lines]
     named = sum(bool(row[named_at]) for row in rows)
-    if len(rows) >= 3 and named >= 0.6 * len(rows) and sum(sum(map(bool, row)) >= 2 for row in rows) >= 0.6 * len(rows):
+    if (
+        not single
+        and len(rows) >= 3
+        and named >= 0.6 * len(rows)
+        and sum(sum(map(bool, row)) >= 2 for row in rows) >= 0.6 * len(rows)
+    ):
         made: list[list[list[Word]]] = []
         for row in rows:
             if row[named_at] or not made:
@@ -255,7 +278,7 @@ def _band(
             else:
                 made[-1] = [[*above, *below] for above, below in zip(made[-1], row, strict=True)]
         return made
-    if len(rows) == 2 and all(_is_whole(row, named_at) for row in rows):
+    if not single and len(rows) == 2 and all(_is_whole(row, named_at) for row in rows):
         return rows
     whole = [[word for row in rows for word in row[at]] for at in range(len(xs) - 1)]
     return [_spread(whole, xs, down, middle)]

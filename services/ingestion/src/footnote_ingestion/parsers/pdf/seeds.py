@@ -10,7 +10,6 @@ from itertools import pairwise
 from footnote_ingestion.parsers.pdf.grids import CLOSING, CURRENCIES, bounds, is_figure
 from footnote_ingestion.parsers.pdf.lines import Line
 
-LEAST_ROWS = 2
 _FURTHEST = 5.0
 """Two rows of figures with more than this many type sizes between them are of two tables."""
 _BEGUN = re.compile(r"(?<!\S)[^\w\s]{0,3}[\d–—−nN-]")
@@ -125,9 +124,9 @@ def as_one(row: Sequence[Line]) -> Line:
 
 def regions(seeds: list[Line]) -> list[list[Line]]:
     """Return rows of figures that stand near enough below one another."""
-    regions: list[list[Line]] = []
+    found: list[list[Line]] = []
     for line in sorted(seeds, key=lambda line: -line.top):
-        for region in regions:
+        for region in found:
             last = region[-1]
             left, _, right, _ = bounds(region)
             shared = min(right, line.right) - max(left, line.left)
@@ -136,5 +135,5 @@ def regions(seeds: list[Line]) -> list[list[Line]]:
                 region.append(line)
                 break
         else:
-            regions.append([line])
-    return [region for region in regions if len(region) >= LEAST_ROWS]
+            found.append([line])
+    return found

@@ -50,9 +50,18 @@ def find_tables(
 def _find(lines: Sequence[Line], words: Words, drawn: Rulings) -> list[Grid]:
     found = ruled.find(lines, words, drawn)
     used = set().union(*(grid.lines for grid in found))
-    found += columns.find([line for line in lines if id(line) not in used], words, drawn)
-    used = set().union(*(grid.lines for grid in found))
-    return found + framed.find([line for line in lines if id(line) not in used], words, drawn, found)
+    figures = columns.find([line for line in lines if id(line) not in used], words, drawn)
+    named = [grid for grid in figures if all(grid.headers[1:])]
+    used = used.union(*(grid.lines for grid in named))
+    # What is only partly figures is better seen between lines drawn around it, if there are such.
+    framed_ones = framed.find([line for line in lines if id(line) not in used], words, drawn, [*found, *named])
+    for grid in figures:
+        if any(grid is one for one in named):
+            continue
+        if not any(grid.lines <= one.lines for one in framed_ones):
+            framed_ones = [one for one in framed_ones if one.lines.isdisjoint(grid.lines)]
+            named.append(grid)
+    return [*found, *(grid for grid in figures if any(grid is one for one in named)), *framed_ones]
 
 
 def _may_hold_table(lines: Sequence[Line]) -> bool:
