@@ -22,6 +22,7 @@ from footnote_ingestion.parsers.pdf.grids import (
     joined_figures,
     names_years,
     pieces_of,
+    segments,
     values_of,
     visual_rows,
 )
@@ -129,7 +130,8 @@ def _with_rows_beside(seeds: list[Line], lines: Sequence[Line], words: Words, si
             break
         seeds, top = [*seeds, line], line.top
     for line in below:
-        if bottom - line.top > _NEXT * size or not _fills(words(line), columns):
+        row = words(line)
+        if bottom - line.top > _NEXT * size or not (_fills(row, columns) or _goes_with(row, columns)):
             break
         seeds, bottom = [*seeds, line], line.bottom
     return seeds
@@ -139,6 +141,13 @@ def _fills(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
     """Tell whether a row has figures in more than half of the columns."""
     values = values_of(row)
     return len(values) > 1 and _is_body(row) and _over(values, columns) * 2 > len(columns)
+
+
+def _goes_with(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell whether a row has a name left of all columns, and figures in some of them, and nothing else."""
+    values = values_of(row)
+    names = [word for word in row if word.text not in CURRENCIES][: -len(values) or None]
+    return bool(values and names) and names[-1].right < columns[0][0] and _over(values, columns) == len(values)
 
 
 def _name_below(lines: Sequence[Line], seeds: Sequence[Line], words: Words, size: float) -> float:
@@ -318,6 +327,30 @@ def _counts(row: Sequence[Word]) -> bool:
     return all(int(below) == int(above) + 1 for above, below in pairwise(texts))
 
 
+def _is_underlined(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
+    """Tell whether a line is drawn over all of a table below its first row, below no other one, and no header is above.
+
+    The first row then heads the others, name and figures.
+    """
+    first = rows[body[0]]
+    values = values_of(first)
+    if any(sum(piece[0].left > values[0].left - size for piece in segments(row)) > 1 for row in rows[: body[0]]):
+        return False
+    left, right = first[0].left + size, values[-1].right - size
+    lines = [
+        any(
+            max(word.top for word in rows[below]) - 0.5 * size
+            < rule.at
+            < min(word.bottom for word in rows[above]) + size
+            and rule.start < left
+            and rule.end > right
+            for rule in rules.across
+        )
+        for above, below in pairwise(body)
+    ]
+    return lines[0] and not any(lines[1:])
+
+
 def _names_days(row: Sequence[Word]) -> bool:
     """Tell whether a row's figures are days or months in figures: 12/31/2019, 12/19."""
     texts = [word.text for word in values_of(row)]
@@ -341,7 +374,9 @@ def _heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: R
     first = rows[body[0]]
     others = [rows[at] for at in body[1:]]
     left, right = first[0].left, max(word.right for word in first)
-    if len(values_of(first)) < len(first) or sum(row[0].left < left - size for row in others) < len(others):
+    if len(values_of(first)) < len(first):
+        return len(values_of(first)) > 1 and _is_underlined(rows, body, rules, size)
+    if sum(row[0].left < left - size for row in others) < len(others):
         return False
     low, high = max(word.top for word in rows[body[0] + 1]), min(word.bottom for word in first)
     above = rows[body[0] - 1] if body[0] else []

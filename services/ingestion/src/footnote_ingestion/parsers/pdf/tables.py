@@ -13,13 +13,16 @@ from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.captions import is_of_table
 from footnote_ingestion.parsers.pdf.grids import Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.lines import Line, Word
-from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rulings
+from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings
 from footnote_ingestion.parsers.pdf.sections import Sections
 from footnote_ingestion.parsers.pdf.turned import is_sideways, turned
 from footnote_ingestion.parsers.tables import row_text
 
 _FEW_OBJECTS = 2_000
 """A page without figures below one another is looked at for borders only if it draws no more than this."""
+
+_STROKES, _LEAST_STROKES = " -_=–—─━", 12
+"""A line of text of nothing else, so many or more, is one that is drawn."""
 
 
 def find_tables(
@@ -42,6 +45,11 @@ def find_tables(
             kept[id(line)] = words(line)
         return kept[id(line)]
 
+    struck = [line for line in lines if line.text.strip(_STROKES) == "" and len(line.text) >= _LEAST_STROKES]
+    if struck and not is_sideways(struck):
+        across = [Rule((line.top + line.bottom) / 2, line.left, line.right) for line in struck]
+        drawn = Rulings([*drawn.across, *across], drawn.down)
+        lines = [line for line in lines if not any(line is one for one in struck)]
     if is_sideways(lines):
         return turned(_find, lines, known, drawn)
     return _find(lines, known, drawn)
