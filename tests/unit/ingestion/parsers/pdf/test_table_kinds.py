@@ -252,3 +252,70 @@ def test_a_header_of_several_lines_is_one_row_where_each_row_has_a_line_below_it
     assert rows(read(tmp_path, draw))[0] == (
         "Designation under initiative: Low; Schools found so: 14%; All the rest: 03%"
     )
+
+
+def test_one_row_of_figures_is_a_table_with_what_stands_below_it(tmp_path: Path) -> None:
+    table = [
+        ["", "Total", "2021", "2022"],
+        ["Leases", "1,273", "300", "199"],
+        ["Less: interest", "158"],
+        ["Total", "1,115"],
+    ]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table))) == [
+        "Leases; Total: 1,273; 2021: 300; 2022: 199",
+        "Less: interest; Total: 158",
+        "Total; Total: 1,115",
+    ]
+
+
+def test_strokes_that_are_typed_are_lines(tmp_path: Path) -> None:
+    table = [["Part", "1.0", "1.1", "1.2"], [], ["0.99 ..", "800", "880", "960"], ["0.95 ..", "160", "176", "192"]]
+    table += [["0.90 ..", "80", "88", "96"]]
+
+    def draw(pdf: FPDF) -> None:
+        pdf.set_font("Courier", size=10)
+        columns(pdf, [row or ["-" * 83] for row in table])
+
+    assert rows(read(tmp_path, draw))[0] == "Part: 0.99 ..; 1.0: 800; 1.1: 880; 1.2: 960"
+
+
+def test_rows_of_figures_between_two_lines_are_rows(tmp_path: Path) -> None:
+    table = [["Group", "Some", "Total"], ["Young:", "", ""], ["Start", "85%", "100%"], ["Control", "17%", "99%"]]
+    table += [["Old:", "", ""], ["Late", "7%", "98%"], ["None", "1%", "97%"]]
+
+    def draw(pdf: FPDF) -> None:
+        for number, row in enumerate(table):
+            for at, text in enumerate(row):
+                if text:
+                    pdf.text(54 + 150 * at, 112 + 14 * number + (4 if number else 0), text)
+        _bordered(pdf, [(100, 118, True), (118, 204, True)], (50, 200, 350, 500))
+
+    assert [row for row in rows(read(tmp_path, draw)) if "%" in row] == [
+        "Group: Start; Some: 85%; Total: 100%",
+        "Group: Control; Some: 17%; Total: 99%",
+        "Group: Late; Some: 7%; Total: 98%",
+        "Group: None; Some: 1%; Total: 97%",
+    ]
+
+
+def test_cells_that_are_filled_are_a_table_without_lines(tmp_path: Path) -> None:
+    table = [
+        ["Program", "State"],
+        ["Performance", "open"],
+        ["Dashboard for the whole of it", "closed"],
+        ["Data", "new"],
+    ]
+
+    def draw(pdf: FPDF) -> None:
+        pdf.set_fill_color(180, 200, 220)
+        for number, row in enumerate(table):
+            for at, text in enumerate(row):
+                left, width = (50, 300) if not at else (352, 80)
+                pdf.rect(left, 100 + 22 * number, width, 20, style="F")
+                pdf.text(left + 6, 114 + 22 * number, text)
+
+    assert rows(read(tmp_path, draw)) == [
+        "Program: Performance; State: open",
+        "Program: Dashboard for the whole of it; State: closed",
+        "Program: Data; State: new",
+    ]

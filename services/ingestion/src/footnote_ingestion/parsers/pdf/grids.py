@@ -23,7 +23,7 @@ CURRENCIES = frozenset("$€£¥")
 _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
 CLOSING = (")", "%", ")%")
 _LONGEST_KEPT = 32
-_SPACE, _LETTER, _SAME = 0.45, 1.3, 0.01
+_SPACE, _LETTER, _SAME = 0.45, 1.3, 0.005
 YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d(?:[-–/](?:19|20)?\d\d)?(?:[*)EFep]| \(\d\))?")
 _THOUSANDS, _THREE_DIGITS = re.compile(r"[-–−+(]?\d{1,3}(?: \d{3})*"), re.compile(r"\d{3}(?:[.,]\d{1,3})?\)?")
 _NO_FIGURE = re.compile(
@@ -165,7 +165,7 @@ def segments(row: Sequence[Word], gap: float = 0.75) -> list[list[Word]]:
     In a typewriter's type, where all letters are as wide, a space is as wide as one.
     """
     letters = [(word.right - word.left) / max(len(word.text), 1) for word in row]
-    same = len(letters) > 2 and max(letters) - min(letters) < _SAME * max(letters)
+    same = len(letters) > 1 and max(letters) - min(letters) < _SAME * max(letters)
     least = _LETTER * max(letters) if same else 0.0
     found: list[list[Word]] = []
     for word in row:

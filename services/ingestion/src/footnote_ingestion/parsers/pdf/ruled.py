@@ -265,6 +265,9 @@ def _band(
         return [[[word for line in lines for word in line]] * (len(xs) - 1)]
     rows = [_cells(line, xs) for line in lines]
     named = sum(bool(row[named_at]) for row in rows)
+    figured = sum(_is_whole(row, named_at) for row in rows)
+    if not single and len(rows) >= 3 and figured > 1 and figured == sum(sum(map(bool, row)) > 1 for row in rows):
+        return rows
     if (
         not single
         and len(rows) >= 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pypdfium2.raw as pdfium
@@ -16,6 +16,7 @@ _SHORTEST = 6.0
 _SMALLEST = 8.0
 """A figure that is not thin and smaller than this is a letter or a sign."""
 _RECTANGLE = 5
+_GAP, _MOST_FILLS = 4.0, 600
 _TOUCH = 1.2
 """Pieces this near to one another, in points, are one line."""
 # A page that draws more than this is a picture, not a table.
@@ -37,6 +38,8 @@ class Rulings:
 
     across: list[Rule] = field(default_factory=list)
     down: list[Rule] = field(default_factory=list)
+    fills: list[tuple[float, float, float, float]] = field(default_factory=list)
+    """Filled rectangles that are no lines: left, bottom, right and top."""
 
 
 def rulings(page: object, most: int = MOST_OBJECTS) -> Rulings:
@@ -64,9 +67,40 @@ def rulings(page: object, most: int = MOST_OBJECTS) -> Rulings:
         room -= segments
         if room < 0:
             return Rulings()
+        before = len(found.across) + len(found.down)
         for x0, y0, x1, y1 in _parts(shape, segments):
             _add(found, min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
-    return Rulings(_whole(found.across), _whole(found.down))
+        if segments == _RECTANGLE and before == len(found.across) + len(found.down):
+            found.fills.append((left.value, bottom.value, right.value, top.value))
+    return Rulings(_whole(found.across), _whole(found.down), found.fills)
+
+
+def edges_of(fills: Sequence[tuple[float, float, float, float]]) -> Rulings:
+    """Return the edges of filled rectangles as lines, but for those within another; what nearly touch have one edge."""
+    if not 0 < len(fills) <= _MOST_FILLS:
+        return Rulings()
+    outer = [one for one in fills if not any(one != other and _contains(other, one) for other in fills)]
+    xs = _snapped([edge for left, _, right, _ in outer for edge in (left, right)])
+    ys = _snapped([edge for _, bottom, _, top in outer for edge in (bottom, top)])
+    across = [Rule(ys[at], xs[left], xs[right]) for left, bottom, right, top in outer for at in (bottom, top)]
+    down = [Rule(xs[at], ys[bottom], ys[top]) for left, bottom, right, top in outer for at in (left, right)]
+    return Rulings(_whole(across), _whole(down))
+
+
+def _contains(other: tuple[float, float, float, float], one: tuple[float, float, float, float]) -> bool:
+    return other[0] <= one[0] and other[1] <= one[1] and other[2] >= one[2] and other[3] >= one[3]
+
+
+def _snapped(places: list[float]) -> dict[float, float]:
+    """Return for each place the first of those that follow one another nearly without a gap."""
+    found: dict[float, float] = {}
+    first = last = -math.inf
+    for place in sorted(places):
+        if place - first > _GAP or place - last > _GAP:
+            first = place
+        found[place] = first
+        last = place
+    return found
 
 
 def _whole(rules: list[Rule]) -> list[Rule]:

@@ -13,7 +13,7 @@ from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.captions import is_of_table
 from footnote_ingestion.parsers.pdf.grids import Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.lines import Line, Word
-from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings
+from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings, edges_of
 from footnote_ingestion.parsers.pdf.sections import Sections
 from footnote_ingestion.parsers.pdf.turned import is_sideways, turned
 from footnote_ingestion.parsers.tables import row_text
@@ -36,7 +36,8 @@ def find_tables(
         return []
     figures = is_sideways(lines) or _may_hold_table(lines)
     drawn = rules(MOST_OBJECTS if figures else _FEW_OBJECTS)
-    if not figures and len(drawn.down) < ruled.LEAST_DOWN and len(drawn.across) < framed.LEAST_ACROSS:
+    few = len(drawn.down) < ruled.LEAST_DOWN and len(drawn.across) < framed.LEAST_ACROSS
+    if not figures and few and len(drawn.fills) < ruled.LEAST_DOWN:
         return []
     kept: dict[int, list[Word]] = {}
 
@@ -48,7 +49,7 @@ def find_tables(
     struck = [line for line in lines if line.text.strip(_STROKES) == "" and len(line.text) >= _LEAST_STROKES]
     if struck and not is_sideways(struck):
         across = [Rule((line.top + line.bottom) / 2, line.left, line.right) for line in struck]
-        drawn = Rulings([*drawn.across, *across], drawn.down)
+        drawn = Rulings([*drawn.across, *across], drawn.down, drawn.fills)
         lines = [line for line in lines if not any(line is one for one in struck)]
     if is_sideways(lines):
         return turned(_find, lines, known, drawn)
@@ -60,16 +61,22 @@ def _find(lines: Sequence[Line], words: Words, drawn: Rulings) -> list[Grid]:
     used = set().union(*(grid.lines for grid in found))
     figures = columns.find([line for line in lines if id(line) not in used], words, drawn)
     named = [grid for grid in figures if all(grid.headers[1:])]
+    found += named
+    unnamed = [grid for grid in figures if not all(grid.headers[1:])]
+    # What is only partly figures is better seen between lines drawn around it, or by what cells are filled with.
     used = used.union(*(grid.lines for grid in named))
-    # What is only partly figures is better seen between lines drawn around it, if there are such.
-    framed_ones = framed.find([line for line in lines if id(line) not in used], words, drawn, [*found, *named])
-    for grid in figures:
-        if any(grid is one for one in named):
-            continue
-        if not any(grid.lines <= one.lines for one in framed_ones):
-            framed_ones = [one for one in framed_ones if one.lines.isdisjoint(grid.lines)]
-            named.append(grid)
-    return [*found, *(grid for grid in figures if any(grid is one for one in named)), *framed_ones]
+    free = [line for line in lines if id(line) not in used]
+    others, unnamed = _instead(framed.find(free, words, drawn, found), unnamed)
+    used = used.union(*(grid.lines for grid in others))
+    filled = ruled.find([line for line in free if id(line) not in used], words, edges_of(drawn.fills))
+    cells, unnamed = _instead([grid for grid in filled if all(grid.headers[1:])], unnamed)
+    return [*found, *unnamed, *others, *cells]
+
+
+def _instead(made: Sequence[Grid], others: Sequence[Grid]) -> tuple[list[Grid], list[Grid]]:
+    """Return tables that hold all lines of others or none, and the others that they do not stand instead of."""
+    kept = [one for one in made if all(grid.lines <= one.lines or one.lines.isdisjoint(grid.lines) for grid in others)]
+    return kept, [grid for grid in others if not any(grid.lines <= one.lines for one in kept)]
 
 
 def _may_hold_table(lines: Sequence[Line]) -> bool:

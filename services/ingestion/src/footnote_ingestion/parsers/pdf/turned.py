@@ -47,6 +47,7 @@ def turned(
     drawn = Rulings(
         [Rule(box[1], box[0], box[2]) for box in across],
         [Rule(box[0], box[1], box[3]) for box in down],
+        [_turn(fill, up) for fill in rules.fills],
     )
     grids = find(upright, lambda line: seen[id(line)], drawn)
     for grid in grids:
