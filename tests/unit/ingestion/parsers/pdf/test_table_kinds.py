@@ -319,3 +319,37 @@ def test_cells_that_are_filled_are_a_table_without_lines(tmp_path: Path) -> None
         "Program: Dashboard for the whole of it; State: closed",
         "Program: Data; State: new",
     ]
+
+
+def test_what_stands_below_the_line_under_headers_is_no_header(tmp_path: Path) -> None:
+    table = [["", "1994", "1997"], ["Lowest", "$9,594 or less", "$22,400 or less"], ["Lower", "$9,595", "$22,401"]]
+    table += [["Upper", "$17,993", "$29,993"], ["Highest", "Over $25,771", "Over $40,888"]]
+
+    def draw(pdf: FPDF) -> None:
+        for number, row in enumerate(table):
+            for at, text in enumerate(row):
+                if text:
+                    pdf.text(50 + 120 * at, 100 + 16 * number + (4 if number else 0), text)
+        for top in (88, 106, 174):
+            pdf.line(48, top, 400, top)
+
+    assert rows(read(tmp_path, draw)) == [
+        "Lowest; 1994: $9,594 or less; 1997: $22,400 or less",
+        "Lower; 1994: $9,595; 1997: $22,401",
+        "Upper; 1994: $17,993; 1997: $29,993",
+        "Highest; 1994: Over $25,771; 1997: Over $40,888",
+    ]
+
+
+def test_a_note_over_the_middle_of_all_columns_is_no_name_of_one(tmp_path: Path) -> None:
+    table = [["", "Total", "Less than 1", "1 to 3 years", "3 to 5 years"]]
+    table += [[name, "3,044", "7,032", "880", f"1,00{at}"] for at, name in enumerate(("Notes", "Leases", "Other"))]
+
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, table[:1], top=88, ends=(230, 330, 430, 530))
+        pdf.text(349, 100, "(in thousands)")
+        columns(pdf, table[1:], top=116, ends=(230, 330, 430, 530))
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Notes; Total: 3,044; Less than 1: 7,032; 1 to 3 years: 880; 3 to 5 years: 1,000"
+    )

@@ -5,11 +5,18 @@ A page's regions with rows of figures are found by their lines; only there are w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.above import Words, drawn_from, lines_above
+from footnote_ingestion.parsers.pdf.first_rows import (
+    counts,
+    ends_in_figure,
+    heads_figures,
+    names_days,
+    over,
+    start_of_body,
+)
 from footnote_ingestion.parsers.pdf.grids import (
     CLOSING,
     CURRENCIES,
@@ -22,7 +29,6 @@ from footnote_ingestion.parsers.pdf.grids import (
     joined_figures,
     names_years,
     pieces_of,
-    segments,
     values_of,
     visual_rows,
 )
@@ -36,7 +42,6 @@ from footnote_ingestion.parsers.pdf.worded import column_of_names, column_of_wor
 
 _LEAST_ROWS = 2
 _NEXT = 2.0
-_DAY = re.compile(r"\d{1,2}/\d{2,4}|\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}")
 
 
 def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
@@ -140,14 +145,14 @@ def _with_rows_beside(seeds: list[Line], lines: Sequence[Line], words: Words, si
 def _fills(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
     """Tell whether a row has figures in more than half of the columns."""
     values = values_of(row)
-    return len(values) > 1 and _is_body(row) and _over(values, columns) * 2 > len(columns)
+    return len(values) > 1 and _is_body(row) and over(values, columns) * 2 > len(columns)
 
 
 def _goes_with(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
     """Tell whether a row has a name left of all columns, and figures in some of them, and nothing else."""
     values = values_of(row)
     names = [word for word in row if word.text not in CURRENCIES][: -len(values) or None]
-    return bool(values and names) and names[-1].right < columns[0][0] and _over(values, columns) == len(values)
+    return bool(values and names) and names[-1].right < columns[0][0] and over(values, columns) == len(values)
 
 
 def _name_below(lines: Sequence[Line], seeds: Sequence[Line], words: Words, size: float) -> float:
@@ -184,12 +189,12 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
     seen = False
     for at, row in enumerate(rows):
         if _is_body(row):
-            seen = seen or not _counts(row)
+            seen = seen or not counts(row)
         elif (
             seen
             and row
             and (
-                (row[0].left > first - 4 * size and _over(row, columns) >= 2)
+                (row[0].left > first - 4 * size and over(row, columns) >= 2)
                 or (names_years(row) and len(values_of(row)) >= 2)
             )
         ):
@@ -205,45 +210,49 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
     return grids
 
 
-def _over(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> int:
-    return sum(any(word.left < right and word.right > left for word in row) for left, right in columns)
-
-
 def _columns(rows: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:
     """Return where columns stand, from the left: the figures of all rows that stand over one another."""
-    spans = sorted((word.left, word.right) for row in rows for word in values_of(row))
+    values = [values_of(row) for row in rows]
     merged: list[list[float]] = []
-    for left, right in spans:
+    for left, right in sorted((word.left, word.right) for row in values for word in row):
         if merged and left < merged[-1][1] - 0.3:
             merged[-1][1] = max(merged[-1][1], right)
         else:
             merged.append([left, right])
-    while len(merged) > 1 and _is_of_names(rows, merged[0]):
+    while len(merged) > 1 and _are_names(rows, values, merged[0][1]):
         del merged[0]
     return [(left, right) for left, right in merged]
 
 
-def _is_of_names(rows: Sequence[Sequence[Word]], span: Sequence[float]) -> bool:
-    """Tell whether what stands in a span are names, some of them figures: "Less than $5,000" above "$5,000–9,999"."""
-    figures = others = 0
-    for row in rows:
-        values = {id(word) for word in values_of(row)}
-        inside = [word for word in row if word.left < span[1] and word.right > span[0]]
-        figures += any(id(word) in values for word in inside)
-        others += any(id(word) not in values and word.text not in CURRENCIES for word in inside)
+def _are_names(rows: Sequence[Sequence[Word]], values: Sequence[Sequence[Word]], right: float) -> bool:
+    """Tell whether what stands up to a place are names, some of them figures: "Less than $5,000" above "$5,000–9,999".
+
+    More rows have words there than figures.
+    """
+    left = min(row[0].left for row in values if row)
+    figures = sum(bool(row) and row[0].left < right for row in values)
+    if figures * 2 > len(rows):
+        return False
+    others = 0
+    for row, own in zip(rows, values, strict=True):
+        known = {id(word) for word in own}
+        others += any(
+            word.left < right and word.right > left and id(word) not in known and word.text not in CURRENCIES
+            for word in row
+        )
     return others > figures
 
 
 def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, keep_above: bool) -> Grid | None:
     body = [at for at, row in enumerate(rows) if _is_body(row)]
     if len(body) > _LEAST_ROWS and (
-        _heads_figures(rows, body, rules, size)
-        or (_counts(rows[body[0]]) and not _counts(rows[body[1]]))
-        or (_names_days(rows[body[0]]) and not _names_days(rows[body[1]]))
+        heads_figures(rows, body, rules, size)
+        or (counts(rows[body[0]]) and not counts(rows[body[1]]))
+        or (names_days(rows[body[0]]) and not names_days(rows[body[1]]))
     ):
         body = body[1:]
     columns = _columns([rows[at] for at in body])
-    while len(body) > _LEAST_ROWS and _ends_in_figure(rows[body[0]], columns):
+    while len(body) > _LEAST_ROWS and ends_in_figure(rows[body[0]], columns):
         body = body[1:]
         columns = _columns([rows[at] for at in body])
     if len(body) < _LEAST_ROWS:
@@ -258,7 +267,7 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, kee
         columns = [worded, *columns]
     first = columns[0][0] if columns else 0.0
     heads = with_signs([rows[at] for at in body], columns)
-    start = _start_of_body(rows, body[0], first, heads, size)
+    start = start_of_body(rows, body[0], first, heads, size)
     spanning = beside_several(rows[start:], first)
     if spanning is not None and _is_headed(rows[:start], spanning):
         columns, heads, names_column = [spanning.own, *columns], [spanning.own, *heads], None
@@ -304,97 +313,6 @@ def _rows(
     ends = [row.cells[0].right for row in made if row.cells[0].text and any(cell.text for cell in row.cells[1:])]
     made = around(made)
     return joined(made, max((end for end in ends if end < columns[0][0]), default=0.0))
-
-
-def _start_of_body(
-    rows: Sequence[Sequence[Word]], first_body: int, edge: float, columns: Sequence[tuple[float, float]], size: float
-) -> int:
-    """Return the first row that is no header: a name without values that follows the headers is a section's."""
-    start = first_body
-    while start and (_ends_before(rows[start - 1], edge - 0.5 * size) or _is_section(rows[start - 1], edge, columns)):
-        start -= 1
-    # Names alone above everything are no sections while no header follows above them.
-    while start < first_body and not any(_over(row, columns) for row in rows[:start]):
-        start += 1
-    return start
-
-
-def _counts(row: Sequence[Word]) -> bool:
-    """Tell whether a row's figures count, as grades or months above columns do: 1, 2, 3."""
-    texts = [word.text for word in values_of(row)]
-    if len(texts) < 3 or not all(text.isascii() and text.isdecimal() and len(text) < 5 for text in texts):
-        return False
-    return all(int(below) == int(above) + 1 for above, below in pairwise(texts))
-
-
-def _is_underlined(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
-    """Tell whether a line is drawn over all of a table below its first row, below no other one, and no header is above.
-
-    The first row then heads the others, name and figures.
-    """
-    first = rows[body[0]]
-    values = values_of(first)
-    if any(sum(piece[0].left > values[0].left - size for piece in segments(row)) > 1 for row in rows[: body[0]]):
-        return False
-    left, right = first[0].left + size, values[-1].right - size
-    lines = [
-        any(
-            max(word.top for word in rows[below]) - 0.5 * size
-            < rule.at
-            < min(word.bottom for word in rows[above]) + size
-            and rule.start < left
-            and rule.end > right
-            for rule in rules.across
-        )
-        for above, below in pairwise(body)
-    ]
-    return lines[0] and not any(lines[1:])
-
-
-def _names_days(row: Sequence[Word]) -> bool:
-    """Tell whether a row's figures are days or months in figures: 12/31/2019, 12/19."""
-    texts = [word.text for word in values_of(row)]
-    return len(texts) > 1 and all(len(text) <= 10 and _DAY.fullmatch(text) is not None for text in texts)
-
-
-def _ends_in_figure(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell whether a row has words over columns, and more of them than figures: "Less than $5,000" ends a header so."""
-    values = {id(word) for word in values_of(row)}
-    words = [
-        word for word in row if id(word) not in values and not is_figure(word.text) and word.text not in CURRENCIES
-    ]
-    return _over(words, columns) >= max(2, len(row) - len(words))
-
-
-def _heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
-    """Tell whether the first row of figures heads the others: all but it have a name, and a line is drawn below it.
-
-    Or no name stands right above it either, of which it might be the values.
-    """
-    first = rows[body[0]]
-    others = [rows[at] for at in body[1:]]
-    left, right = first[0].left, max(word.right for word in first)
-    if len(values_of(first)) < len(first):
-        return len(values_of(first)) > 1 and _is_underlined(rows, body, rules, size)
-    if sum(row[0].left < left - size for row in others) < len(others):
-        return False
-    low, high = max(word.top for word in rows[body[0] + 1]), min(word.bottom for word in first)
-    above = rows[body[0] - 1] if body[0] else []
-    bare = all(word.left > left - size for word in above) and low < high
-    return (bare and len(others) > _LEAST_ROWS) or any(
-        low - 0.5 * size < rule.at < high + 0.5 * size and rule.start < left and rule.end > right - size
-        for rule in rules.across
-    )
-
-
-def _ends_before(row: Sequence[Word], edge: float) -> bool:
-    return all(word.right < edge for word in row)
-
-
-def _is_section(row: Sequence[Word], edge: float, columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell whether a row is one stretch of words that begins where names do, and is too long for their column."""
-    left = columns[0][1] - columns[0][0]
-    return len(pieces_of(row)) == 1 and row[0].left < edge - max(left, 4 * row[0].line.size)
 
 
 def _row(row: Sequence[Word], columns: Sequence[tuple[float, float]], names_column: tuple[float, float] | None) -> Row:

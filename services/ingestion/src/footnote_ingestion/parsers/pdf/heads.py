@@ -29,7 +29,7 @@ from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
 _GOES_ON = re.compile(r"[,:]\s*$")
 _WIDER = 0.42
 """Of their height: how far words of two headers that nearly touch are apart at least."""
-_FLUSH = 0.25
+_FLUSH, _OFF = 0.25, 0.6
 _SIDES: tuple[tuple[Callable[[Piece], float], Callable[[tuple[float, float]], float]], ...] = (
     (lambda piece: piece.left, lambda column: column[0]),
     (lambda piece: piece.right, lambda column: column[1]),
@@ -106,7 +106,7 @@ def header_names(
                 lowest[part.first] = (part.piece.left, part.piece.right)
     spread_over_repeated(parts, len(named))
     spread_over_periods(parts, len(named))
-    head = _named(stub, parts, len(columns), names_column is not None)
+    head = _named(stub, parts, named, names_column is not None)
     head.lead += [cell_of(piece.words).text for piece in beyond]
     return head, used
 
@@ -305,9 +305,10 @@ def _by_rules_of_columns(
     return [Part(part.piece, part.first + first, part.last + first) for part in groups]
 
 
-def _named(stub: list[Piece], parts: list[list[Part]], count: int, named_by_column: bool) -> Head:
+def _named(stub: list[Piece], parts: list[list[Part]], columns: Columns, named_by_column: bool) -> Head:
     """Return the names of columns: groups first, parted from what stands below them."""
-    width = count + (1 if named_by_column else 0)
+    width = len(columns)
+    count = width - (1 if named_by_column else 0)
     names: list[list[tuple[tuple[int, int], str]]] = [[] for _ in range(width)]
     notes: list[str] = []
     # "Year ended June 30," goes on in what stands beside it, else in all that heads a column.
@@ -320,7 +321,9 @@ def _named(stub: list[Piece], parts: list[list[Part]], count: int, named_by_colu
             text = lead_in + cell_of(part.piece.words).text
             if text.startswith("(") and text.endswith(")"):
                 whole = part.last - part.first >= count > 1
-                if whole or (len(row) == 1 and not any(names) and _head_all(parts[number + 1 :], part)):
+                others = parts[number + 1 :] if not any(names) else [*parts[:number], *parts[number + 1 :]]
+                apart = not any(names) or _is_beside_column(part, columns)
+                if whole or (len(row) == 1 and apart and _head_all(others, part)):
                     notes.append(text)  # "(in thousands)", "(unaudited)": of the whole table, and no column's name
                     continue
             for at in range(part.first, min(part.last, width)):
@@ -337,6 +340,14 @@ def _named(stub: list[Piece], parts: list[list[Part]], count: int, named_by_colu
     if named_by_column:
         return Head(texts if not corner else [f"{corner} {texts[0]}".strip(), *texts[1:]], lead)
     return Head([corner, *texts], lead)
+
+
+def _is_beside_column(part: Part, columns: Columns) -> bool:
+    """Tell whether words stand over one column of several, and neither its middle nor flush with it: over them all."""
+    piece, (left, right) = part.piece, columns[part.first]
+    middle = abs(piece.left + piece.right - left - right) / 2
+    near = min(middle, abs(piece.left - left), abs(piece.right - right))
+    return part.last == part.first + 1 and near > _OFF * (piece.top - piece.bottom)
 
 
 def _head_all(rows: Sequence[Sequence[Part]], above: Part) -> bool:

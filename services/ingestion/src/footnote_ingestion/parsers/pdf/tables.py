@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, a
 from footnote_ingestion.parsers.pdf import columns, framed, ruled, seeds
 from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.captions import is_of_table
-from footnote_ingestion.parsers.pdf.grids import Cell, Grid, Row
+from footnote_ingestion.parsers.pdf.grids import YEAR, Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings, edges_of
 from footnote_ingestion.parsers.pdf.sections import Sections
@@ -50,7 +51,8 @@ def find_tables(
     if struck and not is_sideways(struck):
         across = [Rule((line.top + line.bottom) / 2, line.left, line.right) for line in struck]
         drawn = Rulings([*drawn.across, *across], drawn.down, drawn.fills)
-        lines = [line for line in lines if not any(line is one for one in struck)]
+        typed = {id(line) for line in struck}
+        lines = [line for line in lines if id(line) not in typed]
     if is_sideways(lines):
         return turned(_find, lines, known, drawn)
     return _find(lines, known, drawn)
@@ -60,17 +62,43 @@ def _find(lines: Sequence[Line], words: Words, drawn: Rulings) -> list[Grid]:
     found = ruled.find(lines, words, drawn)
     used = set().union(*(grid.lines for grid in found))
     figures = columns.find([line for line in lines if id(line) not in used], words, drawn)
-    named = [grid for grid in figures if all(grid.headers[1:])]
-    found += named
-    unnamed = [grid for grid in figures if not all(grid.headers[1:])]
+    between = framed.find([line for line in lines if id(line) not in used], words, drawn, found)
+    headed = [grid for grid in figures if all(grid.headers[1:]) and not any(_has_rows(one, grid) for one in between)]
+    found += headed
+    unnamed = [grid for grid in figures if not any(grid is one for one in headed)]
     # What is only partly figures is better seen between lines drawn around it, or by what cells are filled with.
-    used = used.union(*(grid.lines for grid in named))
+    used = used.union(*(grid.lines for grid in headed))
     free = [line for line in lines if id(line) not in used]
-    others, unnamed = _instead(framed.find(free, words, drawn, found), unnamed)
+    others, unnamed = _instead(framed.find(free, words, drawn, found) if between else [], unnamed)
     used = used.union(*(grid.lines for grid in others))
-    filled = ruled.find([line for line in free if id(line) not in used], words, edges_of(drawn.fills))
+    free = [line for line in free if id(line) not in used]
+    filled = ruled.find(free, words, edges_of(_around(drawn.fills, free)))
     cells, unnamed = _instead([grid for grid in filled if all(grid.headers[1:])], unnamed)
     return [*found, *unnamed, *others, *cells]
+
+
+def _has_rows(framed_one: Grid, other: Grid) -> bool:
+    """Tell whether a table between drawn lines has rows of names and values that another one has not."""
+    known = set().union(*(row.lines for row in other.rows))
+    rows = [row for row in framed_one.rows if row.cells[0].text and row.lines.isdisjoint(known)]
+    values = [cell.text for row in rows for cell in row.cells[1:] if cell.text]
+    with_digits = sum(any(char.isdigit() for char in text) and YEAR.fullmatch(text) is None for text in values)
+    return other.lines <= framed_one.lines and with_digits * 2 > len(values) > 1
+
+
+def _around(
+    fills: Sequence[tuple[float, float, float, float]], lines: Sequence[Line]
+) -> list[tuple[float, float, float, float]]:
+    """Return the filled rectangles over which a line stands."""
+    places = sorted(((line.top + line.bottom) / 2, line.left, line.right) for line in lines)
+    return [
+        one
+        for one in fills
+        if any(
+            left < one[2] and right > one[0]
+            for _, left, right in places[bisect(places, (one[1],)) : bisect(places, (one[3],))]
+        )
+    ]
 
 
 def _instead(made: Sequence[Grid], others: Sequence[Grid]) -> tuple[list[Grid], list[Grid]]:

@@ -1,0 +1,110 @@
+"""Where a table's rows begin, and which of its first rows of figures are headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from footnote_ingestion.parsers.pdf.grids import CURRENCIES, is_figure, pieces_of, segments, values_of
+from footnote_ingestion.parsers.pdf.lines import Word
+from footnote_ingestion.parsers.pdf.rulings import Rulings
+
+_LEAST_ROWS = 2
+_DAY = re.compile(r"\d{1,2}/\d{2,4}|\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}")
+
+
+def start_of_body(
+    rows: Sequence[Sequence[Word]], first_body: int, edge: float, columns: Sequence[tuple[float, float]], size: float
+) -> int:
+    """Return the first row that is no header: a name without values that follows the headers is a section's."""
+    start = first_body
+    while start and (_ends_before(rows[start - 1], edge - 0.5 * size) or _is_section(rows[start - 1], edge, columns)):
+        start -= 1
+    # Names alone above everything are no sections while no header follows above them.
+    while start < first_body and not any(over(row, columns) for row in rows[:start]):
+        start += 1
+    return start
+
+
+def counts(row: Sequence[Word]) -> bool:
+    """Tell whether a row's figures count, as grades or months above columns do: 1, 2, 3."""
+    texts = [word.text for word in values_of(row)]
+    if len(texts) < 3 or not all(text.isascii() and text.isdecimal() and len(text) < 5 for text in texts):
+        return False
+    return all(int(below) == int(above) + 1 for above, below in pairwise(texts))
+
+
+def heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
+    """Tell whether the first row of figures heads the others: all but it have a name, and a line is drawn below it.
+
+    Or no name stands right above it either, of which it might be the values.
+    """
+    first = rows[body[0]]
+    others = [rows[at] for at in body[1:]]
+    left, right = first[0].left, max(word.right for word in first)
+    if len(values_of(first)) < len(first):
+        return len(values_of(first)) > 1 and _is_underlined(rows, body, rules, size)
+    if sum(row[0].left < left - size for row in others) < len(others):
+        return False
+    low, high = max(word.top for word in rows[body[0] + 1]), min(word.bottom for word in first)
+    above = rows[body[0] - 1] if body[0] else []
+    bare = all(word.left > left - size for word in above) and low < high
+    return (bare and len(others) > _LEAST_ROWS) or any(
+        low - 0.5 * size < rule.at < high + 0.5 * size and rule.start < left and rule.end > right - size
+        for rule in rules.across
+    )
+
+
+def _is_underlined(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
+    """Tell whether a line is drawn over all of a table below its first row, below no other one, and no header is above.
+
+    The first row then heads the others, name and figures.
+    """
+    first = rows[body[0]]
+    values = values_of(first)
+    if any(sum(piece[0].left > values[0].left - size for piece in segments(row)) > 1 for row in rows[: body[0]]):
+        return False
+    left, right = first[0].left + size, values[-1].right - size
+    lines = [
+        any(
+            max(word.top for word in rows[below]) - 0.5 * size
+            < rule.at
+            < min(word.bottom for word in rows[above]) + size
+            and rule.start < left
+            and rule.end > right
+            for rule in rules.across
+        )
+        for above, below in pairwise(body)
+    ]
+    return lines[0] and not any(lines[1:])
+
+
+def names_days(row: Sequence[Word]) -> bool:
+    """Tell whether a row's figures are days or months in figures: 12/31/2019, 12/19."""
+    texts = [word.text for word in values_of(row)]
+    return len(texts) > 1 and all(len(text) <= 10 and _DAY.fullmatch(text) is not None for text in texts)
+
+
+def ends_in_figure(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell whether a row has words over columns, and more of them than figures: "Less than $5,000" ends a header so."""
+    values = {id(word) for word in values_of(row)}
+    words = [
+        word for word in row if id(word) not in values and not is_figure(word.text) and word.text not in CURRENCIES
+    ]
+    return over(words, columns) >= max(2, len(row) - len(words))
+
+
+def _ends_before(row: Sequence[Word], edge: float) -> bool:
+    return all(word.right < edge for word in row)
+
+
+def _is_section(row: Sequence[Word], edge: float, columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell whether a row is one stretch of words that begins where names do, and is too long for their column."""
+    left = columns[0][1] - columns[0][0]
+    return len(pieces_of(row)) == 1 and row[0].left < edge - max(left, 4 * row[0].line.size)
+
+
+def over(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> int:
+    """Return over how many columns a row has words."""
+    return sum(any(word.left < right and word.right > left for word in row) for left, right in columns)
