@@ -300,10 +300,10 @@ def test_rows_of_figures_between_two_lines_are_rows(tmp_path: Path) -> None:
 
 def test_cells_that_are_filled_are_a_table_without_lines(tmp_path: Path) -> None:
     table = [
-        ["Program", "State"],
-        ["Performance", "open"],
-        ["Dashboard for the whole of it", "closed"],
-        ["Data", "new"],
+        ["Program", "Cost"],
+        ["Performance", "1.1M"],
+        ["Dashboard for the whole of it", "0.3M"],
+        ["Data", "$0"],
     ]
 
     def draw(pdf: FPDF) -> None:
@@ -315,9 +315,9 @@ def test_cells_that_are_filled_are_a_table_without_lines(tmp_path: Path) -> None
                 pdf.text(left + 6, 114 + 22 * number, text)
 
     assert rows(read(tmp_path, draw)) == [
-        "Program: Performance; State: open",
-        "Program: Dashboard for the whole of it; State: closed",
-        "Program: Data; State: new",
+        "Program: Performance; Cost: 1.1M",
+        "Program: Dashboard for the whole of it; Cost: 0.3M",
+        "Program: Data; Cost: $0",
     ]
 
 

@@ -47,7 +47,7 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
             inside += through
         grid = _grid(inside, partial(_within, words, xs), xs, ys, drawn, is_open=is_open) if inside else None
         # Without a border around them, figures show better than lines what is a column.
-        if grid is not None and (not is_open or _share_of_figures(grid) < _FEW_FIGURES):
+        if grid is not None and (not is_open or share_of_figures(grid) < _FEW_FIGURES):
             found.append((grid, xs))
     kept = _whole_lines(found, shared, words)
     return sorted(kept, key=lambda grid: -max(cell.top for row in grid.rows for cell in row.cells))
@@ -94,7 +94,8 @@ def _whole_lines(found: Sequence[tuple[Grid, Sequence[float]]], shared: Mapping[
                 parts[at] = 0
 
 
-def _share_of_figures(grid: Grid) -> float:
+def share_of_figures(grid: Grid) -> float:
+    """Return how many of a table's values are figures, as a share."""
     texts = [cell.text for row in grid.rows for cell in row.cells[1:] if cell.text]
     return sum(map(is_figure, texts)) / max(len(texts), 1)
 

@@ -22,6 +22,7 @@ from footnote_ingestion.parsers.tables import row_text
 _FEW_OBJECTS = 2_000
 """A page without figures below one another is looked at for borders only if it draws no more than this."""
 
+_MOSTLY_FIGURES = 0.5
 _STROKES, _LEAST_STROKES = " -_=–—─━", 12
 """A line of text of nothing else, so many or more, is one that is drawn."""
 
@@ -73,7 +74,9 @@ def _find(lines: Sequence[Line], words: Words, drawn: Rulings) -> list[Grid]:
     used = used.union(*(grid.lines for grid in others))
     free = [line for line in free if id(line) not in used]
     filled = ruled.find(free, words, edges_of(_around(drawn.fills, free)))
-    cells, unnamed = _instead([grid for grid in filled if all(grid.headers[1:])], unnamed)
+    # Boxes of text are filled as well, and pairs of names and words: only figures show that a row heads the others.
+    filled = [one for one in filled if all(one.headers[1:]) and ruled.share_of_figures(one) >= _MOSTLY_FIGURES]
+    cells, unnamed = _instead(filled, unnamed)
     return [*found, *unnamed, *others, *cells]
 
 
