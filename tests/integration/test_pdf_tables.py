@@ -1,4 +1,4 @@
-"""Ninety-one tables of papers and filings, labelled by hand: cells that stand beside their row's name and header.
+"""A hundred and thirty-six tables, labelled by hand: cells that stand beside their row's name and header.
 
 Eleven were read while the reading was written. Eleven were opened when it was done (69.1 % right, mended since), and
 five more after that (75.8 % right, as they still are). Twenty-nine on pages drawn by lot were labelled from pictures of
@@ -7,7 +7,9 @@ labelled so in two parts: "fourth" was open while names and headers were mended 
 after that (80.3 %, and 79.4 % by the reading before; of its misses what an open page showed as well was mended since).
 Sixty-eight more in two parts, most of them in files of others that are not held here: "sixth", open, 58.9 % before
 and 94.7 % after; "seventh" scored once, 43.4 % by the reading before and 48.5 % after, 75.7 % when what it showed was
-mended. Fifteen labelled after that and scored once: 58.6 % by the reading before, 73.7 % now.
+mended. Fifteen labelled after that and scored once: 58.6 % by the reading before, 73.7 % then, 91.9 % since.
+Thirty-seven on pages drawn by lot, labelled before the reading was changed again, scored once: 72.6 % of 387 cells by
+the reading before, 82.9 % now; those in files held here are "eighth".
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ def blocks_of(path: Path) -> list[Block]:
         ("fifth", 0.90),
         ("sixth", 0.90),
         ("seventh", 0.80),
+        ("eighth", 0.83),
     ],
 )
 def test_cells_stand_beside_their_headers(name: str, least: float) -> None:
