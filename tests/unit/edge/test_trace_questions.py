@@ -2,19 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import TraceQuestionRow
 from footnote_edge.system import trace_questions
 from footnote_edge.system.trace_questions import TraceQuestions
-from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit import telemetry
+from footnote_kit.context import detached
+from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
+from footnote_kit.telemetry_service import TelemetryServicer
 
 ASKED = GetTraceRequest(scope=Scope(tenant_id="acme", user_id="ann"), trace_id="ab" * 16)
 
@@ -43,15 +45,30 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait long for those that answer: the machine may be crowded."""
+    monkeypatch.setattr(trace_questions, "TIMEOUT", 60.0)
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch, patient: None) -> None:
+    """Wait short for those that answer nothing."""
     monkeypatch.setattr(trace_questions, "TIMEOUT", 0.6)
 
 
-def replica(database: Database, name: str, own: Own, *others: str) -> TraceQuestions:
-    return TraceQuestions(database, name, own, lambda: others)  # type: ignore[arg-type]
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch, patient: None) -> None:
+    """Wait for one that answers beside one that does not."""
+    monkeypatch.setattr(trace_questions, "TIMEOUT", 4.0)
 
 
-async def asked(asker: TraceQuestions, *answering: TraceQuestions) -> list[list[str] | None]:
+def replica(database: Database, name: str, own: Any, *others: str) -> TraceQuestions:
+    return TraceQuestions(database, name, own, lambda: others)
+
+
+async def asked(
+    asker: TraceQuestions, *answering: TraceQuestions, request: GetTraceRequest = ASKED
+) -> list[list[str] | None]:
     """Ask while the others look now and then; return the names of the spans that each told."""
 
     async def look() -> None:
@@ -62,10 +79,17 @@ async def asked(asker: TraceQuestions, *answering: TraceQuestions) -> list[list[
 
     looking = asyncio.create_task(look())
     try:
-        told = await asker.ask(ASKED)
+        told = await asker.ask(request)
     finally:
         looking.cancel()
     return [None if spans is None else [span.name for span in spans] for spans in told]
+
+
+async def emptied(database: Database) -> None:
+    """Wait until nothing is left; TimeoutError where something is."""
+    async with asyncio.timeout(60):
+        while await left(database):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
 
 
 async def left(database: Database) -> int:
@@ -81,16 +105,17 @@ async def test_others_tell_what_the_caller_may_see_and_nothing_is_left(database:
         replica(database, "d", Own(), "a", "b", "c"),
     ]
     assert sorted(await asked(asker, *others), key=str) == [["ann"], [], []]
-    assert await left(database) == 0
+    await emptied(database)
 
 
 @pytest.mark.parametrize("broken", [True, False], ids=["refuses", "is silent"])
-async def test_who_does_not_tell_is_said(database: Database, broken: bool) -> None:
+async def test_who_does_not_tell_is_said(database: Database, broken: bool, later: None) -> None:
     asker = replica(database, "a", Own(), "b", "c")
     answering = [replica(database, "b", Own("ann"), "a", "c")]
     if broken:
         answering.append(replica(database, "c", Own(broken=True), "a", "b"))
     assert await asked(asker, *answering) == [["ann"], None]
+    await emptied(database)
 
 
 async def test_one_alone_asks_nobody_and_looks_at_nothing(database: Database) -> None:
@@ -106,12 +131,77 @@ async def test_more_than_are_asked_are_said(database: Database, monkeypatch: pyt
     assert await asked(asker, replica(database, "b", Own("ann"), "a")) == [["ann"], None]
 
 
-async def test_what_was_not_answered_is_swept(database: Database) -> None:
-    asker = replica(database, "a", Own(), "b")
-    assert await asked(asker) == [None]
-    await asker.sweep()
+async def test_what_an_asker_left_is_swept_and_what_is_young_is_not(database: Database) -> None:
+    one = replica(database, "a", Own(), "b")
+    await one._put("old", ["b", "c"], ASKED)
+    await one.sweep()
+    await one._put("young", ["b"], ASKED)
+    await one.sweep()
     assert await left(database) == 1
-    async with database.write() as connection:
-        await connection.execute(sa.update(TraceQuestionRow).values(asked=datetime.now(UTC) - timedelta(minutes=2)))
-    await asker.sweep()
+    await one.sweep()
     assert await left(database) == 0
+
+
+async def test_a_caller_that_goes_leaves_nothing(database: Database) -> None:
+    asking = asyncio.create_task(replica(database, "a", Own(), "b").ask(ASKED))
+    async with asyncio.timeout(60):
+        while not await left(database):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await emptied(database)
+
+
+async def test_questions_at_once_are_bounded(database: Database, soon: None) -> None:
+    one = replica(database, "a", Own(), "silent")
+    asking = [asyncio.create_task(one.ask(ASKED)) for _ in range(5 * trace_questions.AT_ONCE)]
+    most = 0
+    while not all(task.done() for task in asking):
+        most = max(most, await left(database))
+        await asyncio.sleep(0.02)
+    assert {str(await task) for task in asking} == {"[None]"}
+    assert 0 < most < len(asking)  # those that ended are taken back beside those that begin
+    await emptied(database)
+
+
+async def test_what_is_no_question_holds_up_no_other(database: Database) -> None:
+    async with database.write() as connection:
+        row = {"question": "none", "addressee": "b", "request": b"\xff\xff"}
+        await connection.execute(sa.insert(TraceQuestionRow), [row])
+    assert await asked(replica(database, "a", Own(), "b"), replica(database, "b", Own("ann"), "a")) == [["ann"]]
+    await emptied(database)
+
+
+async def test_what_is_too_long_is_not_told(database: Database, monkeypatch: pytest.MonkeyPatch, soon: None) -> None:
+    monkeypatch.setattr(trace_questions, "LONGEST", 2)
+    assert await asked(replica(database, "a", Own(), "b"), replica(database, "b", Own("ann"), "a")) == [None]
+
+
+async def test_a_database_that_is_away_leaves_the_others_unheard() -> None:
+    class Away:
+        def write(self) -> Any:
+            raise Unavailable("away")
+
+    assert await replica(Away(), "a", Own(), "b").ask(ASKED) == [None]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("scope", "sees"),
+    [
+        (Scope(tenant_id="acme", user_id="ann"), True),
+        (Scope(tenant_id="acme", user_id="bob"), False),
+        (Scope(tenant_id="acme", user_id="bob", roles=[ROLE_ADMIN]), True),
+        (Scope(tenant_id="other", user_id="ann"), False),
+        (Scope(tenant_id="other", user_id="ann", roles=[ROLE_ADMIN]), False),
+    ],
+    ids=["own", "another's", "an administrator", "another tenant's", "another tenant's administrator"],
+)
+async def test_no_span_is_told_that_the_askers_scope_does_not_cover(
+    database: Database, scope: Scope, sees: bool
+) -> None:
+    with detached("edge", Scope(tenant_id="acme", user_id="ann")), telemetry.span("asked"):
+        request = GetTraceRequest(scope=scope, trace_id=telemetry.current_trace_id())
+    answering = replica(database, "b", TelemetryServicer(), "a")
+    told = await asked(replica(database, "a", Own(), "b"), answering, request=request)
+    assert told == [["asked"] if sees else []]

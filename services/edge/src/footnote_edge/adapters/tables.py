@@ -260,4 +260,3 @@ class TraceQuestionRow(Base):
     addressee: Mapped[str] = mapped_column(String(256), primary_key=True)
     request: Mapped[bytes] = mapped_column(LargeBinary)
     answer: Mapped[bytes | None] = mapped_column(LargeBinary, default=None)
-    asked: Mapped[datetime] = mapped_column(DateTime(timezone=True))

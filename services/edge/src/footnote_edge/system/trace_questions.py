@@ -6,7 +6,6 @@ opened between pods; by their leases in the database the replicas know of one an
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -15,6 +14,7 @@ from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.rounds import Rounds
 from footnote_kit.telemetry_service import TelemetryServicer
+from google.protobuf.message import DecodeError
 from sqlalchemy.exc import SQLAlchemyError
 
 from footnote_edge.adapters.database import Database
@@ -25,8 +25,12 @@ LOOK_SECONDS = 0.5
 """How often a replica that is not alone looks whether it is asked."""
 MOST = 64
 """Replicas that are asked, and questions answered in one look."""
+SWEEP_SECONDS = 60.0
+AT_ONCE = 8
+"""Questions that a replica has under way; others wait for their turn within the same three seconds."""
+LONGEST = 8 << 20
+"""Bytes of an answer, twice what is kept of a trace; a longer one is not given."""
 _PAUSE = 0.1
-_KEPT = timedelta(minutes=1)
 
 _log = get_logger(__name__)
 
@@ -41,9 +45,13 @@ class TraceQuestions:
         self._name = name
         self._own = own
         self._others = others
+        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._taking_back: set[asyncio.Task[None]] = set()
+        self._there: set[str] = set()
+        """Questions that were there at the last sweep."""
         self.rounds = (
             Rounds("trace-questions", self.answer, LOOK_SECONDS, service="edge"),
-            Rounds("trace-questions-kept", self.sweep, _KEPT.total_seconds(), service="edge"),
+            Rounds("trace-questions-kept", self.sweep, SWEEP_SECONDS, service="edge"),
         )
 
     async def ask(self, request: GetTraceRequest) -> list[Sequence[TraceSpan] | None]:
@@ -53,11 +61,17 @@ class TraceQuestions:
             return []
         asked, question, told = others[:MOST], uuid4().hex, list[Sequence[TraceSpan]]()
         try:
-            async with asyncio.timeout(TIMEOUT):
-                await self._put(question, asked, request)
-                while len(told) < len(asked):
-                    await asyncio.sleep(_PAUSE)
-                    told += await self._take(question)
+            async with asyncio.timeout(TIMEOUT), self._turn:
+                try:
+                    await self._put(question, asked, request)
+                    while len(told) < len(asked):
+                        await asyncio.sleep(_PAUSE)
+                        told = await self._told(question)
+                finally:
+                    # Also where the caller has gone, and without holding up the answer.
+                    taking_back = asyncio.create_task(self._take_back(question))
+                    self._taking_back.add(taking_back)
+                    taking_back.add_done_callback(self._taking_back.discard)
         except (TimeoutError, FootnoteError, SQLAlchemyError, OSError) as error:
             _log.warning("edges_not_heard", asked=len(asked), told=len(told), error=type(error).__name__)
         return [*told, *[None] * (len(others) - len(told))]
@@ -71,7 +85,7 @@ class TraceQuestions:
             found = (await connection.execute(waiting.limit(MOST))).all()
         for question, request in found:
             mine = sa.and_(Row.question == question, Row.addressee == self._name)
-            answer = await self._answer_to(GetTraceRequest.FromString(request))
+            answer = await self._answer_to(request)
             async with self._database.write() as connection:
                 if answer is None:  # the asker says that it was not told
                     await connection.execute(sa.delete(Row).where(mine))
@@ -80,26 +94,42 @@ class TraceQuestions:
         return len(found)
 
     async def sweep(self) -> None:
-        """Delete what was asked a while ago: its asker has gone on, or is gone."""
-        async with self._database.write() as connection:
-            await connection.execute(sa.delete(Row).where(Row.asked < datetime.now(UTC) - _KEPT))
+        """Delete what was there at the last sweep already: its asker is gone. No clock is asked, for clocks differ."""
+        async with self._database.read() as connection:
+            there = set((await connection.execute(sa.select(Row.question).distinct())).scalars())
+        if left := there & self._there:
+            async with self._database.write() as connection:
+                for question in left:
+                    await connection.execute(sa.delete(Row).where(Row.question == question))
+        self._there = there - left
 
     async def _put(self, question: str, addressees: Sequence[str], request: GetTraceRequest) -> None:
-        common = {"question": question, "request": request.SerializeToString(), "asked": datetime.now(UTC)}
+        common = {"question": question, "request": request.SerializeToString()}
         async with self._database.write() as connection:
             await connection.execute(sa.insert(Row), [{**common, "addressee": one} for one in addressees])
 
-    async def _take(self, question: str) -> list[Sequence[TraceSpan]]:
+    async def _told(self, question: str) -> list[Sequence[TraceSpan]]:
         answered = sa.and_(Row.question == question, Row.answer.is_not(None))
-        async with self._database.write() as connection:
-            found = (await connection.execute(sa.delete(Row).where(answered).returning(Row.answer))).scalars().all()
+        async with self._database.read() as connection:
+            found = (await connection.execute(sa.select(Row.answer).where(answered))).scalars().all()
         return [GetTraceResponse.FromString(one).spans for one in found if one is not None]
 
-    async def _answer_to(self, request: GetTraceRequest) -> GetTraceResponse | None:
+    async def _take_back(self, question: str) -> None:
         try:
-            return await self._own.GetTrace(request, None)
+            async with self._database.write() as connection:
+                await connection.execute(sa.delete(Row).where(Row.question == question))
+        except (FootnoteError, SQLAlchemyError, OSError) as error:
+            _log.warning("trace_question_left", error=type(error).__name__)  # it is swept
+
+    async def _answer_to(self, asked: bytes) -> GetTraceResponse | None:
+        try:
+            answer = await self._own.GetTrace(GetTraceRequest.FromString(asked), None)
         except NotFound:
             return GetTraceResponse()
-        except FootnoteError as error:
+        except (FootnoteError, DecodeError) as error:
             _log.warning("trace_question_refused", error=type(error).__name__)
             return None
+        if answer.ByteSize() > LONGEST:
+            _log.warning("trace_question_refused", error="longer than what is kept")
+            return None
+        return answer

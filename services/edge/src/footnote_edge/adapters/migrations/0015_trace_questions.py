@@ -1,4 +1,4 @@
-"""What replicas of edge ask one another of traces: seconds old at most, so that PostgreSQL need not log it."""
+"""What replicas of edge ask one another of traces: a minute or two old at most, so that PostgreSQL need not log it."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,7 +15,6 @@ def upgrade() -> None:
         sa.Column("addressee", sa.String(256), primary_key=True),
         sa.Column("request", sa.LargeBinary, nullable=False),
         sa.Column("answer", sa.LargeBinary, nullable=True),
-        sa.Column("asked", sa.DateTime(timezone=True), nullable=False),
         prefixes=["UNLOGGED"] if op.get_bind().dialect.name == "postgresql" else [],
     )
 
