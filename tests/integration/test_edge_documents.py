@@ -26,7 +26,14 @@ from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound, ResourceExhausted, Unavailable
+from footnote_kit.errors import (
+    FailedPrecondition,
+    FootnoteError,
+    InvalidArgument,
+    NotFound,
+    ResourceExhausted,
+    Unavailable,
+)
 from footnote_kit.testing import serve_app
 from support.operations import ended
 from support.stage_doubles import World, serve_doubles
@@ -129,6 +136,7 @@ async def test_a_file_that_cannot_be_read_ends_in_error_with_reason_and_hint(edg
             Unavailable("401", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER_REFUSED"}),
             "PROVIDER_REFUSED",
         ),
+        ("IndexDocument", FailedPrecondition("no key", reason="PROVIDER_UNCONFIGURED"), "PROVIDER_REFUSED"),
         ("IndexDocument", Unavailable("locked", metadata={"waiting": "DATABASE"}), "DATABASE_UNAVAILABLE"),
         ("IndexDocument", Unavailable("full", metadata={"waiting": "DISK"}), "DISK_FULL"),
         ("ParseDocument", Unavailable("full", metadata={"waiting": "DISK"}), "DISK_FULL"),

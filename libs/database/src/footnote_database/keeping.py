@@ -39,7 +39,8 @@ class KeptDatabase:
 class Kept:
     """What one service keeps.
 
-    `files` is its folder of files, None where they are at `files_url` or it has none; `servers` are addresses of
+    `files` is its folder of files, None where they are at `files_url` or it has none; `named` is a statement that its
+    database answers with the names, below that folder, of those it cannot do without; `servers` are addresses of
     further servers that it cannot do without, by what they are for; `collections` is a statement that its database
     answers with the ids of the collections that rows of the vector store are of.
     """
@@ -47,6 +48,7 @@ class Kept:
     databases: tuple[KeptDatabase, ...] = ()
     files: Path | None = None
     files_url: str = ""
+    named: str = ""
     servers: tuple[tuple[str, str], ...] = ()
     collections: str = ""
 

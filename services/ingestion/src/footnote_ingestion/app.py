@@ -148,4 +148,9 @@ def kept(data_dir: Path) -> keeping.Kept:
     blobs = folder / "blobs"
     witness = None if settings.blob_url else blobs / "uploads"
     documents = keeping.database("documents", settings.database_url, folder / FILE, TRAITS, witness)
-    return keeping.Kept(databases=(documents,), files=None if settings.blob_url else blobs, files_url=settings.blob_url)
+    return keeping.Kept(
+        databases=(documents,),
+        files=None if settings.blob_url else blobs,
+        files_url=settings.blob_url,
+        named="SELECT blob_key FROM documents WHERE delete_time IS NULL AND blob_key <> ''",
+    )

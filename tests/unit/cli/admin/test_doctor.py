@@ -44,6 +44,20 @@ async def install(folder: Path) -> Path:
     return folder
 
 
+def put_document(folder: Path, name: str, file: str, deleted: bool = False) -> None:
+    """Write a document into the catalogue of a folder, uploaded as a file below that of files."""
+    with closing(sqlite3.connect(folder / "ingestion" / "documents.db")) as connection, connection:
+        columns = connection.execute("PRAGMA table_info(documents)").fetchall()
+        row = {
+            column: "" if "CHAR" in kind or kind in ("TEXT", "JSON") else 0
+            for _, column, kind, needed, default, _ in columns
+            if needed and default is None
+        }
+        row |= {"id": name, "blob_key": file} | ({"delete_time": 1} if deleted else {})
+        places = ", ".join("?" * len(row))
+        connection.execute(f"INSERT INTO documents ({', '.join(row)}) VALUES ({places})", list(row.values()))
+
+
 async def put_row(folder: Path, collection: str) -> None:
     """Write a row of a collection into the store of a folder."""
     (folder / "store").mkdir(exist_ok=True, mode=0o700)
@@ -87,6 +101,12 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str, str, str]] = {
     ),
     "a database of a later release": (schema_of_later, "edge database", "later release", "start that one"),
     "a damaged vector file": (vectors_cut, "vector store", "is damaged", "--repair"),
+    "a document without its file": (
+        lambda folder: put_document(folder, "d2", "uploads/d2"),
+        "files of ingestion",
+        "1 of 1 documents lack their file",
+        "put back a copy",
+    ),
     "a clock that went back": (in_future, "clock", "later than that", "ntp"),
 }
 
@@ -105,6 +125,17 @@ async def test_what_is_broken_is_told_with_what_to_do(tmp_path: Path, what: str)
     assert one.check == check
     assert said in one.found
     assert advice in one.advice.lower()
+
+
+async def test_files_that_are_there_and_those_of_deleted_documents_are_no_damage(tmp_path: Path) -> None:
+    folder = await install(tmp_path / "data")
+    put_document(folder, "d1", "uploads/d1")
+    put_document(folder, "d2", "uploads/d2", deleted=True)
+    found = finding(await examine(folder), "files of ingestion")
+    assert (found.state, found.found) == ("ok", "1 documents have theirs")
+    shutil.rmtree(folder / "ingestion" / "blobs")
+    (folder / "ingestion" / "blobs").touch()
+    assert finding(await examine(folder), "files of ingestion").state == "broken"
 
 
 async def test_a_wrong_setting_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

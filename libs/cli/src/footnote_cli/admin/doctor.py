@@ -43,6 +43,8 @@ async def _kept(folder: Path) -> AsyncIterator[Finding]:
         yield one
     async for one in stores.databases(where):
         yield one
+    for one in await asyncio.to_thread(lambda: list(stores.files(where))):
+        yield one
     damaged = list(stores.engine(where))
     for one in damaged:
         yield one

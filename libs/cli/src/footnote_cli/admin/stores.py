@@ -51,6 +51,31 @@ def _file(one: KeptDatabase, file: Path) -> Finding:
     return ok(check, f"{file} is whole{f', schema {version}' if version else ''}")
 
 
+def files(where: Places) -> Iterator[Finding]:
+    """Look whether the files of documents are there, where they and the database are on this machine."""
+    for service, kept in where.services.items():
+        file = kept.databases[0].file if kept.databases else None
+        if kept.files is None or not kept.named or file is None or not file.exists():
+            continue
+        check, gone, total = f"files of {service}", 0, 0
+        try:
+            with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+                for (name,) in connection.execute(kept.named):
+                    total += 1
+                    gone += not (kept.files / str(name)).is_file()
+        except sqlite3.Error:
+            continue  # the database has a finding of its own
+        if gone:
+            yield broken(
+                check,
+                f"{gone} of {total} documents lack their file in {kept.files}",
+                "Put back a copy of that folder. Until then these documents are found, and can be neither downloaded "
+                "nor indexed again.",
+            )
+        elif total:
+            yield ok(check, f"{total} documents have theirs")
+
+
 def engine(where: Places) -> Iterator[Finding]:
     """Look whether the embedded engine is installed where it is needed, and its file whole where nobody uses it."""
     if where.settings.vector_store_uri or where.settings.vector_store:

@@ -26,6 +26,7 @@ from footnote.types.v1.document_pb2 import (
     WaitingReason,
 )
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit import passing
 from footnote_kit.errors import (
     Aborted,
     DeadlineExceeded,
@@ -151,7 +152,7 @@ class Processor:
         while True:
             try:
                 patient = until_available(
-                    lambda: self._pipe(scope, document),
+                    lambda: self._set_up(scope, document),
                     self._ceiling,
                     on_wait=lambda error: self._note_waiting(scope, document, error),
                     also_timeouts=False,
@@ -183,6 +184,16 @@ class Processor:
         else:
             request.state = DOCUMENT_STATE_INDEXED
         return request
+
+    async def _set_up(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
+        """Parse and index; what the deployment has not given a provider is waited for, the document has no fault."""
+        try:
+            return await self._pipe(scope, document)
+        except FailedPrecondition as error:
+            if error.reason != "PROVIDER_UNCONFIGURED":
+                raise
+            waits = {passing.WAITING: passing.PROVIDER_REFUSED}
+            raise Unavailable(error.message, reason="PROVIDER_FAILED", metadata=waits) from error
 
     async def finish(self, scope: Scope, document: Document, move: ingestion.UpdateDocumentStateRequest | None) -> str:
         """Record how it ended and return "INDEXED", "ERROR", "SUPERSEDED" or "DELETED"; chunks of a deleted one go."""
