@@ -15,6 +15,7 @@ from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, TOO_LARGE, ParseError
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, PARTS_UNREADABLE
+from footnote_ingestion.parsers.office.charts import write_charts
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
 from footnote_ingestion.parsers.office.package import (
@@ -27,8 +28,6 @@ from footnote_ingestion.parsers.office.package import (
 from footnote_ingestion.parsers.office.remarks import remarks
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
-_X_VALUES = f"{_C}xVal"
 _NAMED = "{http://schemas.openxmlformats.org/presentationml/2006/main}cNvPr"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
@@ -110,7 +109,7 @@ def _shape(shape: Any, place: SlideLocator, out: BlockWriter) -> None:
     elif getattr(shape, "has_table", False) and shape.has_table:
         write_table(_cells(shape.table), out, place)
     elif getattr(shape, "has_chart", False) and shape.has_chart:
-        _write_chart(shape.chart, place, out)
+        write_charts(shape._element, shape.part, out, place)
     elif shape.has_text_frame:
         _write_texts([(one.level, inline(_runs(one))) for one in shape.text_frame.paragraphs], place, out)
     elif (data := shape._element.find(f".//{_A}graphicData")) is not None and (
@@ -154,40 +153,3 @@ def _cells(table: Any) -> list[list[Cell]]:
         [Cell(inline(cell.text), cell.span_height, cell.span_width) for cell in row.cells if not cell.is_spanned]
         for row in table.rows
     ]
-
-
-def _write_chart(chart: Any, place: SlideLocator, out: BlockWriter) -> None:
-    """Write a chart's title, then its data as tables: a row for each category or point."""
-    if chart.has_title and chart.chart_title.has_text_frame:
-        out.add(PARAGRAPH, inline(chart.chart_title.text_frame.text), place)
-    for plot in chart.plots:
-        series = list(plot.series)
-        points = [one for one in series if one._element.find(_X_VALUES) is not None]
-        tables = [_points(one, index) for index, one in enumerate(points, 1)]
-        if len(points) < len(series):
-            tables.insert(0, _categories(plot))
-        for rows in tables:
-            write_table([[Cell(value) for value in row] for row in rows], out, place, min(len(rows) - 1, 1))
-
-
-def _categories(plot: Any) -> list[list[str]]:
-    series = list(plot.series)
-    rows = [["Category", *(inline(one.name or f"Series {index}") for index, one in enumerate(series, 1))]]
-    for index, category in enumerate(plot.categories):
-        values = [one.values[index] if index < len(one.values) else None for one in series]
-        rows.append([inline(str(category)), *map(_number, values)])
-    return rows
-
-
-def _points(series: Any, number: int) -> list[list[str]]:
-    """Return the points of a series of two measures."""
-    across = {
-        int(point.get("idx", "0")): point.findtext(f"{_C}v") or ""
-        for point in series._element.find(_X_VALUES).iter(f"{_C}pt")
-    }
-    rows = [["X", inline(series.name or f"Series {number}")]]
-    return rows + [[inline(across.get(at, "")), _number(value)] for at, value in enumerate(series.values)]
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.15g}"
