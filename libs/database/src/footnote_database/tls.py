@@ -82,7 +82,7 @@ def refused(url: URL, error: BaseException) -> Unavailable | None:
             message = f"The certificate of the PostgreSQL server {where} is not accepted: {one.verify_message}"
             return unavailable(f"{message}. See sslrootcert and the host in its URL", DATABASE)
         if isinstance(one, ssl.SSLError) or getattr(one, "sqlstate", "") in _NOT_PROVEN:
-            why = one.reason if isinstance(one, ssl.SSLError) else str(one)
+            why = one.reason or "it hangs up" if isinstance(one, ssl.SSLError) else str(one)
             message = f"The PostgreSQL server {where} refuses this certificate, or that there is none: {why}"
             return unavailable(f"{message}. See sslcert in its URL", DATABASE)
     return None

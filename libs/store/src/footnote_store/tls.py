@@ -57,7 +57,7 @@ class Address:
         except ssl.SSLCertVerificationError as error:
             return f"its certificate is not accepted: {error.verify_message}. See {_CA} and {_NAME} in its address"
         except ssl.SSLError as error:
-            return f"it refuses the handshake: {error.reason}. Does it speak TLS?"
+            return f"it refuses the handshake: {error.reason or 'it hangs up'}. Does it speak TLS?"
         except (OSError, TimeoutError):
             return ""
 
@@ -70,7 +70,7 @@ async def _greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
         if await reader.read(1):
             return ""
     except ssl.SSLError as error:
-        why = str(error.reason)
+        why = error.reason or why
     except OSError:  # some hang up without a word
         pass
     finally:

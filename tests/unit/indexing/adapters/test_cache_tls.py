@@ -1,6 +1,11 @@
 """The embedding cache over TLS to a real Redis: whose certificates are taken, and what is said where one is not."""
 
+import socket
+import ssl
+import struct
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
@@ -91,6 +96,48 @@ def test_the_doctor_says_why(guarded: Guarded, case: str, tmp_path: Path, monkey
     [found] = machine.servers(places(tmp_path))
     assert found.state == "broken"
     assert said in found.found
+
+
+@pytest.fixture
+def hanging_up(guarded: Guarded, tmp_path: Path) -> Iterator[str]:
+    """The URL of a server that shakes hands and resets the connection: what a refusal is whose words are lost."""
+    own = guarded.house.issue("server")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(own["tls_cert_file"], own["tls_key_file"])
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        def serve() -> None:
+            while True:
+                try:
+                    plain, _ = listening.accept()
+                except OSError:
+                    return
+                plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                with suppress(OSError), context.wrap_socket(plain, server_side=True):
+                    pass
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"rediss://127.0.0.1:{port}/0?{urlencode({'ssl_ca_certs': guarded.house.file})}"
+        listening.shutdown(socket.SHUT_RDWR)
+    thread.join(5)
+
+
+async def test_who_hangs_up_without_a_word_is_said_to_refuse(hanging_up: str) -> None:
+    cache = RedisCache(hanging_up, ttl=60)
+    try:
+        with capture_logs() as logged:
+            await cache.put({"k": VECTOR})
+        assert [one["reason"].rpartition(": ")[2] for one in logged] == ["it hangs up"]
+    finally:
+        await cache.close()
+
+
+def test_the_doctor_says_that_it_hangs_up(hanging_up: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_INDEXING_CACHE_URL", hanging_up)
+    [found] = machine.servers(places(tmp_path))
+    assert (found.state, found.found.rpartition(": ")[2]) == ("broken", "it hangs up")
 
 
 def test_the_doctor_finds_nothing_where_all_is_right(

@@ -133,8 +133,9 @@ def servers(where: Places) -> Iterator[Finding]:
             why = f"the certificate of {host}:{port} is not accepted: {error.verify_message}"
             yield broken(purpose, why, "Set ssl_ca_certs and the host in its URL right.")
         except ssl.SSLError as error:
-            why = f"{host}:{port} refuses this certificate, or that there is none: {error.reason}"
-            yield broken(purpose, why, "Set ssl_certfile and ssl_keyfile in its URL right.")
+            yield _unknown(purpose, f"{host}:{port}", error.reason or "it hangs up")
+        except (ConnectionResetError, BrokenPipeError):  # its words are lost where ours crossed them
+            yield _unknown(purpose, f"{host}:{port}", "it hangs up")
         except OSError as error:
             if error.filename:
                 yield broken(purpose, f"{error.filename}: {error.strerror}", "Set its URL right.")
@@ -148,6 +149,11 @@ def servers(where: Places) -> Iterator[Finding]:
             yield ok(purpose, f"{host}:{port} answers")
 
 
+def _unknown(purpose: str, server: str, why: str) -> Finding:
+    said = f"{server} refuses this certificate, or that there is none: {why}"
+    return broken(purpose, said, "Set ssl_certfile and ssl_keyfile in its URL right.")
+
+
 def _greet(plain: socket.socket, host: str, said: Mapping[str, str]) -> None:
     """Speak TLS as a URL of Redis says, and wait for a word: who refuses our certificate says so after the greeting."""
     context = ssl.create_default_context(cafile=said.get("ssl_ca_certs"))
@@ -158,4 +164,5 @@ def _greet(plain: socket.socket, host: str, said: Mapping[str, str]) -> None:
         context.load_cert_chain(said["ssl_certfile"], said.get("ssl_keyfile"), password="")
     with context.wrap_socket(plain, server_hostname=host) as secured:
         secured.sendall(b"PING\r\n")
-        secured.recv(64)
+        if not secured.recv(64):
+            raise ConnectionResetError

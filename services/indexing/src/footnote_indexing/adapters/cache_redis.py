@@ -19,6 +19,8 @@ from redis.exceptions import RedisError
 _log = get_logger("footnote.indexing.cache")
 T = TypeVar("T")
 _PREFIX = "footnote:embedding:"
+_HUNG_UP = (ConnectionResetError, BrokenPipeError)
+"""What is left of a refusal in TLS 1.3 where our first word crossed it: the server had closed, its words are gone."""
 
 
 class RedisCache:
@@ -37,6 +39,7 @@ class RedisCache:
         try:
             self._redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout, retry=retry)
             connection = self._redis.connection_pool.make_connection()  # type: ignore[no-untyped-call]
+            self._secured = isinstance(connection, SSLConnection)
             if isinstance(connection, SSLConnection):
                 connection.ssl_context.get()
         except (TypeError, ValueError, RedisError, OSError) as error:
@@ -83,7 +86,7 @@ class RedisCache:
             answer = await question()
         except (RedisError, OSError) as error:
             if self._breaker.failed():
-                kind, why = type(error).__name__, _not_trusted(error)
+                kind, why = type(error).__name__, _not_trusted(error) if self._secured else ""
                 _log.warning("embedding_cache_lost", error=kind, reason=why, asked_again_after=self._pause)
             return otherwise
         if self._breaker.answered():
@@ -108,6 +111,8 @@ def _not_trusted(error: BaseException | None) -> str:
         if isinstance(error, ssl.SSLCertVerificationError):
             return f"its certificate is not accepted: {error.verify_message}"
         if isinstance(error, ssl.SSLError):
-            return f"it refuses this certificate, or that there is none: {error.reason}"
+            return f"it refuses this certificate, or that there is none: {error.reason or 'it hangs up'}"
+        if isinstance(error, _HUNG_UP):
+            return "it refuses this certificate, or that there is none: it hangs up"
         error = error.__cause__ or error.__context__
     return ""
