@@ -22,6 +22,7 @@ TRAITS = Traits(
     writers=Writers.DRIVER,
     foreign_keys=True,
     schema="edge",
+    sqlite_pool=Pool(4, 4),
     postgres_pool=Pool(10, 10, seconds=10),
 )
 

@@ -43,7 +43,9 @@ from footnote_edge.settings import Settings
 APPLICATION_VERSION = "1"
 """Raised only when a workflow's steps change, so that jobs begun before an upgrade are finished after it."""
 
-EXECUTOR_THREADS = 32
+_EXECUTOR_THREADS = 32
+_FILE_THREADS, _FILE_CONNECTIONS = 12, 6
+"""With a file for a ledger, whose writers take turns: more of them only wait there, each with pages of its own."""
 _VANISHED = {
     "application_name": "dbos_transact",
     "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000,
@@ -70,6 +72,10 @@ class Jobs:
         """Whether this process does all jobs there are: with a file for a ledger there is no other replica."""
         return file_of(self._settings.dbos_url(self._folder)) is not None
 
+    @property
+    def _threads(self) -> int:
+        return _FILE_THREADS if self.alone else _EXECUTOR_THREADS
+
     async def launch(self) -> None:
         """Open the ledger and take up what was left unfinished."""
         url = self._settings.dbos_url(self._folder)
@@ -82,9 +88,10 @@ class Jobs:
             application_version=APPLICATION_VERSION,
             serializer=DBOSPortableJSONSerializer(),
             enable_otlp=False,
-            max_executor_threads=EXECUTOR_THREADS,
+            max_executor_threads=self._threads,
             log_level="WARNING",
             db_engine_kwargs=_engine_options(url),
+            sys_db_pool_size=_FILE_CONNECTIONS if self.alone else None,
         )
         activate(self._work)
         DBOS(config=config)
@@ -137,7 +144,7 @@ class Jobs:
         # dbos joins its threads: not on the loop, and not on the loop's executor, which it shuts down.
         with ThreadPoolExecutor(1) as thread:
             await asyncio.get_running_loop().run_in_executor(thread, DBOS.destroy)
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(EXECUTOR_THREADS))
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._threads))
         activate(None)
 
     async def forget_document(self, document_id: str) -> None:
