@@ -24,6 +24,7 @@ from footnote_kit.told import Told
 from footnote_providers.own_vectors import brings_own, no_document
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm.exc import StaleDataError
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.stages import Stages
@@ -286,8 +287,8 @@ class Catalog:
         row = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "name": name}
         try:
             await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
-        except IntegrityError:
-            # Another first upload wrote the row between our look and our insert; this time it is found and updated.
+        except (IntegrityError, StaleDataError):
+            # Another wrote the row, or deleted it, between our look and our change: this time it is as it looks.
             await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
         self._noted[key] = kept
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE
 from footnote_kit.degradations import degradation
-from sqlalchemy import select
+from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.database import Database
@@ -42,22 +42,36 @@ class Forgetting:
     async def documents(self, document_ids: Sequence[str]) -> list[Forgotten]:
         """Take documents out of every answer that came of them; return those of conversations. Safe to repeat."""
         found: list[Forgotten] = []
-        while batch := await self._some(document_ids):
+        while (batch := await self._some(document_ids)) is not None:
             found += batch
         return [one for one in found if one.conversation_id]
 
-    async def _some(self, document_ids: Sequence[str]) -> list[Forgotten]:
+    async def _some(self, document_ids: Sequence[str]) -> list[Forgotten] | None:
+        """Take them out of some answers; return those that are as they were read, None where no answer is left.
+
+        Others may delete or replace an answer between its reading and its change: it is read anew then.
+        """
         named = MessageDocumentRow.document_id.in_(document_ids)
+        changed = []
         async with self._sessions.begin() as session:
-            links = (await session.scalars(select(MessageDocumentRow).where(named).limit(_AT_ONCE))).all()
-            ids = {link.message_id for link in links}
-            rows = (await session.scalars(select(MessageRow).where(MessageRow.id.in_(ids)))).all()
-            for row in rows:
+            ids = set(await session.scalars(select(MessageDocumentRow.message_id).where(named).limit(_AT_ONCE)))
+            if not ids:
+                return None
+            # In one order, so that no two wait for each other.
+            query = select(MessageRow).where(MessageRow.id.in_(ids)).order_by(MessageRow.id)
+            for row in (await session.scalars(query)).all():
                 message = without(ConversationMessage.FromString(row.payload), document_ids)
-                row.payload, row.text, row.folded = message.SerializeToString(), message.text, message.text.casefold()
-            for link in links:
-                await session.delete(link)
-        return [Forgotten(row.tenant_id, row.user_id, row.conversation_id or "", row.id) for row in rows]
+                as_read = update(MessageRow).where(MessageRow.id == row.id, MessageRow.payload == row.payload)
+                values = {
+                    "payload": message.SerializeToString(), "text": message.text, "folded": message.text.casefold()
+                }  # fmt: skip
+                told = as_read.values(**values).execution_options(synchronize_session=False)
+                if not (await session.execute(told)).rowcount:  # type: ignore[attr-defined]
+                    continue
+                links = delete(MessageDocumentRow).where(MessageDocumentRow.message_id == row.id, named)
+                await session.execute(links.execution_options(synchronize_session=False))
+                changed.append(Forgotten(row.tenant_id, row.user_id, row.conversation_id or "", row.id))
+        return changed
 
 
 def without(message: ConversationMessage, document_ids: Iterable[str]) -> ConversationMessage:

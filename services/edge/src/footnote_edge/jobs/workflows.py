@@ -28,6 +28,7 @@ from footnote_edge.jobs.processing import Processor, job_of
 from footnote_edge.jobs.putting_off import PutOff, PuttingOff
 from footnote_edge.jobs.reindexing import Reindexing
 from footnote_edge.jobs.turns import Turns
+from footnote_edge.jobs.waiting import until_available
 
 R = TypeVar("R")
 
@@ -195,8 +196,8 @@ async def remember_messages(tenant: str, user: str, conversation_id: str) -> Non
     """Give a conversation its title and make its messages searchable."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
-        await work.chores.title(scope, conversation_id)
-        await work.chores.embed(scope, conversation_id)
+        await patiently(lambda: work.chores.title(scope, conversation_id))
+        await patiently(lambda: work.chores.embed(scope, conversation_id))
 
 
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
@@ -204,7 +205,7 @@ async def forget_messages(tenant: str, user: str, conversation_id: str, message_
     """Take a deleted conversation, or only some messages of one, out of memory search."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
-        await work.chores.forget(scope, conversation_id, message_ids)
+        await patiently(lambda: work.chores.forget(scope, conversation_id, message_ids))
 
 
 async def begin_document(
@@ -234,6 +235,11 @@ async def enqueue_document(
         await DBOS.enqueue_workflow_async(
             DOCUMENTS, process_document, tenant, owner, document_id, revision, traceparent
         )
+
+
+async def patiently(operation: Callable[[], Awaitable[R]]) -> R:
+    """Repeat a chore while what it stands on is away, our own database included."""
+    return await until_available(operation, active_work().retry_ceiling)
 
 
 async def step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
