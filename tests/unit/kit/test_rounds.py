@@ -1,6 +1,7 @@
 """Background rounds: they go on whatever happens in one, say once that they fail, and end when they are told to."""
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -224,3 +225,8 @@ async def test_a_round_that_does_not_let_go_does_not_hold_up_the_end(monkeypatch
     assert [(entry["event"], entry["round"]) for entry in logged] == [("round_does_not_end", "stubborn")]
     let_go.set()
     await asyncio.sleep(0.05)
+
+
+async def test_what_passes_by_itself_is_a_warning_in_its_own_words() -> None:
+    [failed, _] = await run([OSError(errno.ENOSPC, "no room", "/a/document.txt")])
+    assert (failed["log_level"], failed["error"]) == ("warning", "There is no room left on the disk of this service")

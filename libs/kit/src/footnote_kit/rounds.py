@@ -8,6 +8,7 @@ from pathlib import Path
 
 from footnote.types.v1.scope_pb2 import Scope
 
+from footnote_kit import passing
 from footnote_kit.context import current_service, detached
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
@@ -104,6 +105,8 @@ class Rounds:
     def _note(self, error: BaseException) -> None:
         """Log a failure, with its message only where that is meant to be shown: others may quote a document."""
         self._failed += 1
+        if isinstance(error, Exception):  # what passes by itself has its own words, whoever raised it
+            error = passing.read(error) or error
         reason = error.reason if isinstance(error, FootnoteError) else ""
         failing = (type(error).__name__, reason)
         if failing == self._failing:

@@ -5,6 +5,7 @@ A dbos instance is one per process; what it runs is in `workflows`.
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -17,9 +18,12 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED, Document
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_database import soundness
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
+from footnote_database.transactions import START_PATIENCE
 from footnote_kit.logs import get_logger
+from footnote_kit.patience import Backoff
 from footnote_kit.telemetry import current_traceparent
 from sqlalchemy import make_url
+from sqlalchemy.exc import DBAPIError
 
 from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.jobs.leases import Leases
@@ -46,6 +50,7 @@ APPLICATION_VERSION = "1"
 _EXECUTOR_THREADS = 32
 _FILE_THREADS, _FILE_CONNECTIONS = 12, 6
 """With a file for a ledger, whose writers take turns: more of them only wait there, each with pages of its own."""
+_PAUSES = Backoff(0.25, 2.0)
 _VANISHED = {
     "application_name": "dbos_transact",
     "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000,
@@ -77,10 +82,39 @@ class Jobs:
         return _FILE_THREADS if self.alone else _EXECUTOR_THREADS
 
     async def launch(self) -> None:
-        """Open the ledger and take up what was left unfinished."""
+        """Open the ledger and take up what was left unfinished.
+
+        A server that is lost in between is waited for as long as one that is away at the start.
+        """
         url = self._settings.dbos_url(self._folder)
         await asyncio.to_thread(_prepare, self._folder, url)
         _hush_dbos()
+        activate(self._work)
+        ends, failed = time.monotonic() + START_PATIENCE, 0
+        while True:
+            try:
+                queues = await self._open(url)
+                break
+            except DBAPIError:  # the driver of the ledger does not say whether it passes
+                await self._destroy()
+                if self.alone or time.monotonic() > ends:
+                    raise
+            failed += 1
+            _log.warning("database_waited_for", database="jobs", seconds=round(ends - time.monotonic()))
+            await asyncio.sleep(_PAUSES.pause(failed))
+        often = self._settings.queue_polling_seconds
+        seldom = max(0.25, often)
+        if self.alone:  # else the pace is one for all replicas, of which each knows its own work only
+            documents, background, operations = queues
+            await self._pace(documents, often, seldom)
+            await self._pace(background, seldom, 4 * seldom)
+            await self._pace(operations, seldom, 2 * seldom)
+        await self._records.start()
+        if not self.alone:  # with a file there is one replica only, which takes up its own at the start
+            await self._leases.start()
+
+    async def _open(self, url: str) -> tuple[Queue, Queue, Queue]:
+        """Launch dbos and return its queues: of documents, in the background, and of operations."""
         config = DBOSConfig(
             name="footnote-edge",
             system_database_url=url,
@@ -93,7 +127,6 @@ class Jobs:
             db_engine_kwargs=_engine_options(url),
             sys_db_pool_size=_FILE_CONNECTIONS if self.alone else None,
         )
-        activate(self._work)
         DBOS(config=config)
         # On the loop's own thread: dbos runs async workflows on the loop that launched it, where our channels live.
         DBOS.launch()
@@ -120,13 +153,7 @@ class Jobs:
             polling_interval_sec=seldom,
             on_conflict="always_update",
         )
-        if self.alone:  # else the pace is one for all replicas, of which each knows its own work only
-            await self._pace(documents, often, seldom)
-            await self._pace(background, seldom, 4 * seldom)
-            await self._pace(operations, seldom, 2 * seldom)
-        await self._records.start()
-        if not self.alone:  # with a file there is one replica only, which takes up its own at the start
-            await self._leases.start()
+        return documents, background, operations
 
     async def _pace(self, queue: Queue, busy: float, idle: float) -> None:
         name, change = queue.name, queue.set_polling_interval_sec_async
@@ -141,11 +168,14 @@ class Jobs:
             await pace.close()
         await self._work.end()
         await self._leases.close()
+        await self._destroy()
+        activate(None)
+
+    async def _destroy(self) -> None:
         # dbos joins its threads: not on the loop, and not on the loop's executor, which it shuts down.
         with ThreadPoolExecutor(1) as thread:
             await asyncio.get_running_loop().run_in_executor(thread, DBOS.destroy)
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._threads))
-        activate(None)
 
     async def forget_document(self, document_id: str) -> None:
         """Take what the ledger keeps of a deleted document out of it."""
