@@ -1,6 +1,7 @@
 """Answers by their ids, on SQLite and on PostgreSQL: those of conversations, and those outside."""
 
 import asyncio
+import pkgutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,12 @@ from footnote.edge.v1.conversations_pb2 import (
     CreateConversationRequest,
     DeleteConversationRequest,
     ListMessagesRequest,
+    RegenerateMessageRequest,
 )
+from footnote_database.failures import not_reached
 from footnote_edge.adapters.database import MIGRATIONS, Database
 from footnote_edge.app import build
+from footnote_edge.asking import keeping
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, NotFound
@@ -158,6 +162,56 @@ async def test_an_answer_that_cannot_be_stored_is_given_and_says_so(edge: EdgeSt
     done = await ask(edge)
     assert done.answer.text == "Tea is brewed at 80 degrees. [1]"
     assert [word(one) for one in done.degradations] == ["ANSWER_NOT_STORED"]
+
+
+_WRITES = {
+    "by itself": "footnote_edge.conversations.answers.Answers.keep",
+    "in its conversation": "footnote_edge.conversations.messages.Messages.add_answer",
+    "anew": "footnote_edge.conversations.turns.Turns.replace",
+}
+
+
+async def answered(edge: EdgeStub, way: str, conversation: str, answer_id: str) -> AskCompleted:
+    if way == "by itself":
+        return await ask(edge)
+    if way == "in its conversation":
+        return await ask(edge, conversation_id=conversation)
+    asked = RegenerateMessageRequest(message_id=answer_id, include=EVERY_PART)
+    return [event async for event in edge.RegenerateMessage(asked, timeout=20)][-1].completed
+
+
+@pytest.mark.parametrize("way", _WRITES)
+@pytest.mark.parametrize("comes_back", [True, False], ids=["comes back", "stays away"])
+async def test_a_database_that_is_away_for_a_moment_costs_no_answer(
+    edge: EdgeStub, monkeypatch: Any, way: str, comes_back: bool
+) -> None:
+    conversation = (await edge.CreateConversation(CreateConversationRequest())).conversation.id
+    first = await ask(edge, conversation_id=conversation)
+    write, times = pkgutil.resolve_name(_WRITES[way].rpartition(".")[0]), 0
+    name = _WRITES[way].rpartition(".")[2]
+    as_before = getattr(write, name)
+
+    async def away(*given: Any, **more: Any) -> Any:
+        nonlocal times
+        times += 1
+        if comes_back and times == 2:  # what it wrote is there, and only that it is was lost
+            await as_before(*given, **more)
+        if times <= 2 or not comes_back:
+            raise not_reached()
+        return await as_before(*given, **more)
+
+    monkeypatch.setattr(write, name, away)
+    monkeypatch.setattr(keeping, "STORE_PATIENCE", 10.0 if comes_back else 0.5)
+    done = await answered(edge, way, conversation, first.answer.id)
+    assert done.answer.text == first.answer.text
+    assert [word(one) for one in done.degradations] == ([] if comes_back else ["ANSWER_NOT_STORED"])
+    wanted = GetAnswerRequest(answer_id=done.answer.id)
+    if not comes_back:
+        assert times >= 2
+        await missing(edge.GetAnswer(wanted))
+        return
+    assert times == 3
+    assert (await edge.GetAnswer(wanted)).answer.text == done.answer.text
 
 
 async def test_messages_and_feedback_of_before_are_kept(database_url: str) -> None:

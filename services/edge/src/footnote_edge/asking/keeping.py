@@ -1,6 +1,8 @@
 """What is kept of a question and its answer, in the conversation that it belongs to or by itself."""
 
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from typing import TypeVar
 
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent
 from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
@@ -17,6 +19,11 @@ from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.turns import Turn, Turns
 from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.waiting import until_available
+
+STORE_PATIENCE, _LONGEST_PAUSE = 5.0, 1.0
+"""Seconds from its first failure on in which storing an answer is tried again, and between two tries."""
+T = TypeVar("T")
 
 _log = get_logger(__name__)
 
@@ -61,11 +68,12 @@ class Keeper:
         try:
             with ledger.timed(PIPELINE_STAGE_EDGE, "store"):
                 if conversation is None:
-                    await self._answers.keep(scope, message)
+                    await _patiently(lambda: self._answers.keep(scope, message))
                 else:
-                    completed.conversation_id = conversation.id
-                    await self._conversations.messages.add_answer(scope, conversation.id, message, topic)
-                    self._jobs.remember(scope, conversation.id, message.id)
+                    completed.conversation_id = named = conversation.id
+                    messages = self._conversations.messages
+                    await _patiently(lambda: messages.add_answer(scope, named, message, topic))
+                    self._jobs.remember(scope, named, message.id)
         except IntegrityError:
             return finished(await self._answers.get(scope, message.id))
         except Exception as error:
@@ -92,7 +100,9 @@ class Keeper:
         question = (completed.question_id, asked)
         try:
             with ledger.timed(PIPELINE_STAGE_EDGE, "store"):
-                gone = await self._turns.replace(scope, turn, question, message, topic, local_only=_stays(bounds))
+                stays = _stays(bounds)
+                replace = partial(self._turns.replace, scope, turn, question, message, topic, local_only=stays)
+                gone = await _patiently(replace)
                 self._jobs.remember(scope, turn.conversation_id, message.id)
                 self._jobs.leave(scope, turn.conversation_id, gone)
         except IntegrityError:
@@ -109,6 +119,16 @@ class Keeper:
             return await self._answers.get(scope, answer_id)
         except NotFound:
             return None
+
+
+async def _patiently(operation: Callable[[], Awaitable[T]]) -> T:
+    """Try again for a moment while the database is away: the caller has the words, and would lose the rest."""
+
+    def enough(error: FootnoteError, waited: float) -> None:
+        if waited > STORE_PATIENCE:
+            raise error
+
+    return await until_available(operation, _LONGEST_PAUSE, give_up=enough)
 
 
 def _message(completed: AskCompleted, ledger: Ledger) -> ConversationMessage:
