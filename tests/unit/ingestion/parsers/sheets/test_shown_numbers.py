@@ -76,4 +76,4 @@ def test_a_damaged_workbook_has_its_plain_values_at_least(tmp_path: Path, cut: i
     damaged = tmp_path / "a.xls"
     damaged.write_bytes(data[:cut] + bytes(64) + data[cut + 64 :])
     assert beside_cells(damaged).of_sheet("Prices") is not None
-    assert beside_cells(damaged).of_sheet("no such sheet") == Beside()
+    assert beside_cells(damaged).of_sheet("no such sheet") == Beside(unreadable=1)

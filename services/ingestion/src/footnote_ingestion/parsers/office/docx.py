@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,7 @@ from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER, PAGE_FUR
 from footnote_ingestion.parsers.office.charts import write_charts
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
+from footnote_ingestion.parsers.office.mending import LOST_PARTS, opened
 from footnote_ingestion.parsers.office.notes import PARTS, Notes
 from footnote_ingestion.parsers.office.numbering import Numbers, set_before
 from footnote_ingestion.parsers.office.package import (
@@ -37,7 +39,6 @@ from footnote_ingestion.parsers.office.package import (
     alternative_text,
     check_package,
     core_properties,
-    transitional,
     xml_parser,
 )
 from footnote_ingestion.parsers.raised import RAISED, joined, starts_as_figure
@@ -67,7 +68,9 @@ class DocxParser:
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write body paragraphs and tables in order, each followed by its notes; heads and feet of pages at the end."""
         check_package(path, limits)
-        document = _open(path)
+        document, lost = _open(path)
+        if lost:
+            out.warn(PARTS_UNREADABLE, LOST_PARTS, lost)
         set_before(document.element.body, Numbers(_numbering(document), document.styles.element))
         notes, margins = _beside(document, out)
         walker = _Walker(out, _styles(document), document.part, notes)
@@ -110,11 +113,15 @@ def _write_margins(texts: list[str], out: BlockWriter) -> None:
     out.warn(PAGE_FURNITURE, "{count} headers and footers are kept apart and not searched", len(texts))
 
 
-def _open(path: Path) -> Document:
-    try:
-        document: Document = Package.open(transitional(path)).main_document_part.document
+def _open(path: Path) -> tuple[Document, int]:
+    def read(source: str | io.BytesIO) -> Document:
+        document: Document = Package.open(source).main_document_part.document
         return document
-    except (PackageNotFoundError, *UNREADABLE_PACKAGE, AttributeError, etree.XMLSyntaxError) as error:
+
+    failures = (PackageNotFoundError, *UNREADABLE_PACKAGE, AttributeError, etree.XMLSyntaxError)
+    try:
+        return opened(path, read, failures)
+    except failures as error:
         raise ParseError(CORRUPT, "The Word document is damaged and cannot be opened.") from error
 
 

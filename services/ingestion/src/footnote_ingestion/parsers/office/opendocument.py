@@ -22,8 +22,8 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE
-from footnote_ingestion.parsers.office.package import check_package, moment, xml_parser
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
+from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, check_package, moment, xml_parser
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -82,9 +82,10 @@ class OpenDocumentParser:
 def _write_margins(path: Path, out: BlockWriter) -> None:
     """Write heads and feet of pages, which are kept and not searched."""
     try:
-        styles = xml_of(read_part(path, "styles.xml"))
+        styles = xml_of(read_part(path, "styles.xml", needed=False) or b"<none/>")
     except ParseError:
-        return  # a document needs none
+        out.warn(PARTS_UNREADABLE, "{count} parts of the document beside its text could not be read")
+        return
     texts = dict.fromkeys(
         inline(" ".join("".join(_text(line)) for line in margin.iter(f"{_TEXT}p", f"{_TEXT}h")))
         for margin in styles.iter(*_MARGINS)
@@ -97,17 +98,27 @@ def _write_margins(path: Path, out: BlockWriter) -> None:
         out.warn(PAGE_FURNITURE, "{count} headers and footers are kept apart and not searched", len(kept))
 
 
-def read_part(path: Path, name: str) -> bytes:
-    """Return a file of a package; raises `ParseError` where it is missing, damaged or locked."""
+def read_part(path: Path, name: str, *, needed: bool = True) -> bytes:
+    """Return a file of a package, empty where it is not there and not `needed`; else raises `ParseError`.
+
+    So it does where the file is damaged, or locked.
+    """
     try:
         with zipfile.ZipFile(path) as package:
-            if "META-INF/manifest.xml" in package.namelist() and b"encryption-data" in package.read(
-                "META-INF/manifest.xml"
-            ):
+            if _is_locked(package):
                 raise ParseError(PASSWORD_PROTECTED, "The document opens only with a password.")
+            if not needed and name not in package.namelist():
+                return b""
             return package.read(name)
-    except (KeyError, zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
+    except (*UNREADABLE_PACKAGE, OSError) as error:
         raise ParseError(CORRUPT, "The document is damaged and cannot be opened.") from error
+
+
+def _is_locked(package: zipfile.ZipFile) -> bool:
+    try:
+        return b"encryption-data" in package.read(_MANIFEST)
+    except UNREADABLE_PACKAGE:  # not there, or damaged: what is locked will not look like XML
+        return False
 
 
 def xml_of(data: bytes) -> etree._Element:

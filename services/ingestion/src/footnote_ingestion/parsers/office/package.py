@@ -54,14 +54,14 @@ def check_package(path: Path, limits: Limits) -> None:
         raise ParseError(TOO_LARGE, f"The file unpacks to more than {limits.ratio} times its size.")
 
 
-def transitional(path: Path) -> str | io.BytesIO:
-    """Return what to open for an Office Open XML package: its path, or a copy with the names that libraries know.
+def transitional(path: Path | io.BytesIO) -> str | io.BytesIO:
+    """Return what to open for an Office Open XML package: as it is, or a copy with the names that libraries know.
 
     A package of the Strict kind has the same parts under other namespaces.
     """
     with zipfile.ZipFile(path) as package:
         if _STRICT not in package.read("_rels/.rels"):
-            return str(path)
+            return path if isinstance(path, io.BytesIO) else str(path)
         copy = io.BytesIO()
         with zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as written:
             for entry in package.infolist():
@@ -84,7 +84,7 @@ def core_properties(path: Path) -> Properties:
     try:
         with zipfile.ZipFile(path) as package:
             root = etree.fromstring(package.read("docProps/core.xml"), xml_parser())
-    except (KeyError, zipfile.BadZipFile, etree.XMLSyntaxError, OSError, ValueError, NotImplementedError):
+    except (*UNREADABLE_PACKAGE, etree.XMLSyntaxError, OSError):
         return Properties()
     return Properties(
         title=_field(root, "dc:title"),

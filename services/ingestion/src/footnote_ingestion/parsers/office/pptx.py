@@ -18,12 +18,12 @@ from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, PA
 from footnote_ingestion.parsers.office.charts import write_charts
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
+from footnote_ingestion.parsers.office.mending import LOST_PARTS, opened
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
     alternative_text,
     check_package,
     core_properties,
-    transitional,
 )
 from footnote_ingestion.parsers.office.remarks import remarks
 
@@ -44,18 +44,21 @@ class PptxParser:
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write every slide under its title."""
         check_package(path, limits)
-        presentation = _open(path)
+        presentation, lost = _open(path)
+        if lost:
+            out.warn(PARTS_UNREADABLE, LOST_PARTS, lost)
         properties = core_properties(path)
         unreadable: list[SlideLocator] = []
-        for number, slide in enumerate(presentation.slides, 1):
+        named = presentation.part._element.get_or_add_sldIdLst()  # `slides` gives up where one of them is lost
+        for number, one in enumerate(named, 1):
             properties.page_count = number
             if number > limits.pages:
                 raise ParseError(TOO_LARGE, f"The presentation has more than the {limits.pages} slides allowed.")
             try:
-                _slide(slide, number, out)
+                _slide(presentation.part.related_slide(one.rId), number, out)
             except (PythonPptxError, KeyError, AttributeError, ValueError):
                 unreadable.append(SlideLocator(slide=number))
-            out.pages(number, len(presentation.slides))
+            out.pages(number, len(named))
         if unreadable:
             words = f"{{count}} of {properties.page_count} slides could not be read in full"
             out.warn(PARTS_UNREADABLE, words, len(unreadable), unreadable[:MOST_PLACES])
@@ -64,10 +67,11 @@ class PptxParser:
         return properties
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path) -> tuple[Any, int]:
+    failures = (PackageNotFoundError, PythonPptxError, *UNREADABLE_PACKAGE, AttributeError, etree.XMLSyntaxError)
     try:
-        return pptx.Presentation(transitional(path))
-    except (PackageNotFoundError, PythonPptxError, *UNREADABLE_PACKAGE, etree.XMLSyntaxError) as error:
+        return opened(path, pptx.Presentation, failures)
+    except failures as error:
         raise ParseError(CORRUPT, "The presentation is damaged and cannot be opened.") from error
 
 

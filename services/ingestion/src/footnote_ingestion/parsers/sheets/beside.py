@@ -30,6 +30,10 @@ class Beside:
     """Charts and embedded objects that lie on it."""
     comments: list[tuple[str, str]] = field(default_factory=list)
     """Cells and what is remarked on them."""
+    unreadable: int = 0
+    """Parts that would tell more, and cannot be read."""
+    unseen: bool = False
+    """The format is one in which none of it can be looked for."""
     merged: list[Range] = field(default_factory=list)
     """Merged cells, where calamine does not tell them."""
 

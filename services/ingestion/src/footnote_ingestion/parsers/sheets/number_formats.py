@@ -16,11 +16,13 @@ from pathlib import Path
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from footnote_ingestion.parsers.office.package import xml_parser
+from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
 from footnote_ingestion.parsers.tables import cell_position
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+BINARY = "xl/workbook.bin"
+"""What a workbook of the binary kind has in the place of XML."""
 _BUILT_IN = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 37: "#,##0", 38: "#,##0",
              39: "#,##0.00", 40: "#,##0.00"}  # fmt: skip
 _TOKEN = re.compile(
@@ -95,14 +97,18 @@ class NumberFormats:
         self._path = path
         self._styles: dict[str, NumberFormat] = {}
         self._parts: dict[str, str] = {}
+        self.damaged = False
+        """Whether there are formats that cannot be read."""
         if not zipfile.is_zipfile(path):
             return
         try:
             with zipfile.ZipFile(path) as package:
+                if not _has_styles(package):
+                    return
                 self._styles = _styles(package)
                 self._parts = sheet_parts(package) if self._styles else {}
-        except (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError):
-            self._styles = {}
+        except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError):
+            self._styles, self.damaged = {}, True
 
     def of_sheet(self, name: str) -> Mapping[tuple[int, int], NumberFormat]:
         """Return the formats by (row, column), from 0, of the sheet's cells that hold a number."""
@@ -119,9 +125,18 @@ class NumberFormats:
                         if style is not None and cell.get("t", "n") == "n" and cell.get("r"):
                             found[cell_position(cell.get("r"))] = style
                     row.clear()
-        except (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError):
+        except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError):
+            self.damaged = True
             return {}
         return found
+
+
+def _has_styles(package: zipfile.ZipFile) -> bool:
+    """Tell whether a workbook names a part of styles, which none needs; what cannot be read may."""
+    if BINARY in package.namelist():
+        return False
+    relations = etree.fromstring(package.read("xl/_rels/workbook.xml.rels"), xml_parser())
+    return any(item.get("Type", "").endswith("/styles") for item in relations.iterchildren(tag=etree.Element))
 
 
 def _styles(package: zipfile.ZipFile) -> dict[str, NumberFormat]:
@@ -141,7 +156,10 @@ def _styles(package: zipfile.ZipFile) -> dict[str, NumberFormat]:
 def sheet_parts(package: zipfile.ZipFile) -> dict[str, str]:
     """Return the package part of each sheet by its name."""
     relations = etree.fromstring(package.read("xl/_rels/workbook.xml.rels"), xml_parser())
-    targets = {item.get("Id"): posixpath.join("/xl", item.get("Target", "")).lstrip("/") for item in relations}
+    targets = {
+        item.get("Id"): posixpath.join("/xl", item.get("Target", "")).lstrip("/")
+        for item in relations.iterchildren(tag=etree.Element)
+    }
     book = etree.fromstring(package.read("xl/workbook.xml"), xml_parser())
     sheets = book.iterfind(f"{_MAIN}sheets/{_MAIN}sheet")
     return {

@@ -13,6 +13,7 @@ from pathlib import Path
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE
 from footnote_ingestion.parsers.sheets.beside import Beside, Shown
 from footnote_ingestion.parsers.tables import cell_name
 
@@ -58,12 +59,13 @@ class OdsCells:
         """Return what stands beside the values of a sheet, as far as it can be read."""
         if self._sheets is None:
             self._sheets = {}
+            last = Beside()
             try:
-                for sheet, beside in self._read():
-                    self._sheets[sheet] = beside
-            except (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError):
-                pass  # what comes before the damage is known; calamine has the values
-        return self._sheets.get(name) or Beside()
+                for sheet, last in self._read():
+                    self._sheets[sheet] = last
+            except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError):
+                last.unreadable += 1  # what comes before the damage is known; calamine has the values
+        return self._sheets.get(name) or Beside(unreadable=1)
 
     def _read(self) -> Iterator[tuple[str, Beside]]:
         options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}

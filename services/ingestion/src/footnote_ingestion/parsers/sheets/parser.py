@@ -15,7 +15,7 @@ from footnote.types.v1.locator_pb2 import SheetLocator
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, OTHER
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, OTHER, PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.package import check_package, core_properties
 from footnote_ingestion.parsers.sheets.beside import Beside, BesideCells, Shown
 from footnote_ingestion.parsers.sheets.grid import GridWriter
@@ -96,6 +96,14 @@ def _warn_of(found: Beside, name: str, out: BlockWriter) -> None:
     if found.drawn:
         words = "{count} charts and embedded objects on sheets are not read"
         out.warn(CONTENT_LEFT_OUT, words, found.drawn, [SheetLocator(sheet=name)])
+    if found.unreadable:
+        words = "{count} parts with comments, charts or forms of numbers are missing or could not be read"
+        out.warn(PARTS_UNREADABLE, words, found.unreadable, [SheetLocator(sheet=name)])
+    if found.unseen:
+        words = (
+            "{count} sheets of a binary workbook: forms of numbers, comments, charts and what is hidden are not read"
+        )
+        out.warn(CONTENT_LEFT_OUT, words, 1, [SheetLocator(sheet=name)])
     if found.hidden:
         words = "{count} hidden rows and columns are read like the others"
         out.warn(OTHER, words, found.hidden, [SheetLocator(sheet=name)])
@@ -145,13 +153,16 @@ def _limited(records: Iterable[list[str]], most: int) -> Iterator[list[str]]:
 
 def _open(path: Path) -> calamine.CalamineWorkbook:
     try:
-        return calamine.CalamineWorkbook.from_path(str(path))
+        book = calamine.CalamineWorkbook.from_path(str(path))
     except calamine.PasswordError as error:
         raise ParseError(PASSWORD_PROTECTED, "The workbook opens only with a password.") from error
     except calamine.CalamineError as error:
         if "password" in str(error).lower():
             raise ParseError(PASSWORD_PROTECTED, "The workbook opens only with a password.") from error
         raise ParseError(CORRUPT, "The workbook is damaged and cannot be opened.") from error
+    if not book.sheets_metadata:
+        raise ParseError(CORRUPT, "The workbook is damaged: it has no sheets.")
+    return book
 
 
 def _sheet(book: calamine.CalamineWorkbook, name: str) -> calamine.CalamineSheet:

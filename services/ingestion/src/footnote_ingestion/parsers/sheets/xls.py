@@ -26,7 +26,7 @@ class XlsCells:
     def of_sheet(self, name: str) -> Beside:
         """Return what stands beside the values of a sheet, as far as it can be read."""
         if self._book is None:
-            return Beside()
+            return Beside(unreadable=1)
         try:
             sheet = self._book.sheet_by_name(name)
             found = Beside(
@@ -40,7 +40,7 @@ class XlsCells:
             )
             self._book.unload_sheet(name)
         except Exception:  # as above: the plain values are there nevertheless
-            return Beside()
+            return Beside(unreadable=1)
         return found
 
     def _numbers(self, sheet: xlrd.sheet.Sheet) -> dict[tuple[int, int], Shown]:

@@ -9,71 +9,88 @@ from pathlib import Path
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.office.package import xml_parser
+from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
 from footnote_ingestion.parsers.sheets.beside import Beside
-from footnote_ingestion.parsers.sheets.number_formats import NumberFormats, sheet_parts
+from footnote_ingestion.parsers.sheets.number_formats import BINARY, NumberFormats, sheet_parts
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
+_NAMED = tuple(f"{_MAIN}{name}" for name in ("drawing", "legacyDrawing"))
 _OBJECTS = ("oleObject", "package")
 _MOST_COMMENTS = 10_000
-_BROKEN = (KeyError, ValueError, OSError, zipfile.BadZipFile, etree.XMLSyntaxError, NotImplementedError)
+_BROKEN = (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError)
 
 
 class XlsxCells:
-    """Looks into the sheets of a workbook one by one; finds nothing in xlsb, whose parts are no XML."""
+    """Looks into the sheets of a workbook one by one; in xlsb, whose parts are no XML, nothing is looked for."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._numbers = NumberFormats(path)
         self._parts: dict[str, str] = {}
+        self._binary = False
         try:
             with zipfile.ZipFile(path) as package:
-                self._parts = sheet_parts(package)
+                self._binary = BINARY in package.namelist()
+                self._parts = {} if self._binary else sheet_parts(package)
         except _BROKEN:
             return
 
     def of_sheet(self, name: str) -> Beside:
         """Return what stands beside the values of a sheet, as far as it can be read."""
+        if self._binary:
+            return Beside(unseen=True)
         found = Beside(numbers=self._numbers.of_sheet(name))
+        found.unreadable += self._numbers.damaged
         part = self._parts.get(name)
         if part is None:
+            found.unreadable += 1
             return found
         try:
             with zipfile.ZipFile(self._path) as package:
                 with package.open(part) as stream:
-                    _scan(stream, found)
-                _look_beside(package, part, found)
+                    named = _scan(stream, found)
+                _look_beside(package, part, named, found)
         except _BROKEN:
-            return found
+            found.unreadable += 1
         return found
 
 
-def _scan(stream: object, found: Beside) -> None:
+def _scan(stream: object, found: Beside) -> int:
+    """Look through a sheet; return how many parts with comments and drawings it names."""
+    named = 0
     options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
-    for _, element in etree.iterparse(stream, events=("end",), tag=(f"{_MAIN}row", f"{_MAIN}col"), **options):
+    tags = (f"{_MAIN}row", f"{_MAIN}col", *_NAMED)
+    for _, element in etree.iterparse(stream, events=("end",), tag=tags, **options):
+        named += element.tag in _NAMED
         found.hidden += element.get("hidden") in ("1", "true")
         if element.tag == f"{_MAIN}row":
             for cell in element:
                 if cell.find(f"{_MAIN}f") is not None and not (cell.findtext(f"{_MAIN}v") or cell.get("t") == "str"):
                     found.formulas.append(cell.get("r", ""))
         element.clear()
+    return named
 
 
-def _look_beside(package: zipfile.ZipFile, part: str, found: Beside) -> None:
+def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: Beside) -> None:
     """Look at the parts that a sheet refers to: its comments, by cell, as text, and what is drawn on it."""
     folder, name = posixpath.split(part)
     try:
         relations = etree.fromstring(package.read(f"{folder}/_rels/{name}.rels"), xml_parser())
-    except KeyError:
+    except _BROKEN:
+        found.unreadable += named
         return
-    for relation in relations:
+    for relation in relations.iterchildren(tag=etree.Element):
         kind = relation.get("Type", "").rpartition("/")[2]
         found.drawn += kind in _OBJECTS
         if kind not in ("comments", "drawing"):
             continue
         target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
-        root = etree.fromstring(package.read(target), xml_parser())
+        try:
+            root = etree.fromstring(package.read(target), xml_parser())
+        except _BROKEN:
+            found.unreadable += 1
+            continue
         found.drawn += sum(1 for _ in root.iter(_CHART))
         for comment in root.iter(f"{_MAIN}comment"):
             text = inline("".join(one.text or "" for one in comment.iter(f"{_MAIN}t")))
