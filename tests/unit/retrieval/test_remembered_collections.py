@@ -5,6 +5,7 @@ While indexing does not answer, one of an older epoch is taken too, if no collec
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -158,3 +159,96 @@ async def test_what_documents_wrote_while_indexing_answered_leaves_an_answer_for
     assert remembered.known(ANN, []) is None
     indexing.fails = Unavailable("away")
     assert (await remembered.resolve(ANN, [], stale_too=True)).stale
+
+
+class Clock:
+    """A monotonic clock that is put on by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def shared(indexing: Indexing, tmp_path: Path) -> AsyncIterator[tuple[IndexingCollections, Clock]]:
+    """Yield what remembers an indexing that tells no epoch, as one on PostgreSQL, where others may write."""
+    clock = Clock()
+    indexing.named = ""
+    async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
+        made = IndexingCollections(channel, EpochReader(tmp_path / "none"), EpochReader(tmp_path / "none"), clock=clock)
+        made._stub = indexing
+        yield made, clock
+
+
+@pytest.mark.parametrize("error", [Unavailable("away"), DeadlineExceeded("away")])
+async def test_without_an_epoch_what_was_told_a_moment_ago_is_taken_and_nothing_older(
+    indexing: Indexing, shared: tuple[IndexingCollections, Clock], error: FootnoteError
+) -> None:
+    remembered, clock = shared
+    first = await remembered.resolve(ANN, ["a"])
+    indexing.fails = error
+    clock.now += collections.RECENT_SECONDS - 0.1
+    last = await remembered.resolve(ANN, ["a"], stale_too=True)
+    assert last.stale
+    assert last.visible == first.visible
+    again = await remembered.resolve(ANN, ["a"], stale_too=True)
+    assert again == last
+    for who, names in ((BOB, ["a"]), (ANN, ["b"]), (Scope(tenant_id="t", user_id="ann", groups=["g"]), ["a"])):
+        with pytest.raises(type(error)):
+            await remembered.resolve(who, names, stale_too=True)
+    with pytest.raises(type(error)):
+        await remembered.resolve(ANN, ["a"])
+    clock.now += 0.2  # being used has not made it any younger
+    with pytest.raises(type(error)):
+        await remembered.resolve(ANN, ["a"], stale_too=True)
+
+
+async def test_without_an_epoch_what_was_refused_since_is_not_taken_any_more(
+    indexing: Indexing, shared: tuple[IndexingCollections, Clock]
+) -> None:
+    remembered, _ = shared
+    await remembered.resolve(ANN, ["a"])
+    indexing.fails = NotFound("Collection 'a' not found", reason="COLLECTION_NOT_FOUND")
+    with pytest.raises(NotFound):
+        await remembered.resolve(ANN, ["a"], stale_too=True)
+    indexing.fails = Unavailable("away")
+    with pytest.raises(Unavailable):
+        await remembered.resolve(ANN, ["a"], stale_too=True)
+
+
+async def test_without_an_epoch_one_that_says_nothing_is_waited_for_once_and_asked_again_later(
+    indexing: Indexing, shared: tuple[IndexingCollections, Clock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collections, "ASK_SECONDS", 0.05)
+    remembered, clock = shared
+    await remembered.resolve(ANN, ["a"])
+    answers, calls = indexing.ResolveCollections, []
+
+    async def silent(_: Any) -> ResolveCollectionsResponse:
+        calls.append(1)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(indexing, "ResolveCollections", silent)
+    for _ in range(3):
+        async with asyncio.timeout(5):
+            assert (await remembered.resolve(ANN, ["a"], stale_too=True)).stale
+    assert len(calls) == 1
+    monkeypatch.setattr(indexing, "ResolveCollections", answers)
+    clock.now += collections.PAUSE_SECONDS + 0.1
+    assert not (await remembered.resolve(ANN, ["a"], stale_too=True)).stale
+
+
+@pytest.mark.parametrize("few", [{"_MOST_ANSWERS": 2}, {"_MOST_COLLECTIONS": 2}], indirect=True)
+@pytest.mark.usefixtures("few")
+async def test_without_an_epoch_only_so_many_are_kept(
+    indexing: Indexing, shared: tuple[IndexingCollections, Clock]
+) -> None:
+    remembered, _ = shared
+    for name in "abc":
+        await remembered.resolve(ANN, [name])
+    indexing.fails = Unavailable("away")
+    with pytest.raises(Unavailable):
+        await remembered.resolve(ANN, ["a"], stale_too=True)
+    assert (await remembered.resolve(ANN, ["c"], stale_too=True)).stale
