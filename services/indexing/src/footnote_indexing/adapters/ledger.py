@@ -97,8 +97,9 @@ def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
 
 def _being_written() -> sa.ColumnElement[bool]:
     """Return the condition that somebody may be at work on a revision's rows: what goes has to be purged once more."""
-    owing = sa.and_(revisions.c.state == CURRENT, revisions.c.vectors_owed > 0)
-    return sa.or_(revisions.c.state == WRITING, owing)
+    claimed = sa.func.coalesce(revisions.c.claimed_until, 0) > now_ms()
+    rewritten = sa.and_(revisions.c.state == CURRENT, sa.or_(revisions.c.vectors_owed > 0, claimed))
+    return sa.or_(revisions.c.state == WRITING, rewritten)
 
 
 def _overtaken(key: RevisionKey, *, cancelled: bool = False) -> Aborted:
@@ -262,7 +263,7 @@ class Ledger(LedgerReading):
         others = [_siblings(key), revisions.c.revision != key.revision]
         await connection.execute(
             sa.update(revisions)
-            .where(*others, revisions.c.state == CURRENT, revisions.c.vectors_owed == 0)
+            .where(*others, revisions.c.state == CURRENT, ~_being_written())
             .values(state=RETIRED, purge_at=now + grace_ms, updated_at=now)
         )
         await connection.execute(
@@ -288,7 +289,7 @@ class Ledger(LedgerReading):
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
             for row in rows:
                 entry = _entry(row)
-                written = entry.state == WRITING or row.vectors_owed
+                written = entry.state == WRITING or row.vectors_owed or (row.claimed_until or 0) > now_ms()
                 purge_at = now_ms() + (WRITER_TIMEOUT_MS if written else 1000)
                 await connection.execute(
                     sa.update(revisions)
@@ -326,17 +327,32 @@ class Ledger(LedgerReading):
                 await connection.execute(sa.insert(revisions).values(values | given_up))
             return [_entry(row) for row in rows]
 
-    async def expires(self, collection_id: str, document_id: str, expire_at: int | None) -> list[Entry]:
-        """Record when what is searched of a document expires (Unix milliseconds), in all generations; return it."""
+    async def relabel(self, collection_id: str, document_id: str, expire_at: int | None) -> tuple[list[Entry], int]:
+        """Record when what is searched of a document expires (Unix milliseconds), in all generations.
+
+        Returns it, claimed for whoever writes its rows anew, and the claim: while that lasts, an entry that is retired
+        stays, and hides what is written late. What owes vectors stays by itself.
+        """
         chosen = [
             revisions.c.collection_id == collection_id,
             revisions.c.document_id == document_id,
             revisions.c.state == CURRENT,
         ]
+        claim = now_ms() + WRITER_TIMEOUT_MS
         async with self._database.write() as connection:
             await connection.execute(sa.update(revisions).where(*chosen).values(expire_at=expire_at))
+            claimed = sa.update(revisions).where(*chosen, revisions.c.vectors_owed == 0)
+            await connection.execute(claimed.values(claimed_until=claim))
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
-            return [_entry(row) for row in rows]
+            return [_entry(row) for row in rows], claim
+
+    async def relabelled(self, key: RevisionKey, claim: int) -> bool:
+        """Give a claim back, if it is still that one; return whether the revision is still searched."""
+        async with self._database.write_documents() as connection:
+            mine = sa.update(revisions).where(_is(key), revisions.c.claimed_until == claim)
+            await connection.execute(mine.values(claimed_until=None))
+            state = (await connection.execute(sa.select(revisions.c.state).where(_is(key)))).scalar_one_or_none()
+            return state == CURRENT
 
     async def drop(self, connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
         """Forget all of a collection, or of one generation, whose rows are purged together, inside a transaction.
@@ -346,9 +362,7 @@ class Ledger(LedgerReading):
         chosen = [revisions.c.collection_id == collection_id]
         if generation:
             chosen.append(revisions.c.generation == generation)
-        await connection.execute(
-            sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT, revisions.c.vectors_owed == 0)
-        )
+        await connection.execute(sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT, ~_being_written()))
         await connection.execute(
             sa.update(revisions)
             .where(*chosen, _being_written())

@@ -51,11 +51,15 @@ class Relabelling:
         changed = 0
         # The engine makes two rows of one id when it is written twice at the same moment.
         async with self._turns.of(document.id):
-            for entry in await self._ledger.expires(found.collection.id, document.id, expire_at):
+            entries, claim = await self._ledger.relabel(found.collection.id, document.id, expire_at)
+            for entry in entries:
                 generation = generations.get(entry.key.generation)
-                if generation is None or await self._is_done(generation, entry, document):
-                    continue
-                rows = await self._rewrite(generation, entry.key, document)
+                rows = 0
+                if generation is not None and not await self._is_done(generation, entry, document):
+                    rows = await self._rewrite(generation, entry.key, document)
+                if not await self._ledger.relabelled(entry.key, claim) and generation is not None:
+                    # Deleted or replaced meanwhile: what was read before that is there again.
+                    await self._writer.purge(generation.space, entry.key)
                 changed += rows if entry.key.generation == found.generation.number else 0
         return changed
 
@@ -81,8 +85,9 @@ class Relabelling:
                 Row(_labelled(hit.chunk, document), key.collection_key, vectors.get(hit.id), hit.lexical_text)
                 for hit in hits
             ]
-            if rows:
-                await self._writer.write(space, rows)
+            if not rows or not await self._ledger.wanted(key):  # the claim lasts for some minutes only
+                return changed
+            await self._writer.write(space, rows)
             changed += len(rows)
             if len(hits) < _PAGE:
                 return changed
