@@ -98,6 +98,7 @@ class Jobs:
             except DBAPIError:  # the driver of the ledger does not say whether it passes
                 await self._destroy()
                 if self.alone or time.monotonic() > ends:
+                    activate(None)
                     raise
             failed += 1
             _log.warning("database_waited_for", database="jobs", seconds=round(ends - time.monotonic()))
