@@ -61,6 +61,7 @@ def _copy(path: Path) -> tuple[io.BytesIO, int]:
     found: dict[str, bytes] = {}
     lost = 0
     with zipfile.ZipFile(path) as package:
+        named = set(package.namelist())
         for entry in package.infolist():
             try:
                 data = package.read(entry)
@@ -76,9 +77,7 @@ def _copy(path: Path) -> tuple[io.BytesIO, int]:
         for name, data in found.items():
             written.writestr(name, _without(name, data, found, missing) if name.endswith(_RELATIONS) else data)
     copy.seek(0)
-    with zipfile.ZipFile(path) as package:
-        known = set(package.namelist())
-    return copy, lost + len(missing - known)
+    return copy, lost + len(missing - named)  # what was named and could not be read is counted already
 
 
 def _without(name: str, data: bytes, there: dict[str, bytes], missing: set[str]) -> bytes:
