@@ -40,7 +40,6 @@ ONLY: dict[str, set[str]] = {
     "mdit-py-plugins": _FILES,
     "filetype": _FILES,
     "chardetng-py": _FILES,
-    "yake": _FILES,
     "pygments": _FILES,
     "obstore": _FILES,
     "cryptography": {"edge", "ingestion"},

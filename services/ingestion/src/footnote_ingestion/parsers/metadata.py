@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-import yake
 from footnote.types.v1.document_pb2 import ParsedMetadata, ReadingWarning
+from footnote_text.keywords import keywords
 from footnote_text.language import detect
 
 from footnote_ingestion.parsers.base import BlockWriter, Properties
@@ -22,12 +21,6 @@ _UNTITLED = re.compile(
     re.IGNORECASE,
 )
 _FILE_NAME = re.compile(r"\.(?:docx?|pdf|indd|tex|dvi|xlsx?|pptx?|qxd|ps|eps|odt|rtf)\Z", re.IGNORECASE)
-
-
-@lru_cache(maxsize=8)
-def _extractor(language: str) -> yake.KeywordExtractor:
-    known = (Path(yake.__file__).parent / "core" / "StopwordsList" / f"stopwords_{language}.txt").is_file()
-    return yake.KeywordExtractor(lan=language if known else "en", n=2, top=_KEYWORDS)
 
 
 def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedMetadata:
@@ -73,6 +66,5 @@ def _keywords(sample: str, language: str, own: list[str]) -> list[str]:
     found = dict.fromkeys(word[:100] for word in own[:_KEYWORDS])
     text = sample[:_KEYWORD_SAMPLE]
     if len(text) >= 100:
-        for word, _ in _extractor(language or "en").extract_keywords(text):
-            found.setdefault(word)
+        found |= dict.fromkeys(keywords(text, language, _KEYWORDS))
     return list(found)[: 2 * _KEYWORDS]

@@ -1,0 +1,100 @@
+"""Keywords of a text: its weightiest words and the phrases that repeat, by counts of search terms."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from footnote_text.lexical import terms
+
+_SHORTEST = 3
+_PHRASE_SHARE = 0.5
+"""How large a share of its rarer word's mentions a phrase must have to stand for both words."""
+_LONGEST_RUN = 4
+_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]{2,}|[\u30a1-\u30fa\u30fc]{2,}")
+"""Han characters or katakana in a row: their texts have no spaces, and words are two to four characters long."""
+_SPLIT = re.compile(r"[.!?;:,()\[\]{}\"“”«»|/\n\r\t]+")
+
+
+@dataclass
+class _Candidate:
+    first: int
+    count: int = 0
+    written: Counter[str] = field(default_factory=Counter)
+
+    def add(self, written: str) -> None:
+        self.count += 1
+        self.written[written] += 1
+
+    def spelling(self) -> str:
+        """Return the commonest spelling; of equally common ones the first."""
+        return self.written.most_common(1)[0][0]
+
+
+def keywords(text: str, language: str = "", limit: int = 10) -> list[str]:
+    """Return up to `limit` words and two-word phrases that weigh most in the text, the weightiest first.
+
+    The weight of a word is how often its stem occurs, times the square root of its length, because short words are
+    common ones. A phrase of two neighbouring words takes the place of its words where they mostly occur together.
+    Of scripts without spaces only Han characters and katakana are read, and only what repeats counts. `language` is an ISO 639-1 code; it decides stems and stop words.
+    """
+    words, phrases = _count(text, language)
+    words |= _unspaced(text)
+    merged = {
+        pair: phrase
+        for pair, phrase in phrases.items()
+        if phrase.count > 1 and phrase.count >= _PHRASE_SHARE * min(words[pair[0]].count, words[pair[1]].count)
+    }
+    taken = {term for pair in merged for term in pair}
+    rest = {(term,): word for term, word in words.items() if term not in taken}
+    ranked = sorted({**merged, **rest}.items(), key=lambda one: (-_weight(*one), one[1].first))
+    chosen: dict[str, None] = {}
+    used: set[str] = set()
+    for stems, candidate in ranked:
+        if len(chosen) == limit:
+            break
+        if not used.issuperset(stems):
+            used.update(stems)
+            chosen[candidate.spelling()] = None
+    return list(chosen)
+
+
+def _count(text: str, language: str) -> tuple[dict[str, _Candidate], dict[tuple[str, str], _Candidate]]:
+    words: dict[str, _Candidate] = {}
+    phrases: dict[tuple[str, str], _Candidate] = {}
+    for clause in _SPLIT.split(text):
+        row = [(_term(word, language), word) for word in clause.split()]
+        for term, word in row:
+            if term:
+                words.setdefault(term, _Candidate(len(words))).add(word)
+        for (left, first), (right, second) in pairwise(row):
+            if left and right and left != right:
+                phrases.setdefault((left, right), _Candidate(len(words))).add(f"{first} {second}")
+    return words, phrases
+
+
+def _unspaced(text: str) -> dict[str, _Candidate]:
+    """Return what repeats within runs of Han characters or katakana, without parts of a longer repetition."""
+    found: dict[str, _Candidate] = {}
+    for run in _RUN.findall(text):
+        for length in range(2, min(len(run), _LONGEST_RUN) + 1):
+            for start in range(len(run) - length + 1):
+                part = run[start : start + length]
+                found.setdefault(part, _Candidate(len(found))).add(part)
+    longer = Counter[str]()
+    for part, candidate in found.items():
+        for shorter in (part[1:], part[:-1]):
+            longer[shorter] = max(longer[shorter], candidate.count)
+    return {part: one for part, one in found.items() if one.count > max(1, longer[part])}
+
+
+def _term(word: str, language: str) -> str:
+    """Return the stem of a word that may be a keyword, else an empty string."""
+    found = terms(word, language) if len(word) >= _SHORTEST and any(map(str.isalpha, word)) else []
+    return found[0] if len(found) == 1 and len(found[0]) >= _SHORTEST and not found[0][0].isdigit() else ""
+
+
+def _weight(stems: tuple[str, ...], candidate: _Candidate) -> float:
+    return float(candidate.count * sum(map(len, stems)) ** 0.5)
