@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo quick test faults polyglot lint format protos protos-lint bench bench-peers benches clean
+.PHONY: setup demo quick test test-all faults polyglot lint format protos protos-lint bench bench-peers benches clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -16,17 +16,25 @@ setup: $(VENV)/.installed
 demo: setup
 	$(BIN)/python deploy/demo.py
 
-# The loop while one works: what needs no server and no long measurement, and of large matrices a sample. Bytecode is
-# kept whatever the surroundings say: without it each worker and each service that a test starts compiles every file
-# anew. One worker more than there are cores, since some tests wait.
-quick: setup
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest tests/unit tests/contract --ignore tests/unit/linear \
-		-m "not bench and not slow and not matrix" \
-		-n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') -q
+# One worker more than there are cores, since some tests wait. Files go to workers whole, in the order given, so that the
+# slow ones begin first. Bytecode is kept whatever the environment says: without it each worker and each service that a
+# test starts compiles every file again.
+WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+ALL = tests/faults tests/e2e tests/integration tests/conformance tests/contract tests/unit
+SPREAD = -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q
 
+# The loop while one works: what needs no server and no long measurement, and of large matrices a sample.
+quick: setup
+	$(PYTEST) tests/unit tests/contract -m "not bench and not slow and not matrix and not full" -n $(WORKERS) -q
+
+# Everything of the product once, on real parts, in minutes.
 test: setup
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest tests/unit tests/contract -m "not bench" -n auto
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest tests/integration tests/conformance tests/e2e tests/faults -m "not bench" -n 3 --dist loadfile
+	$(PYTEST) $(ALL) -m "not bench and not matrix and not full" $(SPREAD)
+
+# The rest: matrices in full, long faults, replicas, PostgreSQL and Redis, mutants, timing tables.
+test-all: setup
+	$(PYTEST) $(ALL) -m "(matrix or full) and not bench" $(SPREAD)
 
 # Seeded faults and an audit of everything acknowledged, for ten minutes; `make faults ROUNDS=1000` for a night. What
 # fails names its seed: docs/guarantees.md says how to replay it.

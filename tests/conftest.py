@@ -8,6 +8,8 @@ import pytest
 from hypothesis import settings
 from support import postgres, surroundings
 
+pytest_plugins = ["support.run_report"]
+
 # A slow machine is no failure, and a change fails by what it changed: the same examples each time.
 # `pytest --hypothesis-profile=default` looks for new ones.
 settings.register_profile("footnote", deadline=None, derandomize=True)

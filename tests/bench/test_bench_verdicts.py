@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_WEAK, Verdict
 from footnote_generation.verification.support import judge, prepare
-from support.shared import shared_dir
+from support.shared import NO_SHARED, shared_dir
 
 
 @pytest.mark.slow
@@ -17,7 +17,7 @@ def test_verdicts_on_sentences_of_wikipedia() -> None:
     shared = shared_dir()
     file = shared / "data" / "wice-dev" / "claims.jsonl" if shared else None
     if file is None or not file.is_file():
-        pytest.skip("the shared data are not beside the checkout")
+        pytest.skip(NO_SHARED)
     table: Counter[tuple[str, str]] = Counter()
     ranks: dict[bool, list[float]] = {True: [], False: []}
     for line in file.read_text("utf-8").splitlines():

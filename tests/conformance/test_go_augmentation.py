@@ -24,7 +24,7 @@ FETCH_SECONDS = 120
 # Three quarters of a minute of processor time where nothing is built yet, and the tests beside take most of it.
 BUILD_SECONDS = 900
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3 * FETCH_SECONDS + 2 * BUILD_SECONDS + 300)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(3 * FETCH_SECONDS + 2 * BUILD_SECONDS + 300)]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     beside = Path(sys.executable).parent / "buf"
     go, buf = shutil.which("go"), str(beside) if beside.exists() else shutil.which("buf")
     if go is None or buf is None:
-        pytest.skip(f"{'Go' if go is None else 'buf'} is not installed")
+        pytest.skip(f"{'Go' if go is None else 'buf'} is not installed (see its own page)")
     folder = tmp_path_factory.mktemp("go") / "augmentation"
     shutil.copytree(HERE, folder)
     plugins = folder / "bin"

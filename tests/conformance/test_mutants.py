@@ -20,6 +20,8 @@ from footnote_kit.app import App, Runtime
 from footnote_kit.errors import Internal, NotFound
 from footnote_kit.testing import CREDENTIAL, serve_app
 
+pytestmark = pytest.mark.full
+
 Patch = pytest.MonkeyPatch
 Unary = Callable[[Any, Any, Callable[[Any], Awaitable[Any]]], Awaitable[Any]]
 """(request, context, the original) -> response."""

@@ -25,7 +25,7 @@ def test_types_are_those_of_the_contracts() -> None:
 
 def test_built_files_are_those_of_the_sources(tmp_path: Path) -> None:
     if shutil.which("node") is None:
-        pytest.skip("node is not installed: the committed files of the console are not built anew here")
+        pytest.skip("node is not installed, so the console is not built and compared (apt-get install nodejs npm)")
     if not (CONSOLE / "node_modules" / "esbuild").is_dir():
         pytest.skip("run `npm ci` in services/edge/console to have the console built anew here")
     subprocess.run(["node", "build.mjs", str(tmp_path / "built")], cwd=CONSOLE, check=True, timeout=120)

@@ -52,7 +52,7 @@ def test_every_metric_required_is_registered(what: str) -> None:
 def test_what_is_required_is_what_the_requirements_list() -> None:
     shared = shared_dir()
     if shared is None:
-        pytest.skip("the folder with the requirements is not beside the checkout")
+        pytest.skip("the requirements are not beside the checkout (FOOTNOTE_SHARED names their folder)")
     text = (shared / "requirements.md").read_text(encoding="utf-8")
     listed = re.search(r"OBS-2 [^:;]*: *([^.]*)\.", " ".join(text.split()))
     assert listed is not None

@@ -136,7 +136,7 @@ def test_every_file_says_what_each_language_calls_it(image: Path) -> None:
 @pytest.mark.slow
 def test_a_break_against_the_last_release_fails(clone: Path) -> None:
     if shutil.which("git") is None:
-        pytest.skip("git is not installed")
+        pytest.skip("git is not installed (apt-get install git)")
     script = ["sh", "libs/contracts/breaking.sh"]
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
     environment = {**os.environ, "BIN": str(Path(sys.executable).parent)}

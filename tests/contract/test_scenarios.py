@@ -146,7 +146,7 @@ def test_there_is_such_a_test(test: str) -> None:
 def test_no_scenario_is_forgotten() -> None:
     shared = shared_dir()
     if shared is None:
-        pytest.skip("the folder with the scenarios is not beside the checkout")
+        pytest.skip("the scenarios are not beside the checkout (FOOTNOTE_SHARED names their folder)")
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in sorted((shared / "seeds").glob("*.txt"))]
     titles = {title.strip() for text in texts for title in re.findall(r"^#### Scenario: (.+)$", text, re.MULTILINE)}
     assert titles == SCENARIOS.keys() | INSIDE.keys() | OPEN

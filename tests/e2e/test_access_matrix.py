@@ -21,7 +21,7 @@ from support.access.report import Finding, Report, readable
 from support.access.wire import Operation, wired
 from support.deployment import Deployment, deployment
 
-pytestmark = pytest.mark.timeout(2700)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(2700)]
 
 PLENTY = "100000000"
 SETTINGS = {

@@ -20,7 +20,7 @@ from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 QUESTION = "How many days of paid leave do employees have, and how many bikes are in stock?"
 LEAVE = b"Employees receive 25 days of paid leave per year."

@@ -1,10 +1,13 @@
 """What an answer weighs: the words and their footnotes, and nothing that nobody asked for."""
 
+import pytest
 from footnote.edge.v1.answers_pb2 import AnswerPart, AskResponse
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest
 from google.protobuf import json_format
 from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
+
+pytestmark = pytest.mark.full
 
 QUESTION = "What is the internal emergency number?"
 MOST_BYTES = 1500

@@ -14,7 +14,7 @@ from support.deployment import deployment
 from support.edge_client import EdgeClient, edge_client
 from support.surroundings import inherited
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 SUBJECTS = {
     "heron": "The grey heron stands 94 centimetres tall and eats frogs.",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bench.page.__main__ import main
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 # What pymilvus and the fonts of the PDF writer say of themselves is not what is tested.

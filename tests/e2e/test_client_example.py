@@ -11,7 +11,7 @@ from support import surroundings
 from support.deployment import ROOT, deployment
 from support.readme import README
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 
 def test_the_readmes_python_runs_as_it_stands(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ from support.deployment import Deployment
 from support.edge_client import EdgeClient
 from support.elsewhere import Elsewhere, elsewhere
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 SECRET = "zebrafinch"
 FREE_TEXT = b"The canteen opens at seven and serves porridge until nine."

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest, UpdateCollectionRequest
 from footnote.edge.v1.documents_pb2 import (
@@ -24,6 +25,8 @@ from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, VISIBILITY_SHAR
 from footnote_kit.errors import NotFound
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.edge_client import EdgeClient
+
+pytestmark = pytest.mark.full
 
 QUESTION = "When does the moonbase open?"
 EVERYBODY = frozenset({"ann", "bob", "eve", "adm"})

@@ -20,7 +20,7 @@ from support.edge_client import EdgeClient, edge_client
 from support.model_chat import Fail, Finish, Say, Step, serve_model
 from support.operations import ended
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 KEY = "sk-quokkakey0123456789abcdef"
 CANARIES = {

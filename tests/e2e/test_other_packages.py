@@ -21,6 +21,8 @@ from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 from support.other_package import install
 
+pytestmark = pytest.mark.full
+
 LINES = (
     b"LEMON 1\n* The lemon trees of the harbour were planted by Ada Brown in 1911.\n"
     b"* The lemon trees of the harbour give zest to the cakes of the town.\n"

@@ -13,7 +13,7 @@ from footnote.edge.v1.system_pb2 import GetHealthRequest, GetHealthResponse
 from support.deployment import Deployment, deployment
 from support.edge_client import edge_client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 
 @pytest.fixture(params=["all in one", "one process each"])

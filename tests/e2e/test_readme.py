@@ -34,7 +34,7 @@ COMMANDS = commands()
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 _END = "end-of-command"
 # All commands are run before the first test, each within three minutes: two minutes on two idle cores.
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
 
 
 @dataclass(frozen=True, slots=True)

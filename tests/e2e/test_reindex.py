@@ -34,7 +34,7 @@ from support.operations import ended
 SECONDS = float(os.environ.get("FOOTNOTE_REINDEX_SECONDS", "0"))
 """How long to go on changing the collection; 0 for one change of each kind."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400 + 2 * SECONDS)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(400 + 2 * SECONDS)]
 
 NAME = "changing"
 DOCUMENTS, PARAGRAPHS, SENTENCES = 60, 18, 7

@@ -19,7 +19,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 QUESTION = "What is the warranty of the Polaris Laser Tracker?"
 HISTORY = [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.deployment import Deployment, deployment
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(600)]
 
 PHASES = os.environ.get("FOOTNOTE_TEST_SCHEMATHESIS_PHASES", "examples,coverage,fuzzing,stateful")
 EXAMPLES = os.environ.get("FOOTNOTE_TEST_SCHEMATHESIS_EXAMPLES", "5")
@@ -26,7 +26,7 @@ def command() -> str:
     named = os.environ.get("FOOTNOTE_TEST_SCHEMATHESIS")
     found = named or (str(beside) if beside.exists() else shutil.which("schemathesis"))
     if not found:
-        pytest.skip("schemathesis is not installed; FOOTNOTE_TEST_SCHEMATHESIS may name its command")
+        pytest.skip("schemathesis is not installed (FOOTNOTE_TEST_SCHEMATHESIS may name its command)")
     return found
 
 

@@ -10,7 +10,7 @@ from support.deployment import Deployment, deployment
 from support.edge_client import edge_client
 from support.otlp import Receiver, receiver
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 SERVICES = {f"footnote-{stage}" for stage in STAGES}
 TEXT = b"# Travel\n\nThe daily travel allowance abroad is 48 euros.\n"

@@ -24,7 +24,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from support.deployment import Deployment
 from support.edge_client import EdgeClient, edge_client
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from support.deployment import Deployment
 from support.edge_client import EdgeClient
 from support.own_vectors import AXES, add, create, get, ids_of, pages, rng, row_ids, search, stocked
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from support.deployment import Deployment
 from support.edge_client import EdgeClient, edge_client
 from support.operations import ended
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SEED = int(os.environ.get("FOOTNOTE_SEED", "0")) or random.randrange(1, 10**6)
 CANCELLED = doc.FAILURE_REASON_CANCELLED

@@ -16,6 +16,7 @@ JUMPS = {"an hour on": HOUR, "an hour back": -HOUR, "a day on": DAY, "a day back
 PATIENCE = 60.0
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.slow,
     pytest.mark.timeout(400),
     pytest.mark.skipif((reason := faked_time.why_not()) is not None, reason=str(reason)),

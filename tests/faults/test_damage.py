@@ -13,6 +13,8 @@ from footnote_store.store import VectorStore
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 
+pytestmark = pytest.mark.full
+
 OFTEN = {"FOOTNOTE_INDEXING_RECOVERY_INTERVAL": "0.5", "FOOTNOTE_EDGE_RECONCILE_SECONDS": "0.5"}
 PATIENCE = 90.0
 

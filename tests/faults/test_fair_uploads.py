@@ -16,7 +16,7 @@ from footnote_kit.edge import EdgeStub
 from support.deployment import deployment
 from support.edge_client import EdgeClient, edge_client
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(900)]
 
 MANY = int(os.environ.get("FOOTNOTE_FAIR_FILES", "150"))
 AT_ONCE = 48

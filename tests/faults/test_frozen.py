@@ -19,7 +19,7 @@ from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 from support.frozen import FAULTS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(900)]
 
 DEADLINE = 60.0
 IN_TIME = 45.0

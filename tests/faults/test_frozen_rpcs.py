@@ -1,6 +1,6 @@
 """Every RPC of edge while a stage is stopped: answered, degraded or refused in words, before its caller's deadline.
 
-`make test` stops one stage; `FOOTNOTE_FROZEN=all` stops, slows down and has flap each of them. The table is printed.
+`make test-all` stops one stage; `FOOTNOTE_FROZEN=all` stops, slows down and has flap each of them, and prints a table.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from support.deployment import Deployment, deployment
 from support.frozen import FAULTS
 from support.frozen_rpcs import Ended, Everything
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 STAGES = ("indexing", "ingestion", "retrieval", "augmentation", "generation")
 ALL = os.environ.get("FOOTNOTE_FROZEN") == "all"

@@ -14,7 +14,7 @@ from footnote_kit.errors import DeadlineExceeded, NotFound, Unavailable
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(400)]
 
 OFTEN = {"FOOTNOTE_EDGE_RECONCILE_SECONDS": "1"}
 NAME = "files"

@@ -20,7 +20,7 @@ from support.engine import running_engine
 from support.indexing import Client, requests
 from support.indexing_process import IndexingProcess
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 UPLOADED = timestamp_pb2.Timestamp(seconds=1_790_000_000)
 
 

@@ -17,6 +17,8 @@ from support.blocks import article
 from support.engine import running_engine
 from support.indexing import Client
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

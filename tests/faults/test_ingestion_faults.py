@@ -20,6 +20,8 @@ from footnote_kit.testing import serve_app
 from support.ingestion_client import Client
 from support.processes import NURSERY, family, running
 
+pytestmark = pytest.mark.full
+
 # Takes a worker seconds to read.
 PARAGRAPHS = 200_000
 SLOW = b"".join(b"Paragraph %d has a few words of its own.\n\n" % number for number in range(PARAGRAPHS))

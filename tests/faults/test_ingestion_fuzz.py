@@ -23,6 +23,8 @@ from support.ingestion_client import Client, assert_spans_exact
 from support.processes import NURSERY, family
 from support.shared import shared_dir
 
+pytestmark = pytest.mark.full
+
 _MOST_BYTES = 600_000
 _MANY = int(os.environ.get("FOOTNOTE_BENCH_MUTANTS", "2000"))
 """How many the slow test makes, in fifties; it has passed with 5 000."""

@@ -41,7 +41,7 @@ NAME = "files"
 FINAL = (doc.DOCUMENT_STATE_INDEXED, doc.DOCUMENT_STATE_ERROR)
 SCOPE = Scope(tenant_id="default", user_id="local", roles=[ROLE_ADMIN])
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + 60 * KILLS)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(600 + 60 * KILLS)]
 
 
 def texts(folder: Path, count: int) -> list[Path]:

@@ -10,7 +10,7 @@ from support import postgres
 from support.deployment import Deployment
 from support.edge_client import edge_client
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(400)]
 
 TAKEN_OVER = 30.0
 DOCUMENTS = 6

@@ -16,7 +16,7 @@ from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 from support.operations import ended
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(400)]
 
 NAME = "many"
 COUNT = RENEW_BATCH + 10  # more than one page

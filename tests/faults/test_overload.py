@@ -18,7 +18,7 @@ from support.edge_client import edge_client
 from support.overload.crowd import DEADLINE, Outcome
 from support.overload.processes import together
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(600)]
 
 CALLERS = [int(one) for one in os.environ.get("FOOTNOTE_CALLERS", "200,500").split(",")]
 PROCESSES = 4

@@ -12,6 +12,7 @@ from support.frozen_rpcs import Ended, Everything
 from support.postgres import PostgresServer
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not())),

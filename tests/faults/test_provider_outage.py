@@ -11,7 +11,7 @@ from support import model_server as ms
 from support.deployment import Deployment
 from support.edge_client import edge_client
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(300)]
 
 NAME = "remote"
 DOCUMENTS = 12

@@ -26,6 +26,7 @@ from support.replicas.load import KNOWN, QUESTION, audit, load, settled
 from support.replicas.tables import table
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.slow,
     pytest.mark.timeout(2400),
     pytest.mark.skipif(why_not() is not None, reason=why_not() or ""),

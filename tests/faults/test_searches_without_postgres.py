@@ -14,6 +14,7 @@ from support.edge_client import EdgeClient, edge_client
 from support.postgres import PostgresServer
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not())),

@@ -25,7 +25,7 @@ DEADLINE = 0.05
 PATIENCE = 10.0
 """Seconds for a call after them, far more than any takes and far less than a lock was held that nobody let go."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from footnote_text.locales import choose
 from support.attack_corpus import ATTACKS, CANARY, HARMLESS
 from support.model_chat import Finish, Say, Step, serve_model
 
+pytestmark = pytest.mark.full
+
 QUESTION = "What is the safety stock of product 12?"
 _NONCE = re.compile(r"<<<SOURCES (\d{24})>>> and <<<END SOURCES \1>>>")
 

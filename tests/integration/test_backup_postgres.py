@@ -10,6 +10,8 @@ from footnote_cli.admin.places import places
 from footnote_cli.admin.restore import restore
 from support import postgres
 
+pytestmark = pytest.mark.full
+
 SHARED = ("FOOTNOTE_EDGE_DATABASE_URL", "FOOTNOTE_INDEXING_DATABASE_URL", "FOOTNOTE_INGESTION_DATABASE_URL")
 
 
@@ -21,7 +23,7 @@ async def lines(url: str, statement: str) -> list[str]:
         await connection.close()
 
 
-@pytest.mark.skipif(shutil.which("pg_dump") is None, reason="pg_dump is not installed")
+@pytest.mark.skipif(shutil.which("pg_dump") is None, reason="pg_dump is not installed (apt-get install postgresql)")
 async def test_a_database_that_services_share_is_copied_and_filled_once(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

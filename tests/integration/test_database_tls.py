@@ -18,7 +18,7 @@ from sqlalchemy import URL, make_url, text
 from support import postgres
 from support.certificates import Authority
 
-pytestmark = pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))
+pytestmark = [pytest.mark.full, pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))]
 
 
 @dataclass

@@ -18,6 +18,8 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from support.engine import running_engine
 from support.indexing import Client
 
+pytestmark = pytest.mark.full
+
 MASKS = (["description"], ["settings"], ["settings.embedding"], ["settings.ttl", "settings.embedding.provider"])
 WRITER = Scope(tenant_id="t", user_id="w", roles=[ROLE_WRITER])
 

@@ -13,6 +13,8 @@ from footnote_database.transactions import Database
 from sqlalchemy import make_url
 from support import postgres
 
+pytestmark = pytest.mark.full
+
 VARIABLE = "FOOTNOTE_INGESTION_DATABASE_URL"
 
 

@@ -63,6 +63,8 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from support.answer_parts import EVERY_PART
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 NONE, READ, WRITE, MANAGE = range(4)
 SECRET = "Tea is brewed by the moon."
 GRANTS = [Grant(user_id="rita", access=ACCESS_READ), Grant(group="office", access=ACCESS_WRITE)]

@@ -30,6 +30,8 @@ from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 PEOPLE = {"chief": ("acme", ROLE_ADMIN), "eve": ("acme", ROLE_READER), "rival": ("other", ROLE_ADMIN)}
 
 

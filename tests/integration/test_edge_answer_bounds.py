@@ -30,7 +30,7 @@ from support.answer_parts import EVERY_PART
 from support.model_chat import Finish, ModelServer, Say, serve_model
 from support.stage_doubles import World, serve_doubles
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.full, pytest.mark.asyncio(loop_scope="module")]
 
 POLICY = """
 [limits]

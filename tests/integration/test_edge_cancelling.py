@@ -27,6 +27,8 @@ from footnote_kit.testing import Served, serve_app
 from support.operations import ended
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 CANCELLED = doc.FAILURE_REASON_CANCELLED
 
 

@@ -20,6 +20,8 @@ from footnote_kit.testing import Served, serve_app
 from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 LONG = "tea " * 400
 PROMPT = 400  # tokens of it, and a few more
 SAID = ["Tea is brewed at 80 degrees. ", "It is green and "]

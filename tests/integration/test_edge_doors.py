@@ -26,6 +26,8 @@ from footnote_kit.testing import Served, serve_app
 from google.protobuf.message_factory import GetMessageClass
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 JSON = {"content-type": "application/json"}
 OPEN = {"/v1/health", "/openapi.json", "/docs"}
 

@@ -22,6 +22,8 @@ from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 async def world() -> World:

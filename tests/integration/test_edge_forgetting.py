@@ -18,6 +18,8 @@ from footnote_edge.conversations.forgetting import Forgetting
 from sqlalchemy import delete, event, func, make_url, select
 from support import postgres
 
+pytestmark = pytest.mark.full
+
 SCOPE = Scope(tenant_id="t", user_id="u")
 
 

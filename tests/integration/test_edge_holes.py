@@ -26,6 +26,8 @@ from footnote_kit.testing import Served, serve_app
 from support.answer_parts import EVERY_PART
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 USER, ASSISTANT = ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT
 
 

@@ -7,10 +7,13 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import pytest
 from footnote_edge.app import build
 from footnote_edge.http.openapi.document import document
 from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
+
+pytestmark = pytest.mark.full
 
 ROUNDS = 12
 TEXTS = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import launching_edge, postgres
 
-pytestmark = pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))
+pytestmark = [pytest.mark.full, pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))]
 
 
 def launched(back: float, patience: float) -> str:

@@ -23,6 +23,8 @@ from support import postgres
 from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 LONG = "tea " * 400
 PROMPT = 400  # tokens of it, and a few more
 SETTINGS = GenerationSettings(provider="openai", model="scripted")

@@ -15,6 +15,8 @@ from footnote_kit.testing import serve_app
 from support.edge_client import EdgeClient
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 async def world() -> World:

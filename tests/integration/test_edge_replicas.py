@@ -7,6 +7,8 @@ from footnote_edge.adapters.database import Database
 from footnote_edge.jobs import leases
 from footnote_edge.jobs.leases import Leases
 
+pytestmark = pytest.mark.full
+
 
 class Quiet(Leases):
     """Knows of no jobs: the ledger is not what this is about."""

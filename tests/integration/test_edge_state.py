@@ -38,6 +38,8 @@ from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(params=["sqlite", "postgres"], autouse=True)
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

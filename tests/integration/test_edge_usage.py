@@ -24,6 +24,8 @@ from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
 from typer.testing import CliRunner, Result
 
+pytestmark = pytest.mark.full
+
 PEOPLE = {
     "chief": ("acme", ROLE_ADMIN), "ann": ("acme", ROLE_WRITER), "ben": ("acme", ROLE_WRITER),
     "eve": ("acme", ROLE_READER), "rival": ("other", ROLE_ADMIN),

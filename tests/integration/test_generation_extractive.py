@@ -14,7 +14,7 @@ from footnote_generation.settings import Settings
 from support.answer_sets import Asked, Bm25, holds, load, rejection
 from support.shared import shared_dir
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Figures:
 def data(name: str) -> Path:
     shared = shared_dir()
     if shared is None or not (shared / "data" / name).is_dir():
-        pytest.skip(f"needs ../shared/data/{name}")
+        pytest.skip(f"the set {name} is not beside the checkout (FOOTNOTE_SHARED names the folder of shared files)")
     return shared / "data" / name
 
 

@@ -15,6 +15,8 @@ from footnote_kit.testing import SCOPE, serve_app
 from support.model_chat import Fail, Finish, ModelServer, Say, Think, serve_model
 from support.model_families import FAMILIES, THOUGHT, WINDOW, Families, tokens
 
+pytestmark = pytest.mark.full
+
 WORDS = "Employees receive 25 days of paid leave per year [1]."
 SOURCE = types.Source(
     number=1,

@@ -18,6 +18,8 @@ from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import SCOPE, serve_app
 from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, Step, serve_model
 
+pytestmark = pytest.mark.full
+
 HANDBOOK = "The crew vacated the premises on 3 May 2021. Visitors may not smoke. John Carter leads support."
 OTHER = "The workers left the building on 3 May 2021, said the guard."
 SOURCES = [

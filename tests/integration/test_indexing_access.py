@@ -18,6 +18,8 @@ from support.blocks import article
 from support.engine import running_engine
 from support.indexing import Client, requests
 
+pytestmark = pytest.mark.full
+
 READER, WRITER, ADMIN, SYSTEM = (
     scope_pb2.ROLE_READER, scope_pb2.ROLE_WRITER, scope_pb2.ROLE_ADMIN, scope_pb2.ROLE_SYSTEM,
 )  # fmt: skip

@@ -14,6 +14,8 @@ from footnote_indexing.chunking.drafts import Draft
 from footnote_kit.errors import Internal, InvalidArgument
 from support.processes import running
 
+pytestmark = pytest.mark.full
+
 SETTINGS = collection_pb2.CollectionSettings(
     chunking=collection_pb2.ChunkingSettings(
         strategy=collection_pb2.CHUNKING_STRATEGY_PARAGRAPH, size=500, overlap_percent=10

@@ -21,6 +21,8 @@ from support.blocks import article
 from support.engine import running_engine
 from support.indexing import Client
 
+pytestmark = pytest.mark.full
+
 SWEPT = 2.5
 """Seconds until what is deleted has been purged once more and forgotten."""
 

@@ -19,6 +19,8 @@ from footnote_kit.testing import serve_app
 from google.protobuf.json_format import ParseDict
 from support.elsewhere import Elsewhere, elsewhere
 
+pytestmark = pytest.mark.full
+
 AWAY = {"provider": "openai", "model": "away-embed", "dimensions": 64}
 
 

@@ -24,6 +24,8 @@ from support.chunks import make_chunk
 from support.engine import running_engine
 from support.indexing import Client
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

@@ -15,7 +15,10 @@ from support.engine import running_engine
 from support.indexing import Client
 from support.redis_server import RedisServer
 
-pytestmark = pytest.mark.skipif(redis_support.why_not() is not None, reason=redis_support.why_not() or "")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(redis_support.why_not() is not None, reason=redis_support.why_not() or ""),
+]
 
 
 @pytest.fixture(scope="module")

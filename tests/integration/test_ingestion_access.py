@@ -21,6 +21,8 @@ from support import postgres
 from support.authority import Authority, serve_authority
 from support.ingestion_client import Client
 
+pytestmark = pytest.mark.full
+
 NONE, READ, WRITE = range(3)
 
 

@@ -27,6 +27,8 @@ from google.protobuf.struct_pb2 import Struct
 from sqlalchemy import text
 from support import postgres
 
+pytestmark = pytest.mark.full
+
 MOMENTS = 40
 SCOPE = Scope(tenant_id="t", user_id="u", roles=[ROLE_SYSTEM])
 

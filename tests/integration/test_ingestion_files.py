@@ -13,10 +13,16 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client, assert_spans_exact
 from support.processes import NURSERY, family
-from support.shared import shared_dir
+from support.shared import NO_SHARED, shared_dir
 
 SHARED = shared_dir()
-pytestmark = pytest.mark.skipif(SHARED is None, reason="the shared files are not beside the checkout")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(
+        SHARED is None,
+        reason=NO_SHARED,
+    ),
+]
 
 # What does not end as blocks. All others do.
 FAILURES = {

@@ -23,6 +23,8 @@ from sqlalchemy import text
 from support import postgres
 from support.ingestion_client import Client
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def served(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:

@@ -25,6 +25,8 @@ from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.starter import Starter
 from footnote_kit.errors import FailedPrecondition
 
+pytestmark = pytest.mark.full
+
 NURSERY = "support.hostile_nursery"
 SECONDS = 60.0
 

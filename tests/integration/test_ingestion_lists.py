@@ -23,7 +23,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from support import postgres
 from support.ingestion_client import Client
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.full, pytest.mark.asyncio(loop_scope="module")]
 
 NAMES = ("b.txt", "B.txt", "Ärger.md", "ärger.md", "z.csv", "a a.txt", "_.txt", "日本.txt", "😀.md", "ß" * 250 + ".txt")
 TAGS = ((), ("x",), ("x", "y"), ("y", "x y"), ('"x"', "ü"), ("y", "x", "z"))

@@ -15,10 +15,16 @@ from footnote.types.v1.document_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf.parser import PdfParser
 from support.ingestion_client import assert_spans_exact
-from support.shared import shared_dir
+from support.shared import NO_SHARED, shared_dir
 
 SHARED = shared_dir()
-pytestmark = pytest.mark.skipif(SHARED is None, reason="the shared files are not beside the checkout")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(
+        SHARED is None,
+        reason=NO_SHARED,
+    ),
+]
 _WORD = re.compile(r"\w+")
 _RAISED = re.compile(r"\^(?=[-−–+]?\d)")
 _NAMELESS = r"[\x0b\x0c\x0e-\x1f]"

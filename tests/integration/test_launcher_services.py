@@ -25,6 +25,8 @@ from grpc_health.v1.health_pb2_grpc import HealthStub
 from support.certificates import Authority
 from support.surroundings import inherited
 
+pytestmark = pytest.mark.full
+
 TEXT = b"# Handbook\n\n## Holidays\n\nEveryone has 31 days of paid holiday a year.\n"
 
 

@@ -21,11 +21,17 @@ import pytest
 from footnote.types.v1.document_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf.parser import PdfParser
-from support.shared import shared_dir
+from support.shared import NO_SHARED, shared_dir
 from support.table_labels import score, tables
 
 SHARED = shared_dir()
-pytestmark = pytest.mark.skipif(SHARED is None, reason="the shared files are not beside the checkout")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(
+        SHARED is None,
+        reason=NO_SHARED,
+    ),
+]
 
 
 @cache

@@ -25,7 +25,7 @@ NAMES = ("edge", "indexing", "documents")
 ENGINES = ("sqlite", "postgresql")
 URLS = {"edge": "FOOTNOTE_EDGE_DATABASE_URL", "indexing": "FOOTNOTE_INDEXING_DATABASE_URL",
         "documents": "FOOTNOTE_INGESTION_DATABASE_URL"}  # fmt: skip
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 Migrate = Callable[..., Result]
 
 

@@ -40,6 +40,8 @@ from support.indexing import Client
 from support.library import open_library
 from support.model_chat import Finish, ModelServer, Say, serve_model
 
+pytestmark = pytest.mark.full
+
 Outcome = Any
 
 

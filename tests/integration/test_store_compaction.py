@@ -8,7 +8,7 @@ import pytest
 from footnote_store.engine import EmbeddedEngine
 from pymilvus import MilvusClient, MilvusException
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 DELETED, KEPT = b"Quokkadeleted", b"Quokkakept"
 
 

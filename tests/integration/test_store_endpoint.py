@@ -21,6 +21,8 @@ from footnote_store.store import VectorStore
 NOBODY = 65534
 KNOCK = """
 import os, socket, sys
+
+pytestmark = pytest.mark.full
 os.setgid(65534); os.setuid(65534)
 with socket.socket(socket.AF_UNIX) as one:
     one.connect(sys.argv[1])

@@ -21,6 +21,8 @@ from support.certificates import Authority
 from support.engine import running_engine
 from support.tls_front import tls_front
 
+pytestmark = pytest.mark.full
+
 
 @dataclass
 class Guarded:

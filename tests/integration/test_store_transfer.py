@@ -9,7 +9,7 @@ from footnote_store.rows import Row
 from footnote_store.transfer import PAGE, Transfer, as_line, copy, of_line
 from support.engine import running_engine
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 
 def row(number: int) -> Row:

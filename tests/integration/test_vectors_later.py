@@ -27,6 +27,8 @@ from support.engine import running_engine
 from support.indexing import Client
 from support.indexing_process import IndexingProcess
 
+pytestmark = pytest.mark.full
+
 HYBRID, VECTOR = SearchStrategy.SEARCH_STRATEGY_HYBRID, SearchStrategy.SEARCH_STRATEGY_VECTOR
 DENSE = SearchChannel.SEARCH_CHANNEL_DENSE
 TEXTS = ["The safety stock of bolts is counted every Friday.", "Parental leave lasts sixteen weeks."]

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_WRITER
 from footnote_edge.door.keys import offline
 
@@ -58,6 +59,11 @@ def ask(page: Page, question: str) -> None:
     page.get_by_label("Your question").fill(question)
     page.keyboard.press("Enter")
     page.locator(".turn").nth(turns).locator(".actions").wait_for()
+
+
+WITHOUT_AXE = pytest.mark.skipif(
+    not AXE.is_file(), reason="axe-core is not installed (run `npm ci` in services/edge/console)"
+)
 
 
 def barriers(page: Page, where: str) -> None:

@@ -1,4 +1,4 @@
-"""Large matrices: all of one in `make test`, a sample of it in `make quick`."""
+"""Large matrices: a sample of one in `make quick` and `make test`, the rest in `make test-all`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 
 def sampled(cases: Iterable[Any], every: int) -> list[Any]:
-    """Return the cases as parameters; all but each `every`th is left to `make test`."""
+    """Return the cases as parameters; all but each `every`th is left to `make test-all`."""
     return [_left(at % every, one) for at, one in enumerate(cases)]
 
 
 def crossed(*axes: Sequence[Any], every: int) -> list[Any]:
-    """Return every combination as parameters; `make quick` has one in `every`, spread so that pairs are met alike."""
+    """Return every combination as parameters; `make test` has one in `every`, spread so that pairs are met alike."""
     places = itertools.product(*(range(len(axis)) for axis in axes))
     return [_left(sum(at) % every, *(axis[i] for axis, i in zip(axes, at, strict=True))) for at in places]
 

@@ -34,7 +34,7 @@ def bin_dir() -> Path | None:
 def why_not() -> str | None:
     """Why no server can be started here; None when one can."""
     if bin_dir() is None:
-        return "PostgreSQL is not installed"
+        return "PostgreSQL is not installed (apt-get install postgresql)"
     if os.geteuid() == 0 and _system_user() is None:
         return "PostgreSQL does not run as root, and there is no user for it"
     if os.geteuid() == 0 and shutil.which("setpriv") is None:

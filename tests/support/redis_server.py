@@ -18,7 +18,7 @@ _START_SECONDS = 30.0
 
 def why_not() -> str | None:
     """Why no server can be started here; None when one can."""
-    return None if shutil.which("redis-server") else "redis-server is not installed"
+    return None if shutil.which("redis-server") else "redis-server is not installed (apt-get install redis-server)"
 
 
 class RedisServer:

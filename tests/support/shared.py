@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+NO_SHARED = "the shared evaluation files are not beside the checkout (FOOTNOTE_SHARED names their folder)"
+
 
 def shared_dir() -> Path | None:
     """The folder of shared data beside the checkout, or the one named by FOOTNOTE_SHARED; None when there is none."""

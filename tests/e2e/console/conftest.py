@@ -12,7 +12,7 @@ from support.deployment import deployment
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     if CHROMIUM is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+        pytest.skip("Chromium is not installed (apt-get install chromium)")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     folder = tmp_path_factory.mktemp("console")
     keys = asyncio.run(make_keys(folder))

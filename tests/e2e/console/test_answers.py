@@ -8,7 +8,7 @@ import pytest
 from support.console import Page, Site, ask
 from support.xss_corpus import CODE_TRICKS, HANDLERS, IMAGES, LINKS, TAGS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 DOCUMENT = "a" * 32
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from support.console import AXE, Site, ask, barriers
+from support.console import WITHOUT_AXE, Site, ask, barriers
 
 pytestmark = pytest.mark.slow
 
@@ -139,10 +139,9 @@ def test_another_tenant_sees_nothing(site: Site, handbook: str) -> None:
     page.context.close()
 
 
+@WITHOUT_AXE
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_no_view_has_a_serious_barrier(site: Site, handbook: str, look: str) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed: run `npm ci` in services/edge/console")
     page = site.page(color_scheme=look)
     barriers(page, "ask, empty")
     ask(page, "How many months of warranty does the Polaris Laser Tracker have?")
@@ -231,10 +230,9 @@ def test_a_trace_no_longer_kept_and_a_service_that_was_silent_are_said(site: Sit
     page.context.close()
 
 
+@WITHOUT_AXE
 @pytest.mark.parametrize(("look", "width"), [("light", 390), ("dark", 1280)])
 def test_it_has_no_barrier_and_is_not_cut_off(site: Site, handbook: str, look: str, width: int) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed: run `npm ci` in services/edge/console")
     page = site.page(color_scheme=look, viewport={"width": width, "height": 800})
     ask(page, QUESTION)
     page.locator(".made summary").press("Enter")

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from support.console import CHROMIUM, Page, Site, barriers, make_keys
+from support.console import CHROMIUM, WITHOUT_AXE, Page, Site, barriers, make_keys
 from support.deployment import deployment
 from support.issuer import CLIENT, Issuer, provider, settings
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 WAYS = "Sign in with OpenID Connect"
 
 
@@ -33,7 +33,7 @@ class Both:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     if CHROMIUM is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+        pytest.skip("Chromium is not installed (apt-get install chromium)")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     folder = tmp_path_factory.mktemp("oidc")
     keys = asyncio.run(make_keys(folder))
@@ -210,11 +210,15 @@ def test_signing_out_ends_it_here_and_at_the_issuer(both: Both) -> None:
     page.context.close()
 
 
-def test_a_key_is_taken_beside_and_the_page_has_no_barrier(both: Both) -> None:
+@WITHOUT_AXE
+def test_the_page_has_no_barrier(both: Both) -> None:
     page = both.site.page("")
     page.get_by_role("button", name=WAYS).wait_for()
     barriers(page, "signin")
     page.context.close()
+
+
+def test_a_key_is_taken_beside(both: Both) -> None:
     page = both.site.page("admin")
     assert "ann · acme" in page.locator(".who").text_content()
     page.get_by_role("button", name="Sign out").click()

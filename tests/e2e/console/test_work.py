@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from footnote_kit.settings import STAGES
-from support.console import AXE, SAMPLES, Site, ask, barriers
+from support.console import SAMPLES, WITHOUT_AXE, Site, ask, barriers
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 
 def new_collection(page: object, site: Site) -> str:
@@ -223,7 +223,6 @@ def test_the_overview_draws_what_was_done_and_says_it_in_tables(site: Site, hand
     page.get_by_text("No document waits.").wait_for()
     page.get_by_label("Period").select_option("744")
     page.locator(".chart").first.locator("svg g").nth(30).wait_for(state="attached")
-    barriers(page, "overview with charts")
     assert not page.faults
     page.context.close()
     page = site.page("writer")
@@ -234,10 +233,9 @@ def test_the_overview_draws_what_was_done_and_says_it_in_tables(site: Site, hand
     page.context.close()
 
 
+@WITHOUT_AXE
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_view_has_a_serious_barrier_or_is_cut_off(site: Site, handbook: str, width: int) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed: run `npm ci` in services/edge/console")
     page = site.page(viewport={"width": width, "height": 800})
     for path in (
         f"documents/{handbook}",

@@ -118,12 +118,14 @@ def growth(
     while length < size and any(once(call, make(length), limit) <= limit for _ in range(2)):
         length *= 2
     long, half = make(length), make(length // 2)
-    seconds = ratio = inf
+    seconds = before = inf
     for look in range(3):
-        # One that looks bad is looked at again: a neighbour that wakes between the two makes any ratio.
-        tries = _TRIES if look == 0 or seconds < limit else 1
-        seconds = min(seconds, best(call, long, 1.0, tries))  # as many tries as half of it gets, or the ratio leans
-        ratio = min(ratio, seconds / max(best(call, half, 1.0, tries), 1e-7))
+        # One that looks bad is looked at again: a neighbour that wakes between the two makes any ratio. The two sizes
+        # take turns, so that a busy machine slows both down alike, and each keeps the least of all its times.
+        for _ in range(_TRIES if look == 0 or seconds < limit else 1):
+            seconds = min(seconds, once(call, long, 1.0))
+            before = min(before, once(call, half, 1.0))
+        ratio = seconds / max(before, 1e-7) if seconds < inf else inf
         if ratio <= GROWTH or seconds <= FLOOR or seconds == inf or (look and seconds > limit and ratio > _CLEAR):
             break
     # A square goes on growing four-fold. Memory that no longer fits a cache makes one doubling dear, and no more; so

@@ -155,7 +155,9 @@ class Cluster:
 
 def why_not() -> str | None:
     """Return why there can be no cluster here; None when there can."""
-    return postgres.why_not() or (None if object_store.program() else "moto's S3 server is not installed")
+    return postgres.why_not() or (
+        None if object_store.program() else "moto's S3 server is missing (pip install 'moto[server]')"
+    )
 
 
 @asynccontextmanager

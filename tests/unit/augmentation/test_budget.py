@@ -100,7 +100,7 @@ def block_of(assembled: Assembled) -> str:
 def vocabularies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Callable[[str], int]]]:
     shared = shared_dir()
     if shared is None or not (shared / "data" / "tiktoken").is_dir():
-        pytest.skip("needs ../shared/data/tiktoken")
+        pytest.skip("the vocabularies are not beside the checkout (FOOTNOTE_SHARED names the folder of shared files)")
     # A copy: tiktoken deletes a file whose hash it does not like.
     for file in (shared / "data" / "tiktoken").iterdir():
         shutil.copy(file, tmp_path / file.name)

@@ -21,7 +21,7 @@ from support.hostile_edge import HOSTILE, HostileEdge
 from support.scripted_edge import served
 from support.surroundings import inherited
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 SOURCES = sorted(Path(footnote_cli.__file__).parent.rglob("*.py"))
 # What rich itself sends: colours, clearing a line, moving up for the next frame of a bar, hiding the cursor.

@@ -34,7 +34,7 @@ FOREIGN = {
 HELM = shutil.which("helm")
 pytestmark = [
     pytest.mark.slow,  # helm is started for most of them
-    pytest.mark.skipif(HELM is None, reason="helm is not installed (.ci/run installs it where there is Go)"),
+    pytest.mark.skipif(HELM is None, reason="helm is not installed (go install helm.sh/helm/v3/cmd/helm@v3.19.5)"),
 ]
 
 

@@ -258,7 +258,7 @@ def test_kustomize_puts_all_of_it_together() -> None:
     listed = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]
     assert set(listed) == {path.name for path in KUBERNETES.glob("*.yaml")} - {"kustomization.yaml"}
     if shutil.which("kubectl") is None:
-        pytest.skip("kubectl is not installed")
+        pytest.skip("kubectl is not installed (see kubernetes.io)")
     built = subprocess.run(["kubectl", "kustomize", str(KUBERNETES)], capture_output=True, text=True, check=True).stdout
     workloads = [one for one in yaml.safe_load_all(built) if one["kind"] in ("Deployment", "StatefulSet")]
     assert {one["metadata"]["name"] for one in workloads} == {f"footnote-{stage}" for stage in DEFAULT_PORTS}
@@ -278,7 +278,7 @@ def test_kustomize_puts_all_of_it_together() -> None:
         assert sorted(volumes) == sorted(mount["name"] for mount in only["volumeMounts"]) == ["data", "tmp"]
 
 
-@pytest.mark.skipif(shutil.which("docker") is None, reason="docker is not installed")
+@pytest.mark.skipif(shutil.which("docker") is None, reason="docker is not installed (see docs.docker.com)")
 def test_docker_compose_takes_the_file() -> None:
     if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode != 0:
         pytest.skip("this docker has no compose plugin")

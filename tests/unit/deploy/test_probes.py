@@ -18,7 +18,10 @@ from support.certificates import Authority
 ROOT = Path(__file__).resolve().parents[3]
 MANIFESTS = [one for one in yaml.safe_load_all((ROOT / "deploy" / "kubernetes" / "footnote.yaml").read_text()) if one]
 PROBE = shutil.which("grpc_health_probe") or shutil.which("grpc-health-probe")
-pytestmark = pytest.mark.skipif(PROBE is None, reason="grpc-health-probe is not installed (.ci/run installs it)")
+pytestmark = pytest.mark.skipif(
+    PROBE is None,
+    reason="grpc-health-probe is missing (.ci/run has its `go install` line)",
+)
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 
 

@@ -13,6 +13,8 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_generation.adapters.extractive import passages, question
 from footnote_generation.verification.support import judge, prepared
 
+pytestmark = pytest.mark.full
+
 MOST = 32 * 2**20
 """Bytes that all of it may take together."""
 TEXTS = 120

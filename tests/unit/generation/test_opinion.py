@@ -167,7 +167,7 @@ async def test_embeddings_on_labelled_pairs(monkeypatch: pytest.MonkeyPatch) -> 
     """The threshold was chosen on the first set; the figures that count are those of the later ones."""
     shared = shared_dir()
     if shared is None or not (shared / "models" / "all-MiniLM-L6-v2-onnx").is_dir():
-        pytest.skip("the shared ONNX model is not beside the checkout")
+        pytest.skip("the shared ONNX model is not beside the checkout (FOOTNOTE_SHARED names its folder)")
     monkeypatch.setenv("FOOTNOTE_ONNX_MODELS_DIR", str(shared / "models"))
     opinion = EmbeddingOpinion("onnx", "all-MiniLM-L6-v2-onnx", 0, 60)
     print()

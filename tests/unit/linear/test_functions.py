@@ -9,6 +9,8 @@ from support.linear import functions, report
 from support.linear.nasties import NASTIES, Nasty
 from support.linear.timing import growth, once, rising
 
+pytestmark = pytest.mark.full
+
 SIZE = 16_384
 PER_KILOBYTE = 60.0
 """Milliseconds for a thousand characters; most take less than one."""

@@ -19,6 +19,8 @@ from support.linear.nasties import ALPHABET, NASTIES, Nasty
 from support.linear.patterns import Found, evaluated, in_memory, in_source, modules
 from support.linear.timing import FLOOR, Growth, growth, rising
 
+pytestmark = pytest.mark.full
+
 SIZE = 8192
 PER_KILOBYTE = 8.0
 """Milliseconds that a pattern may take for a thousand characters, however it grows."""

@@ -23,7 +23,7 @@ def folder() -> Path:
     shared = shared_dir()
     found = shared / "models" / "all-MiniLM-L6-v2-onnx" if shared else None
     if found is None or not found.is_dir():
-        pytest.skip("the shared ONNX model is not beside the checkout")
+        pytest.skip("the shared ONNX model is not beside the checkout (FOOTNOTE_SHARED names its folder)")
     return found
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from support.blocks import CODE, HEADING, ITEM, PARAGRAPH, ROW, article, block, placed
 from support.chunking import PLAIN, S, check, cut, settings
 from support.matrices import crossed
-from support.shared import shared_dir
+from support.shared import NO_SHARED, shared_dir
 
 CHARACTERS, TOKENS = collection_pb2.SIZE_UNIT_CHARACTERS, collection_pb2.SIZE_UNIT_TOKENS
 
@@ -181,7 +181,7 @@ def hebrew(folder: Path) -> list[document_pb2.Block]:
 def test_conformance_on_real_documents(language: str, strategy: S.ValueType) -> None:
     folder = shared_dir()
     if folder is None or not (folder / "data").is_dir():
-        pytest.skip("the shared folder of real documents is not beside the checkout")
+        pytest.skip(NO_SHARED)
     data = folder / "data"
     read = {"en": lambda: corpus(data, "squad-13"), "fr": lambda: corpus(data, "piaf-fr")}
     blocks = (read | {"zh": lambda: chinese(data), "he": lambda: hebrew(data)})[language]()

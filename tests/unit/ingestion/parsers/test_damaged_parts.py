@@ -15,6 +15,8 @@ from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.sheets.parser import _warn_of, beside_cells
 from support.packages import DAMAGES, MADE, every
 
+pytestmark = pytest.mark.full
+
 LOSS = {WarningKind.WARNING_KIND_PARTS_UNREADABLE, WarningKind.WARNING_KIND_DAMAGED}
 WORDS = {
     "docx": ["Bodyword", "Listword", "Lastword", "Commentword", "Headword", "Footword", "Noteword", "4711"],

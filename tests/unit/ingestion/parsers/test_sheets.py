@@ -16,7 +16,7 @@ from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.sheets.parser import CsvParser, WorkbookParser, delimiter
 from footnote_ingestion.parsers.tables import cell_name
 from support.ingestion_client import assert_spans_exact
-from support.shared import shared_dir
+from support.shared import NO_SHARED, shared_dir
 
 SHARED = shared_dir()
 
@@ -149,7 +149,10 @@ def assert_same_number(ours: str, value: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(SHARED is None, reason="the shared files are not beside the checkout")
+@pytest.mark.skipif(
+    SHARED is None,
+    reason=NO_SHARED,
+)
 @pytest.mark.parametrize(
     "name", ["km__msexcelfile", "onyx__financial-sample", "unst__2023-half-year-analyses-by-segment"]
 )
@@ -180,7 +183,10 @@ def test_real_workbooks_cell_by_cell(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(SHARED is None, reason="the shared files are not beside the checkout")
+@pytest.mark.skipif(
+    SHARED is None,
+    reason=NO_SHARED,
+)
 def test_a_real_csv_cell_by_cell() -> None:
     assert SHARED is not None
     path = SHARED / "data/files/office/ragflow__schools.csv"

@@ -53,7 +53,7 @@ def test_without_ocr_a_scan_is_refused_with_what_to_do(scan: Path) -> None:
     assert "OCR" in caught.value.hint
 
 
-@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is missing (apt-get install tesseract-ocr)")
 def test_ocr_reads_the_pages_where_it_is_switched_on(scan: Path) -> None:
     blocks = read(scan, Limits(ocr_languages="eng"))
     assert [(block.locator.page.page, block.text) for block in blocks] == [
@@ -62,7 +62,7 @@ def test_ocr_reads_the_pages_where_it_is_switched_on(scan: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is missing (apt-get install tesseract-ocr)")
 async def test_ocr_works_in_a_worker_that_is_shut_in(scan: Path, tmp_path: Path) -> None:
     program = shutil.which("tesseract")
     assert program is not None
@@ -78,7 +78,7 @@ async def test_ocr_works_in_a_worker_that_is_shut_in(scan: Path, tmp_path: Path)
     assert texts == ["The reactor shuts down at 450 degrees.", "The spare key hangs in room 12."]
 
 
-@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is missing (apt-get install tesseract-ocr)")
 def test_a_language_that_is_not_installed_is_named(scan: Path) -> None:
     with pytest.raises(ParseError, match="OCR failed"):
         read(scan, Limits(ocr_languages="xxx"))

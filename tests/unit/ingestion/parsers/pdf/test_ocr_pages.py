@@ -31,7 +31,9 @@ from support.ingestion_client import assert_spans_exact
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed"),
+    pytest.mark.skipif(
+        shutil.which("tesseract") is None, reason="tesseract is missing (apt-get install tesseract-ocr)"
+    ),
 ]
 ENGLISH = Limits(ocr_languages="eng")
 KEY = "The spare key hangs in room 12."

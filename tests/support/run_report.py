@@ -1,0 +1,58 @@
+"""Prints how long each test file took and why tests were skipped; writes the whole table to a file on request.
+
+A pytest plugin. With several workers the times of a file add up over them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SLOWEST = 10
+TABLE = "FOOTNOTE_TEST_TIMES"
+"""The variable that names a file for the table of all files: seconds, number of tests, path."""
+
+_seconds: defaultdict[str, float] = defaultdict(float)
+_tests: Counter[str] = Counter()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up set-up, call and tear-down of each test by its file."""
+    file = report.nodeid.partition("::")[0]
+    _seconds[file] += report.duration
+    _tests[file] += report.when == "call"
+
+
+def rows() -> list[tuple[float, int, str]]:
+    """Return seconds, number of tests and path of each file, the slowest first."""
+    return sorted(((seconds, _tests[file], file) for file, seconds in _seconds.items()), reverse=True)
+
+
+def _skipped(reports: list[pytest.TestReport]) -> Counter[str]:
+    """Return how many tests were skipped for each reason."""
+    reasons = [one.longrepr[2] if isinstance(one.longrepr, tuple) else str(one.longrepr) for one in reports]
+    return Counter(reason.removeprefix("Skipped: ") for reason in reasons)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the slowest files; write all of them to the file that the variable names."""
+    found = rows()
+    if hasattr(config, "workerinput") or len(found) < 2:
+        return
+    terminalreporter.section("seconds by file")
+    for seconds, tests, file in found[:SLOWEST]:
+        terminalreporter.line(f"{seconds:8.1f} s {tests:6} tests  {file}")
+    seconds, tests = sum(row[0] for row in found), sum(row[1] for row in found)
+    terminalreporter.line(f"{seconds:8.1f} s {tests:6} tests  in {len(found)} files")
+    if skipped := _skipped(terminalreporter.stats.get("skipped", [])):
+        terminalreporter.section("skipped, and what would enable it")
+        for reason, count in skipped.most_common():
+            terminalreporter.line(f"{count:6}  {reason}")
+    if named := os.environ.get(TABLE):
+        lines = [f"{seconds:.2f}\t{tests}\t{file}\n" for seconds, tests, file in found]
+        with Path(named).open("a", encoding="utf-8") as table:
+            table.writelines(lines)
