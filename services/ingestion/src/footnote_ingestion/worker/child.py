@@ -45,6 +45,7 @@ class _Frames:
         self._batch: list[bytes] = []
         self._size = 0
         self._said = 0.0
+        self._unsaid = b""
 
     def send(self, kind: bytes, payload: bytes = b"") -> None:
         self._stream.write(wire.HEADER.pack(kind, len(payload)))
@@ -68,9 +69,26 @@ class _Frames:
     def pages(self, read: int, total: int) -> None:
         """Say how far a file is read, a few times a second at most."""
         now = time.monotonic()
+        self._unsaid = wire.PAGES_READ.pack(read, total)
         if now - self._said >= _SAY_SECONDS:
             self._said = now
-            self.send(wire.PAGES, wire.PAGES_READ.pack(read, total))
+            self._say_pages()
+
+    def end(self, metadata: bytes) -> None:
+        """Send what is still held back, the last count of pages included, and the metadata."""
+        self.flush()
+        self._say_pages()
+        self.send(wire.METADATA, metadata)
+
+    def _say_pages(self) -> None:
+        if self._unsaid:
+            self.send(wire.PAGES, self._unsaid)
+            self._unsaid = b""
+
+    def begin(self) -> None:
+        """Start a new file: its first page is reported at once, however recent the last report on another file is."""
+        self.forget()
+        self._said, self._unsaid = 0.0, b""
 
     def forget(self) -> None:
         self._batch, self._size = [], 0
@@ -78,7 +96,7 @@ class _Frames:
 
 def run(job: wire.Job, frames: _Frames) -> None:
     """Do one job; every failure becomes a frame."""
-    frames.forget()
+    frames.begin()
     try:
         path = Path(job.path)
         if job.action == "inspect":
@@ -92,8 +110,7 @@ def run(job: wire.Job, frames: _Frames) -> None:
         if not out.block_count:
             raise ParseError(NO_TEXT, "The file holds no text.")
         metadata = describe(out, properties, job.filename)
-        frames.flush()
-        frames.send(wire.METADATA, metadata.SerializeToString())
+        frames.end(metadata.SerializeToString())
     except ParseError as error:
         _fail(frames, error.info)
     except MemoryError:
