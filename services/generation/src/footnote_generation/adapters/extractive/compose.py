@@ -23,7 +23,8 @@ _LONGEST = 420
 # kept; they order and cut the answer, and decide nothing about its being one.
 _MORE = {Kind.LIST: 3, Kind.REASON: 2, Kind.MANNER: 3, Kind.DEFINITION: 2, Kind.THING: 2}
 _LEAD = re.compile(rf"^(?:{lexicon.LEADS}),\s+", re.IGNORECASE)
-_FOOTNOTES = re.compile(r"\s?[\[(]\s?\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\s?[\])](?!\w)")
+# Only square brackets: round ones hold negative amounts, "(136)", and belong to what is quoted.
+_FOOTNOTES = re.compile(r"\s?\[\s?\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\s?\](?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
