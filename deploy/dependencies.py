@@ -8,6 +8,7 @@ known faults; with one, `pip-audit --requirement constraints.txt` can, and a tab
 """
 
 import re
+import runpy
 import subprocess
 import sys
 from datetime import date
@@ -22,6 +23,16 @@ _PIN = re.compile(r"([A-Za-z0-9._-]+)==([^\s;]+)")
 _IMAGE = re.compile(r"(?:image:|FROM) +([a-z0-9./-]+):([A-Za-z0-9._-]+)")
 _ROW = re.compile(r"\| ([^|]+) \| ([^|]+) \| ([^|]*) \| (\d{4}-\d\d-\d\d) \|")
 _OURS = "footnote"
+_IMAGE_LICENCES = {
+    "golang": "BSD-3-Clause",
+    "jaegertracing/jaeger": "Apache-2.0",
+    "milvusdb/milvus": "Apache-2.0",
+    "minio/minio": "AGPL-3.0 (a server of its own in the development compose file; any S3 store does)",
+    "otel/opentelemetry-collector-contrib": "Apache-2.0",
+    "python": "PSF-2.0",
+    "quay.io/coreos/etcd": "Apache-2.0",
+}
+"""By hand, from the LICENSE file of each project's repository: images carry no metadata that names one."""
 
 
 def pins() -> dict[str, tuple[str, str]]:
@@ -56,7 +67,7 @@ def table() -> str:
     for title, items in (("Package", pins()), ("Image", images())):
         lines += [f"| {title} | Version | Licence | Since |", "|---|---|---|---|"]
         for name, (version, when) in sorted(items.items(), key=lambda item: item[0].lower()):
-            licence = _licence(name) if title == "Package" else ""
+            licence = _licence(name) if title == "Package" else _IMAGE_LICENCES[name]
             lines.append(f"| {name} | {version} | {licence} | {before.get((name, version), when)} |")
         lines.append("")
     return "\n".join(lines)
@@ -96,15 +107,11 @@ def _dated(file: str) -> list[tuple[str, str]]:
 
 
 def _licence(name: str) -> str:
+    """Return the licence of a package; of one that is not installed here what the present table says."""
     try:
-        found = metadata.metadata(name)
+        return str(runpy.run_path(str(ROOT / "deploy" / "licences.py"))["licence"](name))
     except metadata.PackageNotFoundError:
-        return ""
-    classified = [
-        one.rpartition(" :: ")[2] for one in found.get_all("Classifier") or () if one.startswith("License ::")
-    ]
-    text = str(found.get("License-Expression") or ", ".join(classified) or found.get("License") or "")
-    return text.splitlines()[0][:60].replace("|", "/") if text else ""
+        return next((row[2] for row in rows() if row[0] == name), "")
 
 
 if __name__ == "__main__":
