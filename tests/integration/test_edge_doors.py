@@ -68,21 +68,28 @@ def http_of(served: Served) -> tuple[str, int]:
 
 
 async def raw(served: Served, *parts: bytes, pause: float = 0.0, limit: float = 30) -> bytes:
-    """Send bytes with pauses between them and return all that comes back until the other side hangs up."""
+    """Send bytes with pauses between them and return all that comes back until the other side hangs up or resets."""
     reader, writer = await asyncio.open_connection(*http_of(served))
+    received = bytearray()
+
+    async def receive() -> None:
+        with contextlib.suppress(ConnectionError):  # what arrived before a reset was an answer all the same
+            while part := await reader.read(65536):
+                received.extend(part)
+
     try:
         async with asyncio.timeout(limit):
-            answer = asyncio.create_task(reader.read())
-            for part in parts:
-                if answer.done():
-                    break
-                writer.write(part)
-                await asyncio.sleep(pause)
-            return await answer
-    except ConnectionError:
-        return b""
+            answer = asyncio.create_task(receive())
+            with contextlib.suppress(ConnectionError):
+                for part in parts:
+                    if answer.done():
+                        break
+                    writer.write(part)
+                    await asyncio.sleep(pause)
+            await answer
     finally:
         writer.close()
+    return bytes(received)
 
 
 def head(path: str = "/v1/ask", *more: str, host: str = "127.0.0.1") -> bytes:
