@@ -16,6 +16,7 @@ from footnote_kit.settings import KitSettings
 
 HERE = Path(__file__).resolve().parent / "go_augmentation"
 ROOT = Path(__file__).resolve().parents[2]
+PROOF = ROOT / "tests" / "polyglot" / "proof" / "go" / "proof.go"
 PLUGINS = (
     "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.6",
     "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.5.1",
@@ -36,6 +37,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"{'Go' if go is None else 'buf'} is not installed (see its own page)")
     folder = tmp_path_factory.mktemp("go") / "augmentation"
     shutil.copytree(HERE, folder)
+    shutil.copy(PROOF, folder)
     plugins = folder / "bin"
     path = f"{plugins}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "GOBIN": str(plugins), "GOFLAGS": "-mod=mod -buildvcs=false", "PATH": path}

@@ -53,9 +53,13 @@ def signed_at(seconds: float, stage: str, path: str, life: float = 60) -> str:
 
 
 def too_long_lived(stage: str, path: str) -> str:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(credential, "MAX_LIFETIME", 10**5)
-        return sign(stage, path, READER, life=10**5)
+    now = int(credential.time.time())
+    return CREDENTIAL.signed(stage, path, READER, now, now + MAX_LIFETIME + 1)
+
+
+def text_of(scope: Scope) -> str:
+    """Return a scope as a proof has it."""
+    return sign("", "", scope).split(".")[5]
 
 
 # (stage, path) -> headers, and the scope in the message. Each is wrong in one thing only.
@@ -73,7 +77,10 @@ HEADERS: dict[str, Callable[[str, str], Headers]] = {
     "renewed by hand": lambda stage, path: [
         (HEADER, changed(signed_at(-62, stage, path), 2, sign(stage, path, READER).split(".")[2]))
     ],
-    "prolonged by hand": lambda stage, path: [(HEADER, changed(signed_at(-62, stage, path), 3, str(MAX_LIFETIME)))],
+    "ends before it begins": lambda stage, path: [(HEADER, sign(stage, path, READER, life=-1))],
+    "prolonged by hand": lambda stage, path: [
+        (HEADER, changed(signed_at(-62, stage, path), 3, sign(stage, path, READER).split(".")[3]))
+    ],
     "another stage's": lambda stage, path: [(HEADER, sign("edge", path, READER))],
     "another method's": lambda stage, path: [(HEADER, sign(stage, path + "s", READER))],
     "widened to all methods": lambda stage, path: [(HEADER, changed(sign(stage, path, READER), 4, "*"))],
@@ -100,8 +107,8 @@ def forgeries(stage: str, path: str) -> dict[str, tuple[Headers, Scope | None]]:
     for name, wrong in SCOPES.items():
         found[f"scope: {name}"] = (good, wrong)
         if wrong is not None:
-            digest = credential.scope_digest(wrong)
-            found[f"scope and digest: {name}"] = ([(HEADER, changed(good[0][1], 5, digest))], wrong)
+            found[f"scope and its copy: {name}"] = ([(HEADER, changed(good[0][1], 5, text_of(wrong)))], wrong)
+            found[f"copy of the scope: {name}"] = ([(HEADER, sign(stage, path, wrong))], READER)
     return found
 
 

@@ -2,8 +2,9 @@
 
 import json
 import stat
-import time
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit import context, secret_file
-from footnote_kit.credential import ServiceCredential, new_secret, scope_digest
+from footnote_kit.clients import open_channel
+from footnote_kit.credential import ServiceCredential, new_secret
 from footnote_kit.errors import PermissionDenied, Unauthenticated, Unavailable
 from footnote_kit.settings import KitSettings
 from footnote_kit.testing import CREDENTIAL, SCOPE, serve_app
@@ -32,7 +34,7 @@ def test_a_secret_is_exchanged_without_a_pause() -> None:
     for before, after in pairwise(steps):  # while services restart one by one, some are a step ahead
         for signer, verifier in ((before, before), (before, after), (after, before), (after, after)):
             header = signer.sign("a", "/m", SCOPE, 60)
-            assert verifier.verify(header, "a", "/m") == scope_digest(SCOPE)
+            assert verifier.verify(header, "a", "/m") == SCOPE.SerializeToString()
     with pytest.raises(Unauthenticated):
         steps[3].verify(steps[0].sign("a", "/m", SCOPE, 60), "a", "/m")
 
@@ -177,15 +179,6 @@ async def test_a_stream_begins_with_the_proof_of_its_first_message() -> None:
             await late
 
 
-def test_signing_and_checking_take_microseconds() -> None:
-    started = time.perf_counter()
-    for _ in range(1000):
-        CREDENTIAL.verify(
-            CREDENTIAL.sign("retrieval", "/footnote.R/Retrieve", SCOPE, 60), "retrieval", "/footnote.R/Retrieve"
-        )
-    assert time.perf_counter() - started < 1, "a millisecond each, where it takes twenty microseconds"
-
-
 def test_an_exported_one_is_the_same_in_another_process() -> None:
     launch = ServiceCredential.random()
     both = launch.accepting(ServiceCredential("c" * 32))
@@ -193,4 +186,38 @@ def test_an_exported_one_is_the_same_in_another_process() -> None:
     assert same.local is both.local is True
     for signs, believes in ((both, same), (same, both), (same, launch), (ServiceCredential("c" * 32), same)):
         header = signs.sign("indexing", "/p.S/M", None, 10)
-        assert believes.verify(header, "indexing", "/p.S/M") == scope_digest(None)
+        assert believes.verify(header, "indexing", "/p.S/M") == b""
+
+
+async def test_running_services_exchange_their_secret_without_refusing_a_call() -> None:
+    """A rolling restart at each step: stages and callers of neighbouring steps meet, and no call is refused."""
+
+    async def collect(requests: Any, _: Any) -> Answer:
+        return Answer(name=str(len([request async for request in requests])))
+
+    async def stream(_: Ask, __: Any) -> AsyncIterator[Answer]:
+        yield Answer(name="1")
+
+    old, new = new_secret(), new_secret()
+    steps = [ServiceCredential(*secrets) for secrets in ((old,), (old, new), (new, old), (new,))]
+    app = Guinea(unary=fine, collect=collect, stream=stream)
+    for before, after in pairwise(steps):
+        async with AsyncExitStack() as stack:
+            replicas = [
+                await stack.enter_async_context(serve_app(app.app(), credential=one)) for one in (before, after)
+            ]
+            for caller in (before, after):
+                for replica in replicas:
+                    stub = GuineaStub(
+                        await stack.enter_async_context(open_channel(replica.address, "guinea", credential=caller))
+                    )
+                    assert (await stub.unary(ASK)).name == "fine"
+                    assert (await stub.collect([ASK, ASK])).name == "2"
+                    assert [one.name async for one in stub.stream(ASK)] == ["1"]
+    async with (
+        serve_app(app.app(), credential=steps[3]) as served,
+        open_channel(served.address, "guinea", credential=steps[0]) as channel,
+    ):
+        with pytest.raises(Unauthenticated) as caught:
+            await GuineaStub(channel).unary(ASK)
+        assert caught.value.reason == "SCOPE_INVALID"

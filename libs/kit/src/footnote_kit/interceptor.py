@@ -48,7 +48,7 @@ _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _active: Counter[str] = Counter()  # calls being served, by service; read when metrics are collected
 _log = get_logger("footnote.rpc")
 _propagator = TraceContextTextMapPropagator()
-_proven: ContextVar[str | None] = ContextVar("footnote_proven", default=None)  # digest of the scope that is vouched for
+_proven: ContextVar[bytes | None] = ContextVar("footnote_proven", default=None)  # the scope that is vouched for
 
 
 class _Call:

@@ -33,6 +33,7 @@ MIN_PING_SECONDS = 2.0
 _GREETING_MS = 10_000
 _IDLE_MS = 300_000
 _HEADER_BYTES = 16 * 1024
+_STAGE_HEADER_BYTES = 64 * 1024  # the scope travels in a header: with 200 groups of 128 characters it takes 36 kB
 _CLOSE_SECONDS = 5.0
 _POLLER_SECONDS = 2.0
 # Calls that wait for a handler: of a flood of them most are refused by gRPC's core, before any Python runs. It refuses
@@ -50,6 +51,7 @@ def _options(settings: KitSettings, public: bool) -> list[tuple[str, int]]:
     pending = settings.max_concurrent_calls if public else min(settings.max_concurrent_calls, _PENDING)
     # The connections of a public one are counted by its front door.
     counted = [] if public else [("grpc.max_allowed_incoming_connections", settings.max_connections)]
+    headers = _HEADER_BYTES if public else _STAGE_HEADER_BYTES
     return [
         *counted,
         ("grpc.so_reuseport", 0),  # a second server on the port must fail, not share it
@@ -64,8 +66,8 @@ def _options(settings: KitSettings, public: bool) -> list[tuple[str, int]]:
         # A peer that opens calls only to reset them is asked each time whether it keeps up.
         ("grpc.http2.ping_on_rst_stream_percent", 100),
         ("grpc.max_connection_idle_ms", _IDLE_MS),
-        ("grpc.max_metadata_size", _HEADER_BYTES),
-        ("grpc.absolute_max_metadata_size", _HEADER_BYTES),
+        ("grpc.max_metadata_size", headers),
+        ("grpc.absolute_max_metadata_size", headers),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age * 1000)),
         ("grpc.max_connection_age_grace_ms", int(settings.stream_timeout * 1000)),
         ("grpc.keepalive_time_ms", 60_000),

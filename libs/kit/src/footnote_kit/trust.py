@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from google.protobuf.message import DecodeError
 
-from footnote_kit.credential import HEADER, ServiceCredential, refused, scope_digest
+from footnote_kit.credential import HEADER, ServiceCredential, refused
 from footnote_kit.errors import PermissionDenied, Unauthenticated
 
 _NAMES = ("x509_common_name", "x509_subject_alternative_name")
@@ -21,8 +22,8 @@ class Trust:
         if credential is None and not self._peers:
             raise ValueError("a stage must be able to tell its callers")
 
-    def admit(self, method: str, metadata: Iterable[tuple[str, Any]]) -> str | None:
-        """Return the digest of the scope that the caller vouches for, before its message is read.
+    def admit(self, method: str, metadata: Iterable[tuple[str, Any]]) -> bytes | None:
+        """Return the serialised scope that the caller vouches for, before its message is read.
 
         None where certificates alone speak for callers. Raises Unauthenticated without a proof.
         """
@@ -46,20 +47,44 @@ class Trust:
             raise refused("The caller's certificate is not that of a service (FOOTNOTE_TLS_PEERS)")
 
 
-def believed(request: Any, proven: str | None) -> Scope | None:
-    """Return the scope of a request when the proof covers exactly it; None for a request that has none.
+def believed(request: Any, proven: bytes | None) -> Scope | None:
+    """Return the scope of a request, which is then the proof's; None for a request that has none.
 
-    `proven` is what `Trust.admit` returned. Raises Unauthenticated for a scope that is missing or another than proven,
-    PermissionDenied when it asks for all tenants and is no service's own.
+    `proven` is what `Trust.admit` returned. Raises Unauthenticated for a scope that is missing or says something else
+    than the proof, PermissionDenied when it asks for all tenants and is no service's own.
     """
     fields = request.DESCRIPTOR.fields_by_name
     if "scope" not in fields:
         return None
     scope: Scope = request.scope
-    if proven is not None and scope_digest(scope if request.HasField("scope") else None) != proven:
-        raise refused("The proof is for another scope than the message's")
+    if proven is not None:
+        _agree(scope, proven)
     if not scope.tenant_id or not scope.user_id:
         raise Unauthenticated("The request carries no scope with tenant_id and user_id", reason="SCOPE_MISSING")
     if "all_tenants" in fields and request.all_tenants and ROLE_SYSTEM not in scope.roles:
         raise PermissionDenied("Only the services themselves may ask over all tenants")
     return scope
+
+
+def _agree(scope: Scope, proven: bytes) -> None:
+    """Compare a message's scope with the proof's in the fields known here, and put the proof's in its place.
+
+    A field that a later version adds is not compared, but only the proven one is passed on to other stages.
+    """
+    try:
+        vouched = Scope.FromString(proven)
+    except DecodeError:
+        raise refused("The scope in the proof cannot be read") from None
+    if scope == vouched:
+        return
+    if _known(scope) != _known(vouched):
+        raise refused("The proof is for another scope than the message's")
+    scope.CopyFrom(vouched)
+
+
+def _known(scope: Scope) -> Scope:
+    """Return a copy without fields that this version does not know."""
+    known = Scope()
+    known.CopyFrom(scope)
+    known.DiscardUnknownFields()  # type: ignore[no-untyped-call,unused-ignore]
+    return known
