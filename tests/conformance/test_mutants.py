@@ -15,7 +15,7 @@ from footnote.types.v1.reasons_pb2 import TOKEN_REASON_UNSPECIFIED
 from footnote_conformance.stages import suite_of
 from footnote_conformance.suite import Outcome, Result, run
 from footnote_conformance.target import Stage, Target
-from footnote_kit import interceptor, status, trust, validation
+from footnote_kit import credential, interceptor, server, status, trust, validation
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import Internal, NotFound
 from footnote_kit.testing import CREDENTIAL, serve_app
@@ -255,7 +255,37 @@ def calls_every_failure_not_found(patch: Patch) -> None:
     patch.setattr(status, "trailing_metadata", lambda error: real(NotFound("no", reason="NONSENSE")))
 
 
+def acts_for_the_message(patch: Patch) -> None:
+    patch.setattr(trust, "_agree", lambda scope, proven: None)
+
+
+def compares_what_it_does_not_know(patch: Patch) -> None:
+    patch.setattr(trust, "_known", lambda scope: scope)
+
+
+def gives_clocks_no_leeway(patch: Patch) -> None:
+    patch.setattr(credential, "CLOCK_SKEW", 0)
+
+
+def gives_clocks_too_much_leeway(patch: Patch) -> None:
+    patch.setattr(credential, "CLOCK_SKEW", 3600)
+
+
+def lets_proofs_live_long(patch: Patch) -> None:
+    patch.setattr(credential, "MAX_LIFETIME", 10**6)
+
+
+def has_little_room_for_headers(patch: Patch) -> None:
+    patch.setattr(server, "_STAGE_HEADER_BYTES", 16 * 1024)
+
+
 KIT = {
+    "acts for the message's scope": (acts_for_the_message, "the-message-says-the-scope-that-is-proven"),
+    "compares unknown fields": (compares_what_it_does_not_know, "fields-of-a-later-scope-are-no-obstacle"),
+    "gives clocks no leeway": (gives_clocks_no_leeway, "good-proofs-are-taken"),
+    "gives clocks too much": (gives_clocks_too_much_leeway, "scope-is-proven"),
+    "lets proofs live long": (lets_proofs_live_long, "scope-is-proven"),
+    "has little room for headers": (has_little_room_for_headers, "the-largest-scope-is-taken"),
     "believes everybody": (believes_everybody, "scope-is-proven"),
     "asks for no scope": (asks_for_no_scope, "scope-is-required"),
     "INTERNAL for a bad enum": (breaks_down_at_a_bad_enum, "unknown-enum-numbers-are-refused"),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import Any
 
 import grpc
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
 from grpc_health.v1 import health_pb2
 
 from support.falsifying import (
+    PROOF,
     Call,
     Change,
     Go,
@@ -125,12 +128,57 @@ async def does_one_thing_at_a_time(call: Call, go: Go) -> Messages:
         call.state["working"] = False
 
 
+def _proven(call: Call) -> bytes:
+    """Return the bytes of the scope in a call's proof."""
+    proof = next((value for key, value in call.headers if key == PROOF), "")
+    text = proof.split(".")[5] if proof.count(".") == 6 else ""
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4)) if len(text) % 4 != 1 else b""
+
+
+def _not_believed() -> grpc.aio.AioRpcError:
+    return refuse(grpc.StatusCode.UNAUTHENTICATED, "the scope is not believed")
+
+
+@of()
+async def writes_the_scope_again(call: Call, go: Go) -> Messages:
+    content = _proven(call)
+    if Scope.FromString(content).SerializeToString() != content:
+        raise _not_believed()
+    return await go(call)
+
+
+@of()
+async def refuses_what_it_does_not_know(call: Call, go: Go) -> Messages:
+    if UnknownFieldSet(Scope.FromString(_proven(call))):
+        raise _not_believed()
+    return await go(call)
+
+
+@of()
+async def has_room_for_eight_kilobytes(call: Call, go: Go) -> Messages:
+    if sum(len(key) + len(value) for key, value in call.headers) > 8192:
+        raise refuse(grpc.StatusCode.RESOURCE_EXHAUSTED, "received metadata size exceeds limit")
+    return await go(call)
+
+
+@of()
+async def takes_proofs_of_one_method_only(call: Call, go: Go) -> Messages:
+    if any(".*." in value for _, value in call.headers):
+        raise _not_believed()
+    return await go(call)
+
+
 COMMON: dict[str, Change] = {
     "health-is-served": is_not_serving,
     "reflection-is-served": reflects_nothing,
     "empty-requests-end-with-a-reason": says_not_why,
     "scope-is-required": makes_up_a_scope,
     "scope-is-proven": believes_everybody,
+    "the-message-says-the-scope-that-is-proven": believes_everybody,
+    "good-proofs-are-taken": takes_proofs_of_one_method_only,
+    "fields-of-a-later-scope-are-no-obstacle": refuses_what_it_does_not_know,
+    "a-scope-counts-as-it-travels": writes_the_scope_again,
+    "the-largest-scope-is-taken": has_room_for_eight_kilobytes,
     "all-tenants-are-for-services": takes_everybody_for_a_service,
     "unknown-enum-numbers-are-refused": takes_any_enum,
     "bounds-are-kept": swallowed("INVALID_FIELD"),

@@ -101,7 +101,13 @@ async def _each(messages: Sequence[bytes]) -> AsyncIterator[bytes]:
 @asynccontextmanager
 async def falsified(stage: Stage, mutant: Change = honest) -> AsyncIterator[Stage]:
     """Yield the stage as it is seen behind a mutant."""
-    server = grpc.aio.server(options=[("grpc.max_receive_message_length", -1)])
+    server = grpc.aio.server(
+        options=[
+            ("grpc.max_receive_message_length", -1),
+            ("grpc.max_metadata_size", 65_536),
+            ("grpc.absolute_max_metadata_size", 65_536),
+        ]
+    )
     server.add_generic_rpc_handlers((Falsifier(stage, mutant),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

@@ -1,4 +1,4 @@
-"""What a suite is made of: checks, each with the sentence of the contract that it tests, and what came of them."""
+"""What a suite is made of: checks, each with the sentences of the contract that it tests, and what came of them."""
 
 import asyncio
 import time
@@ -31,11 +31,17 @@ class Skipped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One promise of a contract. `says` is its sentence; `run` raises Failed, Skipped or Refusal."""
+    """One promise of a contract. `rules` are its sentences; `run` raises Failed, Skipped or Refusal."""
 
     name: str
-    says: str
+    rules: tuple[str, ...]
+    """Word for word as a comment of the stage's contract, or of the shared types, has them (`rules.place_of`)."""
     run: Callable[[Target], Awaitable[None]]
+
+    @property
+    def says(self) -> str:
+        """The rules as one text."""
+        return " ".join(self.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +64,13 @@ class Suite:
         self.needs = needs
         self.checks: list[Check] = []
 
-    def check(self, says: str) -> Callable[[Callable[[Target], Awaitable[None]]], Callable[[Target], Awaitable[None]]]:
-        """Decorate a check; its name is the function's, with hyphens."""
+    def check(
+        self, *rules: str
+    ) -> Callable[[Callable[[Target], Awaitable[None]]], Callable[[Target], Awaitable[None]]]:
+        """Decorate a check of these sentences of the contract; its name is the function's, with hyphens."""
 
         def add(run: Callable[[Target], Awaitable[None]]) -> Callable[[Target], Awaitable[None]]:
-            self.checks.append(Check(run.__name__.replace("_", "-"), says, run))
+            self.checks.append(Check(run.__name__.replace("_", "-"), rules, run))
             return run
 
         return add

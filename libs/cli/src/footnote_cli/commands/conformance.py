@@ -55,7 +55,7 @@ def conformance(
     async def body() -> None:
         suite, checks = _chosen(stage, only or [])
         if show:
-            _print_checks(checks, as_json)
+            _print_checks(stage, checks, as_json)
             return
         if not address:
             raise usage_error("Which implementation is to be asked?", "Name it with --address HOST:PORT.")
@@ -104,9 +104,15 @@ async def _asked(
         raise typer.Exit(EXIT_FAILED)
 
 
-def _print_checks(checks: "list[Check]", as_json: bool) -> None:
+def _print_checks(stage: str, checks: "list[Check]", as_json: bool) -> None:
+    from footnote_conformance.rules import places_of
+
     if as_json:
-        print_json({"checks": [{"check": check.name, "says": check.says} for check in checks]})
+        listed = []
+        for check in checks:
+            rules = [{"rule": rule, "stands_at": places_of(stage, rule)} for rule in check.rules]
+            listed.append({"check": check.name, "says": check.says, "rules": rules})
+        print_json({"checks": listed})
         return
     table = Table(box=None, pad_edge=False)
     for name in ("Check", "What the contract says"):

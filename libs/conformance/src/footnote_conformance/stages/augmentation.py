@@ -73,7 +73,10 @@ async def _built(target: Target, hits: list[ScoredChunk], budget: int = 0, **fie
     return await target.call("BuildPrompt", **{"question": _QUESTION, "chunks": hits, **fields})
 
 
-@SUITE.check("Source.number: number in the prompt, from 1; what `[n]` in the answer refers to.")
+@SUITE.check(
+    "Number in the prompt, from 1; what `[n]` in the answer refers to.",
+    "Sources are numbered from 1 without gaps, also where candidates were dropped.",
+)
 async def sources_are_numbered_from_1_without_gaps(target: Target) -> None:
     """Also where some were dropped in between."""
     for hits in (_hits(1), _hits(8), [*_hits(3), _hits(1)[0], *_hits(9)[4:]]):
@@ -81,7 +84,11 @@ async def sources_are_numbered_from_1_without_gaps(target: Target) -> None:
         expect(numbers and numbers == list(range(1, len(numbers) + 1)), f"the sources have the numbers {numbers}")
 
 
-@SUITE.check("Every numbered source stands in the prompt: its passage as the model saw it is Source.text.")
+@SUITE.check(
+    "The passage as the model saw it, possibly cut at a sentence.",
+    "Every source's text stands in the prompt and is a piece of its chunk's; its document, file name and revision "
+    "are the chunk's, and it has a label.",
+)
 async def the_prompt_holds_what_the_sources_say(target: Target) -> None:
     """Each source is of the candidate that it names."""
     built = await _built(target, _hits(5))
@@ -98,7 +105,12 @@ async def the_prompt_holds_what_the_sources_say(target: Target) -> None:
         expect(source.label, f"source {source.number} has no label")
 
 
-@SUITE.check("PromptSettings.token_budget: tokens for the sources; TokenPlan.used: tokens that the sources take.")
+@SUITE.check(
+    "Tokens for the sources, 100 to the deployment's limit (32000); 3000 where nobody says.",
+    "The sources take no more tokens than the budget: by `used`, by the plan's entries, and by their words, each "
+    "of which is a token at least.",
+    'Vocabulary counted with, "cl100k_base" or "estimate".',
+)
 async def the_budget_is_kept(target: Target) -> None:
     """At several budgets, and there is no more in the sources than the plan says."""
     hits = _hits(12, sentences=6)
@@ -114,7 +126,11 @@ async def the_budget_is_kept(target: Target) -> None:
         expect(plan.tokenizer, "the plan does not say what it counted with")
 
 
-@SUITE.check("TokenPlan.entries: every candidate. A dropped one has decision DROPPED, number 0 and a reason.")
+@SUITE.check(
+    "Every candidate, in the order considered.",
+    "Number it got as a source; 0 when dropped.",
+    "A candidate that is dropped has a reason: GIVEN_TWICE for a chunk that came before, EMPTY for one without words.",
+)
 async def what_is_dropped_is_named_with_a_reason(target: Target) -> None:
     """Kept and cut ones have the number of their source."""
     hits = _hits(12, sentences=6)
@@ -137,7 +153,11 @@ async def what_is_dropped_is_named_with_a_reason(target: Target) -> None:
     expect(TOKEN_REASON_EMPTY in reasons, "a chunk without words was not dropped as EMPTY")
 
 
-@SUITE.check("Prompt.messages in order: the instructions, earlier messages oldest first, and the question last.")
+@SUITE.check(
+    "The prompt's messages are the instructions, with role SYSTEM, then earlier messages oldest first as they were "
+    "given, then the question as asked, with role USER.",
+    "The collection's own instructions, put before our grounding rules;",
+)
 async def instructions_history_and_question_stand_in_order(target: Target) -> None:
     """The collection's own instructions are put before the grounding rules."""
     history = [
@@ -158,7 +178,9 @@ async def instructions_history_and_question_stand_in_order(target: Target) -> No
     expect(messages[-1].text == _QUESTION, f"the last message is '{messages[-1].text}', not the question")
 
 
-@SUITE.check("PromptSettings.history_messages: most recent messages of the conversation to include.")
+@SUITE.check(
+    "Most recent messages of the conversation to include, 0 to 1000; 8 where nobody says.",
+)
 async def history_is_limited(target: Target) -> None:
     """The most recent ones stay; none where none are wanted."""
     history = []
@@ -172,7 +194,10 @@ async def history_is_limited(target: Target) -> None:
         expect(kept == wanted, f"with history_messages {most} the prompt has {kept}, not {wanted}")
 
 
-@SUITE.check("Pure: the same request gives the same sources and plan; Prompt.hash is 64 lower-case hexadecimal digits.")
+@SUITE.check(
+    "Pure: the same request gives the same sources and plan.",
+    "SHA-256 of the messages, lower-case hexadecimal.",
+)
 async def the_same_request_gives_the_same_prompt(target: Target) -> None:
     """One after another and side by side; another question has another hash."""
     first = await _built(target, _hits(6))
@@ -188,7 +213,10 @@ async def the_same_request_gives_the_same_prompt(target: Target) -> None:
     expect(fewer.prompt.hash != hashed, "other sources have the same hash")
 
 
-@SUITE.check("BuildPromptRequest.without_sources: the message needs no sources: answer without them.")
+@SUITE.check(
+    "The message needs no sources (a greeting): answer without them.",
+    "With `without_sources` no candidate reaches the prompt.",
+)
 async def without_sources_there_are_none(target: Target) -> None:
     """Candidates that are given nevertheless do not reach the prompt."""
     built = await _built(target, _hits(3), without_sources=True)
@@ -197,7 +225,9 @@ async def without_sources_there_are_none(target: Target) -> None:
     expect(not any(hit.chunk.text in whole for hit in _hits(3)), "a candidate stands in the prompt")
 
 
-@SUITE.check("BuildPromptRequest.named_document_ids: each keeps at least one source if it has a candidate.")
+@SUITE.check(
+    "Documents the question names: each keeps at least one source if it has a candidate.",
+)
 async def named_documents_keep_a_source(target: Target) -> None:
     """The last of many, where the budget has no room for all."""
     hits = _hits(12, sentences=4)
@@ -206,7 +236,10 @@ async def named_documents_keep_a_source(target: Target) -> None:
     expect("document11" in documents, f"document11 was named, the sources are of {documents}")
 
 
-@SUITE.check("BuildPromptResponse.prompt_settings: the prompt's settings that counted, everything filled in.")
+@SUITE.check(
+    "The prompt's settings that counted, everything filled in.",
+    "Returns settings with what counts where they say nothing: the deployment's, else what is built in.",
+)
 async def settings_that_counted_are_told(target: Target) -> None:
     """A value given counts; one not given is filled in, as ResolveSettings says."""
     built = await _built(target, _hits(1), 777)
@@ -219,7 +252,11 @@ async def settings_that_counted_are_told(target: Target) -> None:
 
 
 @SUITE.check(
-    "Required: the question of BuildPrompt, the message of PlanQuery. A field that is missing is INVALID_FIELD."
+    "The question as asked. Required.",
+    "The message as asked. Required.",
+    "A text that is required is missing when it is empty or blank: INVALID_ARGUMENT with INVALID_FIELD and the "
+    "field's name.",
+    "A locale that the stage does not have is INVALID_ARGUMENT with INVALID_FIELD.",
 )
 async def required_fields_are_asked_for(target: Target) -> None:
     """Blanks are as good as nothing."""
@@ -229,7 +266,11 @@ async def required_fields_are_asked_for(target: Target) -> None:
     await refused_field(target, "BuildPrompt", "prompt.locale", question="q", prompt=PromptSettings(locale="xx"))
 
 
-@SUITE.check("PROVIDER_INVALID: no provider of that name is registered. INVALID_ARGUMENT.")
+@SUITE.check(
+    "No provider of that name is registered, or its settings are wrong. INVALID_ARGUMENT.",
+    "Refuses what BuildPrompt would refuse for them: an unknown reranker or locale, one that lacks its address or "
+    "folder, a budget beyond the limit.",
+)
 async def unknown_rerankers_are_refused(target: Target) -> None:
     """BuildPrompt and ResolveSettings refuse the same."""
     wanted, nobody = ("INVALID_ARGUMENT", "PROVIDER_INVALID"), RerankSettings(provider="nobody")
@@ -237,7 +278,10 @@ async def unknown_rerankers_are_refused(target: Target) -> None:
     await refused(_built(target, _hits(2), rerank=nobody), wanted, "BuildPrompt with reranker 'nobody'")
 
 
-@SUITE.check("PlanQuery decides whether a message wants retrieval at all, and what to search with.")
+@SUITE.check(
+    "Decides whether a message wants retrieval at all, and what to search with.",
+    "A question is searched for, by the words that it has, and the plan says what it was to its conversation.",
+)
 async def queries_are_planned(target: Target) -> None:
     """A question is searched for, by the words that it has."""
     plan = await target.call("PlanQuery", message=_QUESTION)
@@ -246,7 +290,10 @@ async def queries_are_planned(target: Target) -> None:
     expect(plan.strategy, "the plan does not say what the message was to its conversation")
 
 
-@SUITE.check("Nothing of one tenant is ever visible to another: a prompt holds what its own request gave, no more.")
+@SUITE.check(
+    "Nothing of one tenant is ever visible to another.",
+    "A prompt holds what its own request gave, and nothing of another request.",
+)
 async def nothing_of_another_tenant_is_in_a_prompt(target: Target) -> None:
     """Asked right after, and beside, another tenant's request of the same words."""
     secret = "The vault of the first tenant opens with marzipan."
@@ -266,7 +313,11 @@ async def nothing_of_another_tenant_is_in_a_prompt(target: Target) -> None:
     expect(not alone.sources, f"without candidates there are {len(alone.sources)} sources")
 
 
-@SUITE.check("A field out of its range is INVALID_ARGUMENT, INVALID_FIELD: a token budget below 100.")
+@SUITE.check(
+    "Tokens for the sources, 100 to the deployment's limit (32000); 3000 where nobody says.",
+    "What a field may hold, checked for every call before its handler runs: a violation is INVALID_ARGUMENT with "
+    "reason INVALID_FIELD and the field's path in google.rpc.BadRequest.",
+)
 async def budgets_out_of_range_are_refused(target: Target) -> None:
     """With candidates or without."""
     small = PromptSettings(token_budget=99)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import grpc
-from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote.types.v1.scope_pb2 import Scope
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
@@ -15,13 +15,13 @@ from grpc_reflection.v1alpha import reflection_pb2
 
 from footnote_conformance import violations
 from footnote_conformance.refusals import Refusal, refusal_of
+from footnote_conformance.stages import proofs
 from footnote_conformance.stages.asking import INVALID, at_once, refused
-from footnote_conformance.suite import Skipped, Suite, expect
+from footnote_conformance.suite import Suite, expect
 from footnote_conformance.target import SECONDS, Target, contract_of, request_of
 
 _REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
 _MISSING = ("UNAUTHENTICATED", "SCOPE_MISSING")
-_INVALID_SCOPE = ("UNAUTHENTICATED", "SCOPE_INVALID")
 _ALLOWED = {
     "INVALID_ARGUMENT", "NOT_FOUND", "PERMISSION_DENIED", "FAILED_PRECONDITION", "UNAVAILABLE", "RESOURCE_EXHAUSTED",
     "ABORTED",
@@ -39,14 +39,17 @@ def add_to(suite: Suite) -> None:
 
 
 def _of_the_server(suite: Suite) -> None:
-    @suite.check("Every service has the standard health service: SERVING, for all and for the stage's service by name.")
+    @suite.check(
+        "It serves the standard health service, grpc.health.v1: SERVING for the empty name and for the full name of "
+        "its service."
+    )
     async def health_is_served(target: Target) -> None:
         stub = health_pb2_grpc.HealthStub(target.stage.channel)
         for name in ("", target.stage.contract.full_name):
             answer = await _plain(stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=SECONDS))
             expect(answer.status == health_pb2.HealthCheckResponse.SERVING, f"'{name}' has status {answer.status}")
 
-    @suite.check("Every service has server reflection (grpc.reflection.v1), which lists its service and finds it.")
+    @suite.check("It serves reflection, grpc.reflection.v1, which lists its service and finds the file of it.")
     async def reflection_is_served(target: Target) -> None:
         wanted = target.stage.contract.full_name
         listed = await _reflected(target, reflection_pb2.ServerReflectionRequest(list_services=""))
@@ -56,7 +59,11 @@ def _of_the_server(suite: Suite) -> None:
         expect(found.file_descriptor_response.file_descriptor_proto, f"no file with {wanted}: {found.error_response}")
 
     @suite.check(
-        "A failed call carries a google.rpc.ErrorInfo of domain footnote.types.v1 with a reason of ErrorReason."
+        "A failed call carries a google.rpc.ErrorInfo (in the trailer `grpc-status-details-bin`, a google.rpc.Status; "
+        'over HTTP in the problem document) whose `domain` is "footnote.types.v1", this package, and whose `reason` is '
+        'one of these names without the prefix, for example "COLLECTION_NOT_FOUND".',
+        "A request with nothing but a scope is answered, or refused with INVALID_ARGUMENT, NOT_FOUND, "
+        "PERMISSION_DENIED, FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED or ABORTED.",
     )
     async def empty_requests_end_with_a_reason(target: Target) -> None:
         for method in target.stage.contract.methods:
@@ -68,45 +75,23 @@ def _of_the_server(suite: Suite) -> None:
 
 
 def _of_the_scope(suite: Suite) -> None:
-    @suite.check("A call without a scope is refused with UNAUTHENTICATED and reason SCOPE_MISSING.")
+    @suite.check(
+        "A call without a scope, or with one that lacks tenant_id or user_id, is refused with UNAUTHENTICATED and "
+        "reason SCOPE_MISSING before any handler runs.",
+        "Every request to a stage carries one; in a client stream it is required on the first message and ignored on "
+        "the others.",
+    )
     async def scope_is_required(target: Target) -> None:
         for method in target.stage.contract.methods:
             for scope in (None, Scope(user_id="u"), Scope(tenant_id="t")):
                 call = target.stage.call(method.name, request_of(method, scope))
                 await refused(call, _MISSING, f"{method.name} with scope ({str(scope).strip()})")
 
-    @suite.check(
-        "A stage believes a scope only when the calling service proves it, else UNAUTHENTICATED, SCOPE_INVALID."
-    )
-    async def scope_is_proven(target: Target) -> None:
-        credential = target.stage.credential
-        if credential is None:
-            raise Skipped("no service token was given, so there is nothing to prove a scope with")
-        stage, scope = target.stage, target.scope
-        reader = Scope(tenant_id=scope.tenant_id, user_id=scope.user_id, roles=[ROLE_READER])
-        expired = {
-            method.name: credential.sign(stage.name, stage.path(method.name), scope, 0)
-            for method in stage.contract.methods
-        }
-        await asyncio.sleep(1.1)  # good for no second, issued in the one before
-        for method in stage.contract.methods:
-            request, path = request_of(method, scope), stage.path(method.name)
-            for name, header in {
-                "without a proof": "",
-                "with nonsense": "v1." + "a" * 120,
-                "with a proof for another stage": credential.sign("another", path, scope, 60),
-                "with a proof for another method": credential.sign(stage.name, f"{path}s", scope, 60),
-                "with a proof for another scope": credential.sign(stage.name, path, target.anew().scope, 60),
-                "with a proof for a reader": credential.sign(stage.name, path, reader, 60),
-                "with a proof that has expired": expired[method.name],
-            }.items():
-                headers = [("x-footnote-proof", header)] if header else []
-                call = stage.call(method.name, request, headers)
-                await refused(call, _INVALID_SCOPE, f"{method.name} {name}")
+    proofs.add_to(suite)
 
     if any("all_tenants" in method.input_type.fields_by_name for method in _methods(suite)):
 
-        @suite.check("Over all tenants: only with ROLE_SYSTEM, else PERMISSION_DENIED.")
+        @suite.check("Only with ROLE_SYSTEM, else PERMISSION_DENIED.")
         async def all_tenants_are_for_services(target: Target) -> None:
             for method in target.stage.contract.methods:
                 if "all_tenants" in method.input_type.fields_by_name:
@@ -115,20 +100,30 @@ def _of_the_scope(suite: Suite) -> None:
 
 
 def _of_the_fields(suite: Suite) -> None:
-    @suite.check("A number that an enum does not have is INVALID_ARGUMENT, INVALID_FIELD with the field's path.")
+    @suite.check(
+        "A number that an enum does not have is such a violation too.",
+        "The path has the names of the fields with dots between them, and the index of an element of a list in "
+        "brackets.",
+    )
     async def unknown_enum_numbers_are_refused(target: Target) -> None:
         await _all_refused(target, violations.unknown_enums)
 
     if any(any(violations.broken_bounds(GetMessageClass(method.input_type)())) for method in _methods(suite)):
 
-        @suite.check("What a field may hold: a violation is INVALID_ARGUMENT with INVALID_FIELD and the field's path.")
+        @suite.check(
+            "What a field may hold, checked for every call before its handler runs: a violation is INVALID_ARGUMENT "
+            "with reason INVALID_FIELD and the field's path in google.rpc.BadRequest."
+        )
         async def bounds_are_kept(target: Target) -> None:
             await _all_refused(target, violations.broken_bounds)
 
     paged = [method.name for method in _methods(suite) if "page_token" in method.input_type.fields_by_name]
     if paged:
 
-        @suite.check("`page_token` is a `next_page_token`, `page_size` 1 to 1000 or 0: else INVALID_FIELD.")
+        @suite.check(
+            "In a list that comes in pages, a `page_size` below 0 and a `page_token` that is no `next_page_token` of "
+            "the same request by the same caller are INVALID_ARGUMENT with INVALID_FIELD."
+        )
         async def paging_is_checked(target: Target) -> None:
             for name in paged:
                 call = target.call(name, page_token="bm9uZSBvZiB5b3Vycw")
@@ -137,7 +132,9 @@ def _of_the_fields(suite: Suite) -> None:
 
 
 def _of_time(suite: Suite) -> None:
-    @suite.check("The time given to the call ran out: DEADLINE_EXCEEDED, and the stage goes on with other calls.")
+    @suite.check(
+        "A call whose time is over ends with DEADLINE_EXCEEDED within five seconds, and the stage goes on with others."
+    )
     async def deadlines_end_calls(target: Target) -> None:
         request = target.request(suite.probe)
         for seconds in (0.0001, 0.001, 0.005, 0.02):
@@ -155,7 +152,7 @@ def _of_time(suite: Suite) -> None:
             expect(over < _AFTER_DEADLINE, f"{seconds} s were given, it took {took:.1f} s")
         await target.call(suite.probe)
 
-    @suite.check("A call that its caller cancels ends, and takes nothing from those that come after it.")
+    @suite.check("A call that its caller cancels ends and takes nothing from those that come after it.")
     async def cancelled_calls_leave_nothing(target: Target) -> None:
         request = target.request(suite.probe)
         for moment in range(_SIDE_BY_SIDE):  # before it is sent, on its way, and while it is worked on

@@ -86,7 +86,12 @@ async def _answered(target: Target, **fields: Any) -> tuple[list[Any], Any]:
     return events, events[-1].completed
 
 
-@SUITE.check("Text and citations interleave, `completed` is last; its text is what counts.")
+@SUITE.check(
+    "One of these; text and citations interleave, `completed` is last.",
+    "Words come before the end; `completed` comes once and says why the answer ended, which provider and model "
+    "wrote it, and what it has cost.",
+    "The end; its text is what counts.",
+)
 async def the_stream_ends_with_completed(target: Target) -> None:
     """It says how the answer ended, who wrote it, and what it has cost."""
     events, completed = await _answered(target)
@@ -98,7 +103,9 @@ async def the_stream_ends_with_completed(target: Target) -> None:
     expect(answer.HasField("usage"), "the answer does not say what it has cost")
 
 
-@SUITE.check("GenerateResponse.text_delta: markers are never split between two deltas.")
+@SUITE.check(
+    "Markers are never split between two deltas.",
+)
 async def markers_are_never_split(target: Target) -> None:
     """Every delta has as many opening as closing brackets."""
     events, _ = await _answered(target)
@@ -108,7 +115,10 @@ async def markers_are_never_split(target: Target) -> None:
 
 
 @SUITE.check(
-    "A citation's number is that of a source given; Reliability: citations of others are removed from the answer."
+    "An answer that the sources hold ends with ANSWERED and cites one of them at least.",
+    "A citation has the number of a source that was given, which need not be 1, 2, 3, and that source's chunk and "
+    "document.",
+    "Citations of sources that were not given; removed from the answer.",
 )
 async def citations_name_given_sources_only(target: Target) -> None:
     """Numbers need not be 1, 2, 3; chunk, document and file name are the source's."""
@@ -129,7 +139,13 @@ async def citations_name_given_sources_only(target: Target) -> None:
             expect(same, f"citation {citation.number} has chunk '{citation.chunk_id}', not its source's")
 
 
-@SUITE.check("Citation spans: the quote in the source's text, sentence and marker in the answer's, in code points.")
+@SUITE.check(
+    "Where the quote stands in the source's text.",
+    "The words of the source that bear the sentence out.",
+    "The sentence of the answer, without its markers.",
+    "The marker in the answer, `[2]`.",
+    "A stretch of text in Unicode code points, end exclusive.",
+)
 async def citation_spans_are_exact(target: Target) -> None:
     """What stands at a span is what it says, also after characters of more than a byte."""
     sources = _sources()
@@ -145,7 +161,12 @@ async def citation_spans_are_exact(target: Target) -> None:
         expect(_cut(answer.text, citation.claim_span).strip(), "at the claim's span stands nothing")
 
 
-@SUITE.check("Answer.claims: the verdict on each sentence of the answer.")
+@SUITE.check(
+    "The verdict on each sentence.",
+    "A claim's verdict is never UNSPECIFIED, and its sources are given ones.",
+    "Sources cited divided by sources given, 0..1.",
+    "Supported claims divided by all claims, 0..1; 1 when there are none.",
+)
 async def sentences_have_verdicts(target: Target) -> None:
     """A verdict is never left out, and a claim names given sources only."""
     _, completed = await _answered(target)
@@ -158,7 +179,10 @@ async def sentences_have_verdicts(target: Target) -> None:
     expect(0 <= told.claims_supported <= 1 and 0 <= told.sources_used <= 1, f"the reliability is {told}")
 
 
-@SUITE.check("GenerateRequest.without_sources: answer without sources, ANSWERED_WITHOUT_SOURCES, and no footnote.")
+@SUITE.check(
+    "Answer without sources: the message needs none (a greeting), or they could not be had.",
+    "With `without_sources` an answer ends with ANSWERED_WITHOUT_SOURCES and cites nothing.",
+)
 async def a_greeting_needs_no_sources(target: Target) -> None:
     """Nothing is cited where nothing was given."""
     _, completed = await _answered(target, question="Hello!", sources=[], without_sources=True)
@@ -168,7 +192,10 @@ async def a_greeting_needs_no_sources(target: Target) -> None:
     expect(not answer.citations, f"it cites {[citation.number for citation in answer.citations]}")
 
 
-@SUITE.check("GenerateCompleted.settings: the settings that counted, everything filled in.")
+@SUITE.check(
+    "The settings that counted, everything filled in.",
+    "Returns settings with what counts where they say nothing: the deployment's, else what is built in.",
+)
 async def settings_that_counted_are_told(target: Target) -> None:
     """As ResolveSettings fills them in."""
     wanted = GenerationSettings(max_tokens=77)
@@ -181,7 +208,11 @@ async def settings_that_counted_are_told(target: Target) -> None:
 
 
 @SUITE.check(
-    "Required: the question of Generate, the first_message of GenerateTitle. What is missing is INVALID_FIELD."
+    "GenerateRequest.question: The question as asked. Required.",
+    "GenerateTitleRequest.first_message: The message. Required.",
+    "A text that is required is missing when it is empty or blank: INVALID_ARGUMENT with INVALID_FIELD and the "
+    "field's name.",
+    "Sources' numbers begin at 1, each once: else INVALID_ARGUMENT with INVALID_FIELD.",
 )
 async def required_fields_are_asked_for(target: Target) -> None:
     """Blanks are as good as nothing; numbers of sources begin at 1, each once."""
@@ -195,7 +226,11 @@ async def required_fields_are_asked_for(target: Target) -> None:
         await refused_field(target, "Generate", "sources", **_asked(sources=sources))
 
 
-@SUITE.check("PROVIDER_INVALID: no provider of that name is registered. INVALID_ARGUMENT.")
+@SUITE.check(
+    "No provider of that name is registered, or its settings are wrong. INVALID_ARGUMENT.",
+    "Refuses what Generate would refuse for them: an unknown provider, one that lacks its key, an answer longer "
+    "than the limit.",
+)
 async def unknown_providers_are_refused(target: Target) -> None:
     """Generate, GenerateTitle and ResolveSettings refuse the same."""
     nobody = GenerationSettings(provider="nobody")
@@ -203,7 +238,10 @@ async def unknown_providers_are_refused(target: Target) -> None:
     await refused(target.call("ResolveSettings", generation=nobody), _UNKNOWN, "ResolveSettings with 'nobody'")
 
 
-@SUITE.check("GenerateTitleResponse.title: at most 60 characters, on one line.")
+@SUITE.check(
+    "Makes a short title for a conversation from its first message.",
+    "At most 60 characters, on one line.",
+)
 async def titles_are_short(target: Target) -> None:
     """Of a short message and of a very long one."""
     for message in (_QUESTION, f"{_QUESTION} " * 200, "First line.\nSecond line."):
@@ -211,7 +249,12 @@ async def titles_are_short(target: Target) -> None:
         expect(title.strip() and len(title) <= 60 and "\n" not in title, f"a title is '{title}'")
 
 
-@SUITE.check("ListProviders: the models' providers, each with its id and the JSON Schema of its settings.")
+@SUITE.check(
+    "Lists the models' providers.",
+    'Id used in settings: "openai".',
+    "JSON Schema of its settings.",
+    "A provider's settings_schema describes an object.",
+)
 async def providers_are_listed(target: Target) -> None:
     """Settings that the schema does not know are a problem said in words."""
     providers = (await target.call("ListProviders")).providers
@@ -229,7 +272,9 @@ async def _first(call: Any) -> Any:
         raise refusal_of(error) from error
 
 
-@SUITE.check("A caller that goes away ends the answer; those that come after it are answered.")
+@SUITE.check(
+    "A call that its caller cancels ends and takes nothing from those that come after it.",
+)
 async def a_cancelled_answer_ends(target: Target) -> None:
     """Cancelled before it is sent, on its way, and after its first event."""
     for moment in (0.0, None, 0.005, 0.01, 0.02, None):
@@ -242,7 +287,10 @@ async def a_cancelled_answer_ends(target: Target) -> None:
     await _answered(target)
 
 
-@SUITE.check("Nothing of one tenant is ever visible to another: an answer rests on what its own request gave, no more.")
+@SUITE.check(
+    "Nothing of one tenant is ever visible to another.",
+    "An answer rests on what its own request gave, and on nothing of another request.",
+)
 async def nothing_of_another_tenant_is_in_an_answer(target: Target) -> None:
     """Asked beside another tenant's request of the same question."""
     mine = _sources()

@@ -24,7 +24,11 @@ def _library(target: Target) -> Library:
     return Library(target.stage, target.scope)
 
 
-@SUITE.check("CreateCollection, GetCollection: a collection is found by its name and by its id, and is as it was made.")
+@SUITE.check(
+    "Returns one collection by name or id.",
+    "CreateCollection answers with the collection as it was given, with an id, its tenant and the caller as its "
+    "owner; GetCollection returns the same.",
+)
 async def a_collection_is_made_and_found(target: Target) -> None:
     """It belongs to the caller."""
     async with _library(target).collection("instruments", description="What the museum has.") as made:
@@ -37,7 +41,11 @@ async def a_collection_is_made_and_found(target: Target) -> None:
             expect(same, f"'{name}' finds '{found.id}' with description '{found.description}'")
 
 
-@SUITE.check("COLLECTION_EXISTS: a collection of that name exists already. ALREADY_EXISTS.")
+@SUITE.check(
+    "A collection of that name exists already. ALREADY_EXISTS.",
+    "Unique among the shared collections of the tenant, and among the private ones of its owner, so that a name "
+    "never tells of a hidden one.",
+)
 async def names_are_taken_once(target: Target) -> None:
     """In one tenant; another one may have the same name."""
     async with _library(target).collection():
@@ -47,7 +55,9 @@ async def names_are_taken_once(target: Target) -> None:
             pass
 
 
-@SUITE.check("CreateCollectionRequest.validate_only: check everything, but make none.")
+@SUITE.check(
+    "Check everything and return the collection as it would be, but make none.",
+)
 async def validating_makes_nothing(target: Target) -> None:
     """The collection is returned as it would be."""
     answer = await target.call("CreateCollection", collection=Collection(name="planned"), validate_only=True)
@@ -55,7 +65,10 @@ async def validating_makes_nothing(target: Target) -> None:
     await refused(target.call("GetCollection", collection="planned"), _NO_COLLECTION, "what was only validated")
 
 
-@SUITE.check("COLLECTION_NOT_FOUND: the collection does not exist or is not visible to the caller. NOT_FOUND.")
+@SUITE.check(
+    "The collection does not exist or is not visible to the caller. NOT_FOUND.",
+    "A method that names a collection refuses one that the caller cannot see with NOT_FOUND and COLLECTION_NOT_FOUND.",
+)
 async def absent_collections_are_not_found(target: Target) -> None:
     """By every method that names one."""
     missing = "f" * 32
@@ -71,7 +84,11 @@ async def absent_collections_are_not_found(target: Target) -> None:
         await refused(target.call(method, **fields), _NO_COLLECTION, f"{method} of what does not exist")
 
 
-@SUITE.check("Nothing of one tenant is ever visible to another.")
+@SUITE.check(
+    "Nothing of one tenant is ever visible to another.",
+    "A method that names a collection refuses one that the caller cannot see with NOT_FOUND and COLLECTION_NOT_FOUND.",
+    "Returns one chunk that is searched; NOT_FOUND with CHUNK_NOT_FOUND when there is none of that id for the caller.",
+)
 async def nothing_of_another_tenant_is_visible(target: Target) -> None:
     """Neither by id nor by name nor in a list, to read or to delete."""
     library, other = _library(target), stranger(target)
@@ -89,7 +106,10 @@ async def nothing_of_another_tenant_is_visible(target: Target) -> None:
         await target.call("GetCollection", collection=made.id)
 
 
-@SUITE.check("CreateCollection: a private one needs ROLE_WRITER, one for all of the tenant ROLE_ADMIN.")
+@SUITE.check(
+    "Creates a collection: a private one needs ROLE_WRITER, one for all of the tenant ROLE_ADMIN.",
+    "The caller's role does not allow this. PERMISSION_DENIED.",
+)
 async def readers_make_no_collections(target: Target) -> None:
     """Else PERMISSION_DENIED."""
     reader = Scope(tenant_id=target.scope.tenant_id, user_id="reader", roles=[ROLE_READER])
@@ -97,7 +117,17 @@ async def readers_make_no_collections(target: Target) -> None:
     await refused(call, ("PERMISSION_DENIED", "PERMISSION_DENIED"), "a collection of a reader's")
 
 
-@SUITE.check("IndexDocument answers with progress and at last with the result: chunks_stored equals chunks_expected.")
+@SUITE.check(
+    "Answers with progress and at last with the result; at that moment the new revision replaces the old one in "
+    "searches.",
+    "The result's chunks_stored equals its chunks_expected and is not 0 where there is text; ListChunks returns so "
+    "many, and together they hold the document's text.",
+    "Lists the chunks of a document in reading order: of the revision that is searched.",
+    "The document's extracted text at `locator.span` is exactly this.",
+    "Revision that they are of; 0 when none is searched.",
+    "Documents searchable now.",
+    "Chunk.tenant_id: Tenant it belongs to.",
+)
 async def a_document_becomes_searchable(target: Target) -> None:
     """Its chunks are listed in reading order, each exactly a piece of the text, and counted."""
     library = _library(target)
@@ -120,7 +150,11 @@ async def a_document_becomes_searchable(target: Target) -> None:
         expect(found.document_count == 1, f"the collection counts {found.document_count} documents")
 
 
-@SUITE.check("Repeating IndexDocument stores nothing twice; a new revision replaces the old one in searches.")
+@SUITE.check(
+    "Repeating it after a break stores nothing twice.",
+    "Answers with progress and at last with the result; at that moment the new revision replaces the old one in "
+    "searches.",
+)
 async def revisions_replace_one_another(target: Target) -> None:
     """Of a document there is one revision to be seen."""
     library = _library(target)
@@ -135,7 +169,10 @@ async def revisions_replace_one_another(target: Target) -> None:
         expect(not any("Franklin" in chunk.text for chunk in listed.chunks), "the old revision is still there")
 
 
-@SUITE.check("IndexDocument without its last message counts as broken off, and nothing becomes visible.")
+@SUITE.check(
+    "Last message; without it the document counts as broken off and nothing becomes visible.",
+    "IndexDocument that is broken off ends without a result, or with a typed error.",
+)
 async def a_broken_off_document_is_not_visible(target: Target) -> None:
     """However the stage ends such a call."""
     library = _library(target)
@@ -152,7 +189,12 @@ async def a_broken_off_document_is_not_visible(target: Target) -> None:
         expect(listed.total_size == 0, f"{listed.total_size} chunks are visible")
 
 
-@SUITE.check("DeleteDocumentChunks: removing what is gone already succeeds; what was removed is not returned.")
+@SUITE.check(
+    "Removes the chunks of a document, of all revisions or of one.",
+    "Removing what is gone already succeeds.",
+    "DeleteDocumentChunksResponse.chunks_deleted: Chunks removed.",
+    "DeleteDocumentChunks leaves the chunks of other documents.",
+)
 async def removed_chunks_are_gone(target: Target) -> None:
     """And the other documents stay."""
     library = _library(target)
@@ -168,7 +210,11 @@ async def removed_chunks_are_gone(target: Target) -> None:
         expect(other.total_size > 0, "another document's chunks are gone as well")
 
 
-@SUITE.check("DeleteCollection deletes a collection with all its chunks.")
+@SUITE.check(
+    "Deletes a collection with all its chunks.",
+    "Id of what was deleted.",
+    "After DeleteCollection the collection is not found, and its name is free.",
+)
 async def a_deleted_collection_is_gone(target: Target) -> None:
     """It is not found afterwards, and its name is free."""
     library = _library(target)
@@ -181,7 +227,14 @@ async def a_deleted_collection_is_gone(target: Target) -> None:
             pass
 
 
-@SUITE.check("ListCollections: by name; page_size, next_page_token, total_size; a token is its caller's.")
+@SUITE.check(
+    "Lists the collections visible to the caller, by name.",
+    "The pages have every element once, in one order, and at most `page_size` of them each; the last has no "
+    "`next_page_token`.",
+    "Collections on all pages.",
+    "In a list that comes in pages, a `page_size` below 0 and a `page_token` that is no `next_page_token` of the "
+    "same request by the same caller are INVALID_ARGUMENT with INVALID_FIELD.",
+)
 async def collections_come_in_pages(target: Target) -> None:
     """Every one once, whatever the size of the pages."""
     library, names = _library(target), ["a1", "b2", "c3", "d4", "e5"]
@@ -203,7 +256,11 @@ async def collections_come_in_pages(target: Target) -> None:
             await library.call("DeleteCollection", collection=one.id)
 
 
-@SUITE.check("UpdateCollection: an etag, if given, must be the current one; else ABORTED with CONFLICT.")
+@SUITE.check(
+    "An etag, if given, must be the current one.",
+    "Changes with every change; send it back to change only what you have seen.",
+    "Somebody changed the resource in between; read it again. ABORTED.",
+)
 async def stale_etags_change_nothing(target: Target) -> None:
     """What was changed is read back."""
     async with _library(target).collection() as made:

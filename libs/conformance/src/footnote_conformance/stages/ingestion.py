@@ -51,7 +51,13 @@ async def _uploaded(
     return await target.stage.call("UploadDocument", _messages(target, target.scope, data, metadata))
 
 
-@SUITE.check("UploadDocument checks and stores a file; GetDocument returns it in state UPLOADED, revision 1.")
+@SUITE.check(
+    "Checks and stores a file.",
+    "UploadDocument answers with the document in state UPLOADED, with revision 1 and indexed revision 0, with the "
+    "size and the SHA-256 of its bytes, its tenant, its collection and the caller as the one who uploaded it; "
+    "GetDocument returns the same.",
+    "Required; only its last path segment is kept.",
+)
 async def an_upload_is_a_document(target: Target) -> None:
     """Size and SHA-256 are those of the bytes; of the name the last segment is kept."""
     async with _library(target).collection() as made:
@@ -67,7 +73,11 @@ async def an_upload_is_a_document(target: Target) -> None:
         expect(found == document, "GetDocument returns another than UploadDocument")
 
 
-@SUITE.check("DownloadDocument streams the file back as it was uploaded, in parts of at most 256 KiB.")
+@SUITE.check(
+    "Streams the file back as it was uploaded.",
+    "The document; first message only.",
+    "DownloadDocumentResponse.data: The next part of the file, at most 256 KiB.",
+)
 async def downloads_are_what_was_uploaded(target: Target) -> None:
     """A file of several parts."""
     data = "".join(f"Line {number} of a long file.\n" for number in range(30_000)).encode()
@@ -79,7 +89,16 @@ async def downloads_are_what_was_uploaded(target: Target) -> None:
         expect(b"".join(part.data for part in parts) == data, "the bytes are others")
 
 
-@SUITE.check("ParseDocument: blocks in reading order; `locator.span` is exact; the last message holds the metadata.")
+@SUITE.check(
+    "Reads the stored file into blocks, in reading order, batched, and says how far it has come; the last message "
+    "holds the metadata.",
+    "`locator.span` is exact: the document's text at the span is `text`.",
+    "The extracted text of a revision is its blocks' texts, in order, each followed by one line feed.",
+    "A stretch of text in Unicode code points, end exclusive.",
+    "Its text, cleaned; never empty.",
+    "A heading of Markdown is a block of kind HEADING, and the blocks below it name it in their heading path.",
+    "Number of blocks.",
+)
 async def blocks_have_exact_places(target: Target) -> None:
     """The document's text is every block's text followed by one line feed, counted in code points."""
     async with _library(target).collection() as made:
@@ -102,7 +121,14 @@ async def blocks_have_exact_places(target: Target) -> None:
         )
 
 
-@SUITE.check("UpdateDocumentState moves a document through its life cycle: UPLOADED, PROCESSING, INDEXED.")
+@SUITE.check(
+    "Life cycle of a document: UPLOADED -> PROCESSING -> INDEXED or ERROR; ERROR -> PROCESSING is a retry of the "
+    "same revision.",
+    "Every other move is refused with ILLEGAL_STATE.",
+    "The document or operation may not go from its state to the one asked for. FAILED_PRECONDITION.",
+    "Chunks the store confirmed; state INDEXED is refused unless it equals the number expected.",
+    "The revision that searches see; 0 before the first one is INDEXED.",
+)
 async def documents_go_through_their_states(target: Target) -> None:
     """INDEXED is refused unless as many chunks were stored as expected, and so is what is no step: ILLEGAL_STATE."""
     illegal = ("FAILED_PRECONDITION", "ILLEGAL_STATE")
@@ -123,7 +149,11 @@ async def documents_go_through_their_states(target: Target) -> None:
         expect(state == (DOCUMENT_STATE_INDEXED, 1), f"state and indexed revision are {state}")
 
 
-@SUITE.check("UploadDocumentResponse.duplicate: true when the collection had these bytes already; no file was stored.")
+@SUITE.check(
+    "True when the collection had these bytes already; no file was stored.",
+    "The document, new or the one that has the same bytes.",
+    "Store it again although the collection has the same bytes.",
+)
 async def the_same_bytes_are_one_document(target: Target) -> None:
     """Unless `allow_duplicate` asks for another."""
     async with _library(target).collection() as made:
@@ -135,7 +165,13 @@ async def the_same_bytes_are_one_document(target: Target) -> None:
         expect(third.document.id != first.document.id, "allow_duplicate gave the same document")
 
 
-@SUITE.check("Nothing is kept when an upload fails: FILE_EMPTY, FILE_UNSUPPORTED, TRANSFER_CORRUPT. INVALID_ARGUMENT.")
+@SUITE.check(
+    "Nothing is kept when it fails: empty, too large, unknown format, password-protected, quota used up.",
+    "The file has no bytes. INVALID_ARGUMENT.",
+    "The bytes are of no format that we read. INVALID_ARGUMENT.",
+    "The bytes received are not those that were announced by `size_bytes` or `sha256`; send them again. "
+    "INVALID_ARGUMENT.",
+)
 async def bad_files_are_refused(target: Target) -> None:
     """And the collection holds no document afterwards."""
     async with _library(target).collection() as made:
@@ -152,7 +188,11 @@ async def bad_files_are_refused(target: Target) -> None:
 
 
 @SUITE.check(
-    "UploadMetadata: collection and file name are required. COLLECTION_NOT_FOUND where there is none of that id."
+    "Collection to put it in. Required.",
+    "Name of the file. Required; only its last path segment is kept.",
+    "A text that is required is missing when it is empty or blank: INVALID_ARGUMENT with INVALID_FIELD and the "
+    "field's name.",
+    "The collection does not exist or is not visible to the caller. NOT_FOUND.",
 )
 async def uploads_say_where_they_go(target: Target) -> None:
     """What is missing is INVALID_FIELD."""
@@ -166,7 +206,11 @@ async def uploads_say_where_they_go(target: Target) -> None:
             expect((refusal.code, refusal.reason) == INVALID, f"a file without a name: {refusal}")
 
 
-@SUITE.check("DOCUMENT_NOT_FOUND: the document does not exist or is not visible to the caller. NOT_FOUND.")
+@SUITE.check(
+    "Nothing of one tenant is ever visible to another.",
+    "The document does not exist or is not visible to the caller. NOT_FOUND.",
+    "Deleting what is gone already, or what the caller cannot see, succeeds and does nothing.",
+)
 async def nothing_of_another_tenant_is_visible(target: Target) -> None:
     """To get, download, parse or change; deleting what cannot be seen succeeds and does nothing."""
     other = stranger(target)
@@ -182,7 +226,14 @@ async def nothing_of_another_tenant_is_visible(target: Target) -> None:
         await target.call("GetDocument", document_id=one)
 
 
-@SUITE.check("ListDocuments: page_size, next_page_token, total_size; newest first; a token is its caller's.")
+@SUITE.check(
+    "Lists documents, newest first unless asked otherwise.",
+    "The pages have every element once, in one order, and at most `page_size` of them each; the last has no "
+    "`next_page_token`.",
+    "Documents on all pages.",
+    "In a list that comes in pages, a `page_size` below 0 and a `page_token` that is no `next_page_token` of the "
+    "same request by the same caller are INVALID_ARGUMENT with INVALID_FIELD.",
+)
 async def documents_come_in_pages(target: Target) -> None:
     """Every one once, whatever the size of the pages."""
     async with _library(target).collection() as made:
@@ -201,7 +252,11 @@ async def documents_come_in_pages(target: Target) -> None:
         await foreign_token(page, lambda size, token: page(size, token, colleague))
 
 
-@SUITE.check("UpdateDocument changes what the mask names; an etag that is not the current one is ABORTED, CONFLICT.")
+@SUITE.check(
+    "Changes tags, metadata or time of expiry of a document.",
+    "Changes with every change of this record; send it back to change only what you have seen.",
+    "Somebody changed the resource in between; read it again. ABORTED.",
+)
 async def changes_need_the_current_etag(target: Target) -> None:
     """Tags are changed and read back."""
     async with _library(target).collection() as made:
@@ -217,7 +272,11 @@ async def changes_need_the_current_etag(target: Target) -> None:
         await refused(call, ("ABORTED", "CONFLICT"), "a change with an old etag")
 
 
-@SUITE.check("DeleteDocument deletes the record and the file. Deleting what is gone already succeeds.")
+@SUITE.check(
+    "Deletes the record and the file.",
+    "Deleting what is gone already, or what the caller cannot see, succeeds and does nothing.",
+    "The document does not exist or is not visible to the caller. NOT_FOUND.",
+)
 async def deleted_documents_are_gone(target: Target) -> None:
     """Twice deleted is deleted."""
     async with _library(target).collection() as made:

@@ -40,7 +40,16 @@ def _documents(response: Any) -> list[str]:
     return [hit.chunk.document_id for hit in response.chunks]
 
 
-@SUITE.check("Retrieve finds the chunks that best match a query, best first, scores 0..1; strategy is never AUTO.")
+@SUITE.check(
+    "Finds the chunks that best match a query.",
+    "RetrieveResponse.chunks: Best first.",
+    "A passage that has the words of the query and answers it is first by every strategy: by meaning, by words, "
+    "and by both.",
+    "Final score, 0..1, higher is better.",
+    "Strategy used; never AUTO.",
+    "Ids of the collections searched.",
+    "Name of that collection, filled in by retrieval.",
+)
 async def the_best_passage_comes_first(target: Target) -> None:
     """By vectors, by words, and by both."""
     library = _library(target)
@@ -66,7 +75,13 @@ async def the_best_passage_comes_first(target: Target) -> None:
             expect(whole, f"a chunk has collection '{chunk.collection}', tenant '{chunk.tenant_id}'")
 
 
-@SUITE.check("Filters: `where` as JSON, `filter` typed, `document_ids`; where several are given, all hold.")
+@SUITE.check(
+    'Filter as JSON: {"k": v}, several keys meaning AND, with $and $or $not $in $nin $eq $ne $gt $gte $lt $lte '
+    "$exists.",
+    "A condition on what is known of passages: the typed form of `where`, with the same fields and the same meaning.",
+    "Only of these documents; empty means all.",
+    "Where several conditions are given, in `where`, `filter` and `document_ids`, all of them hold.",
+)
 async def filters_are_respected(target: Target) -> None:
     """On tags, on metadata, on the file; typed and as JSON find the same."""
     library = _library(target)
@@ -89,7 +104,9 @@ async def filters_are_respected(target: Target) -> None:
             expect(found or not wanted, f"with {fields} there is nothing")
 
 
-@SUITE.check("INVALID_FILTER: the filter is not valid. INVALID_ARGUMENT, and BadRequest names `where`.")
+@SUITE.check(
+    "The filter is not valid; BadRequest names `where`, or the place in a typed filter. INVALID_ARGUMENT.",
+)
 async def wrong_filters_are_refused(target: Target) -> None:
     """Neither ignored nor a fault of ours."""
     library = _library(target)
@@ -98,7 +115,11 @@ async def wrong_filters_are_refused(target: Target) -> None:
             await refused(_found(target, where=where), _BAD_FILTER, f"where {where}", "where")
 
 
-@SUITE.check("RetrievalSettings.limit, RetrieveRequest.offset: chunks to return, results to skip.")
+@SUITE.check(
+    "Chunks to return, 1 to 100; 5 where nobody says.",
+    "Results to skip.",
+    "Limit and offset take their piece out of one list.",
+)
 async def limits_and_offsets_are_kept(target: Target) -> None:
     """Two pages of one have what one of two has."""
     library = _library(target)
@@ -111,7 +132,12 @@ async def limits_and_offsets_are_kept(target: Target) -> None:
         expect(apart == [both[:1], both[1:]], f"one by one there are {apart}, together {both}")
 
 
-@SUITE.check("RetrieveRequest.explain: fill in what made each score.")
+@SUITE.check(
+    "Fill in what made each score.",
+    "What each channel thought of it; a channel that did not find it is absent.",
+    "Rank in the channel's list, from 1.",
+    "The score brought to 0..1 over this query's candidates.",
+)
 async def scores_are_explained(target: Target) -> None:
     """A channel that found a chunk says its rank and its score."""
     library = _library(target)
@@ -123,7 +149,11 @@ async def scores_are_explained(target: Target) -> None:
         expect(channels[0].rank == 1 and 0 <= channels[0].score <= 1, f"the best has rank {channels[0].rank}")
 
 
-@SUITE.check("Nothing of one tenant is ever visible to another; a collection that cannot be seen is NOT_FOUND.")
+@SUITE.check(
+    "Nothing of one tenant is ever visible to another.",
+    "The collection does not exist or is not visible to the caller. NOT_FOUND.",
+    "Collections by name or id; empty means every one visible to the caller.",
+)
 async def nothing_of_another_tenant_is_found(target: Target) -> None:
     """By name, by id, over all collections, by metadata, and with a collection of the same name."""
     library, other = _library(target), stranger(target)
@@ -149,7 +179,13 @@ async def nothing_of_another_tenant_is_found(target: Target) -> None:
                 expect(_documents(answers[1])[:1] == ["sextant"], "the owner does not find them")
 
 
-@SUITE.check("QueryChunks returns chunks by their metadata, without a query, in reading order, with their total.")
+@SUITE.check(
+    "Returns chunks by their metadata, without a query, in reading order.",
+    "How many are returned.",
+    "How many there are.",
+    "Limit and offset of QueryChunks cut the list and not the total.",
+    "Filter as JSON, as in RetrieveRequest; empty means all.",
+)
 async def chunks_are_queried_by_metadata(target: Target) -> None:
     """Limit and offset cut the list, not the total."""
     library = _library(target)
@@ -166,7 +202,12 @@ async def chunks_are_queried_by_metadata(target: Target) -> None:
         expect({chunk.document_id for chunk in found.chunks} == {"sextant"}, "the filter is not respected")
 
 
-@SUITE.check("RetrieveRequest.query: required, unless a `query_vector` is given; at most 8000 characters.")
+@SUITE.check(
+    "What to look for, at most 8000 characters. Required, unless a `query_vector` is given.",
+    "A text that is required is missing when it is empty or blank: INVALID_ARGUMENT with INVALID_FIELD and the "
+    "field's name.",
+    "So is a field out of the range that its comment says, and a number below 0 of things to skip.",
+)
 async def queries_are_required(target: Target) -> None:
     """What is missing or too long is INVALID_FIELD."""
     library = _library(target)
@@ -176,7 +217,9 @@ async def queries_are_required(target: Target) -> None:
         await refused(_found(target, offset=-1), INVALID, "an offset of -1", "offset")
 
 
-@SUITE.check("DIMENSION_MISMATCH: a query_vector that is not as long as the vectors searched. INVALID_ARGUMENT.")
+@SUITE.check(
+    "As long as the vectors of every collection searched, else INVALID_ARGUMENT with DIMENSION_MISMATCH.",
+)
 async def vectors_of_another_length_are_refused(target: Target) -> None:
     """Whatever the collection's length is."""
     library = _library(target)
@@ -186,7 +229,9 @@ async def vectors_of_another_length_are_refused(target: Target) -> None:
         await refused(call, ("INVALID_ARGUMENT", "DIMENSION_MISMATCH"), "a query_vector of three numbers")
 
 
-@SUITE.check("RetrieveResponse.settings: the settings that counted, everything filled in.")
+@SUITE.check(
+    "The settings that counted, everything filled in.",
+)
 async def settings_that_counted_are_told(target: Target) -> None:
     """A value given counts."""
     library = _library(target)
@@ -197,7 +242,10 @@ async def settings_that_counted_are_told(target: Target) -> None:
         expect(filled, f"not everything is filled in: {told}")
 
 
-@SUITE.check("SearchMemory never fails for want of memory: it answers with an empty context.")
+@SUITE.check(
+    "Never fails for want of memory: it answers with an empty context.",
+    "False when memory was switched off or could not be searched.",
+)
 async def an_empty_memory_is_no_failure(target: Target) -> None:
     """Switched off it says so."""
     answer = await target.call("SearchMemory", query=_QUERY)

@@ -1,0 +1,62 @@
+"""Each rule that `footnote conformance` asks for stands in a comment of the contracts, word for word."""
+
+import json
+
+import pytest
+from footnote_cli.main import app
+from footnote_conformance import rules
+from footnote_conformance.rules import comments, places_of
+from footnote_conformance.stages import STAGES, suite_of
+from footnote_conformance.suite import Check
+from typer.testing import CliRunner
+
+CHECKS = [pytest.param(stage, check, id=f"{stage}-{check.name}") for stage in STAGES for check in suite_of(stage)]
+
+
+@pytest.mark.parametrize(("stage", "check"), CHECKS)
+def test_the_rules_of_a_check_stand_in_the_contract(stage: str, check: Check) -> None:
+    assert check.rules
+    for rule in check.rules:
+        places = places_of(stage, rule)
+        assert places, f"no comment of footnote.{stage}.v1 or footnote.types.v1 says: {rule}"
+        assert len(places) == 1, f"several comments say it, so name the element ({places}): {rule}"
+
+
+def test_a_sentence_that_is_taken_out_of_a_comment_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {stage: comments(stage) for stage in STAGES}
+    for stage in STAGES:
+        for check in suite_of(stage):
+            for rule in check.rules:
+                (place,) = places_of(stage, rule)
+                without = {name: text for name, text in said[stage].items() if name != place}
+                with monkeypatch.context() as patch:
+                    patch.setattr(rules, "comments", lambda stage, left=without: left)
+                    assert places_of(stage, rule) == []
+
+
+def test_what_no_contract_says_is_not_found() -> None:
+    assert places_of("retrieval", "Chunks come in alphabetical order.") == []
+    assert places_of("retrieval", "RetrieveResponse.chunks: Results to skip.") == []
+
+
+def test_a_sentence_of_another_stage_does_not_bind() -> None:
+    assert places_of("generation", "Markers are never split between two deltas.")
+    assert places_of("retrieval", "Markers are never split between two deltas.") == []
+
+
+def test_the_command_says_where_each_rule_stands() -> None:
+    done = CliRunner().invoke(app, ["conformance", "retrieval", "--list", "--json"])
+    assert done.exit_code == 0, done.output
+    listed = {one["check"]: one for one in json.loads(done.stdout)["checks"]}
+    assert listed["limits-and-offsets-are-kept"]["rules"] == [
+        {
+            "rule": "Chunks to return, 1 to 100; 5 where nobody says.",
+            "stands_at": ["footnote.types.v1.RetrievalSettings.limit"],
+        },
+        {"rule": "Results to skip.", "stands_at": ["footnote.retrieval.v1.RetrieveRequest.offset"]},
+        {
+            "rule": "Limit and offset take their piece out of one list.",
+            "stands_at": ["footnote.retrieval.v1.RetrievalService"],
+        },
+    ]
+    assert all(rule["stands_at"] for one in listed.values() for rule in one["rules"])
