@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 
 .PHONY: setup demo quick test test-all faults polyglot lint format protos protos-lint bench bench-peers benches clean
 
-$(VENV)/.installed: pyproject.toml constraints.txt hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
+$(VENV)/.installed: pyproject.toml libs/contracts/pyproject.toml constraints.txt libs/contracts/hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,e5]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable libs/contracts --editable '.[dev,e5]'
 	touch $@
 
 setup: $(VENV)/.installed
@@ -68,7 +68,7 @@ bench: $(VENV)/.bench
 	PYTHONPATH=tests $(BIN)/python -m bench.page $(ARGS)
 
 $(VENV)/.bench: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable libs/contracts --editable '.[bench]'
 	touch $@
 
 # LanceDB, Haystack, LangChain and LlamaIndex, each in an environment of its own, on the chunks and vectors of this run.

@@ -10,7 +10,8 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
-PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+ROOT = Path(__file__).resolve().parents[2]
+PYPROJECTS = (ROOT / "pyproject.toml", ROOT / "libs" / "contracts" / "pyproject.toml")
 TARGETS = ("all", "store", "edge", "ingestion", "indexing", "retrieval", "augmentation", "generation")
 _MODELS = {"indexing", "retrieval", "augmentation", "generation"}
 _DATABASES = {"edge", "ingestion", "indexing"}
@@ -71,14 +72,14 @@ def requirements(target: str) -> list[str]:
     """Return the requirements of a target; KeyError for another."""
     if target not in TARGETS:
         raise KeyError(target)
-    project = tomllib.loads(PYPROJECT.read_text())["project"]
+    project, client = (tomllib.loads(path.read_text())["project"] for path in PYPROJECTS)
     extras = project["optional-dependencies"]
-    listed: list[str] = [*project["dependencies"], *extras["server"]]
+    listed: list[str] = [*client["dependencies"], *project["dependencies"]]
+    listed = [one for one in listed if name_of(one) != client["name"]]  # built here, which no registry has
     wanted = [one for one in listed if target == "all" or target in ONLY.get(name_of(one), TARGETS)]
     for extra, targets in EXTRAS.items():
         if target == "all" or target in targets:
-            # That an extra brings the server too is said in its list by the project's own name, which no registry has.
-            wanted += [one for one in extras[extra] if name_of(one) != project["name"]]
+            wanted += extras[extra]
     return wanted
 
 

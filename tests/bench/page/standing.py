@@ -68,7 +68,7 @@ def stand(starts: Starts, running: Deployment, bare_start: float, bare_idle: flo
         section.add("start, command to the end of the first answer", "s", median(starts.answered), note=again)
     section.add("memory idle", "MB", starts.idle, bare_idle, "all processes, the engine's too; shared pages once")
     section.add("memory after this run", "MB", megabytes(running), bare_megabytes(), "the same")
-    names = installed.needed("footnote", ("server",)) - {"footnote"}
+    names = installed.needed("footnote") - {"footnote", "footnote-client"}
     engine = installed.needed("pymilvus") | installed.needed("milvus-lite")
     section.add(
         "installed packages", "MB", installed.megabytes(names), installed.megabytes(engine),

@@ -26,7 +26,8 @@ refused = {}
 
 def hidden(name):
     found = owners.get(name.partition(".")[0])
-    return found is not None and not {normal(one) for one in found} & allowed | {"footnote"} & set(found)
+    ours = {"footnote", "footnote-client"}
+    return found is not None and not {normal(one) for one in found} & allowed | ours & set(found)
 
 class Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
