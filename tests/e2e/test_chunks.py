@@ -27,7 +27,7 @@ async def test_chunks_are_the_same_by_grpc_and_over_http(edge: EdgeClient, runni
     page = await edge.stub.ListChunks(ListChunksRequest(document_id=document.id))
     assert (page.total_size, page.revision) == (len(page.chunks), 1) == (document.chunk_count, 1)
     where = json.dumps({"chunking_strategy": "HEADING_SECTION", "sha256": document.sha256})
-    found = await edge.stub.Search(SearchRequest(query="crane hall", collections=[name], where=where))
+    found = await edge.stub.Search(SearchRequest(query="crane hall", collections=[name], filter={"json": where}))
     assert {one.chunk.id for one in found.chunks} <= {one.id for one in page.chunks}
     assert found.chunks
     async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:

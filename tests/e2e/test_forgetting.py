@@ -85,7 +85,9 @@ async def use(edge: EdgeClient) -> tuple[list[str], list[str]]:
     await edge.stub.Search(SearchRequest(query="Quokkaquestion stock", collections=["secrets"]))
     for where in ('{"k": "Quokkafilter"}', '{"k": Quokkafilter'):
         try:
-            await edge.stub.Search(SearchRequest(query="Quokkaquestion", collections=["secrets"], where=where))
+            await edge.stub.Search(
+                SearchRequest(query="Quokkaquestion", collections=["secrets"], filter={"json": where})
+            )
         except FootnoteError:
             continue
     return [first.id, second.id], [conversation]

@@ -103,7 +103,7 @@ async def test_ids_come_back_as_they_were_given(edge: EdgeClient, http: httpx.As
     assert sorted(one["id"] for one in wrapped) == sorted(ODD_IDS)
     for n, identity in enumerate(ODD_IDS):
         assert (await get(edge, name, identity)).text == rows[n].text
-        assert row_ids(await pages(edge, name, where=json.dumps({"document_id": identity}))) == [identity]
+        assert row_ids(await pages(edge, name, filter={"json": json.dumps({"document_id": identity})})) == [identity]
         found = await search(edge, name, query_vector=axes[n], settings={"limit": 1})
         assert ids_of(found) == [identity]
         narrowed = await search(edge, name, query_vector=axes[0], document_ids=[identity])
@@ -189,7 +189,7 @@ async def test_pages_hold_every_row_once_while_rows_come_and_go(edge: EdgeClient
         [VectorRow(id=one, text=f"Text {one}", vector=[1, 0, 0], metadata={"odd": int(one) % 2}) for one in ids],
     )
     assert row_ids(await pages(edge, name, page_size=size)) == ids
-    odd = await pages(edge, name, page_size=size, where='{"odd": 1}')
+    odd = await pages(edge, name, page_size=size, filter={"json": '{"odd": 1}'})
     assert row_ids(odd) == ids[1::2]
     if size != 7:
         return
@@ -210,14 +210,14 @@ async def test_pages_hold_every_row_once_while_rows_come_and_go(edge: EdgeClient
 async def test_a_token_belongs_to_its_list(edge: EdgeClient) -> None:
     name, other = await stocked(edge), await stocked(edge)
     page = await edge.stub.ListVectors(vectors_pb2.ListVectorsRequest(collection=name, page_size=1))
-    for change in ({"collection": other}, {"where": '{"n": 1}'}, {"include_vectors": True}):
+    for change in ({"collection": other}, {"filter": {"json": '{"n": 1}'}}, {"include_vectors": True}):
         request = vectors_pb2.ListVectorsRequest(collection=name, page_size=1, page_token=page.next_page_token)
         with pytest.raises(InvalidArgument, match="page_token"):
             await edge.stub.ListVectors(ParseDict(change, request))
     with pytest.raises(InvalidArgument, match="page_size"):
         await edge.stub.ListVectors(vectors_pb2.ListVectorsRequest(collection=name, page_size=-1))
     with pytest.raises(InvalidArgument, match="where"):
-        await edge.stub.ListVectors(vectors_pb2.ListVectorsRequest(collection=name, where="{"))
+        await edge.stub.ListVectors(vectors_pb2.ListVectorsRequest(collection=name, filter={"json": "{"}))
 
 
 async def test_deleted_rows_are_gone_at_once_and_all_or_none(edge: EdgeClient) -> None:
@@ -230,7 +230,7 @@ async def test_deleted_rows_are_gone_at_once_and_all_or_none(edge: EdgeClient) -
     assert row_ids(await pages(edge, name)) == ["r1", "r2"]
     assert ids_of(await search(edge, name, query_vector=AXES[0])).count("r0") == 0
     chunks = await edge.stub.QueryChunks(QueryChunksRequest(collection=name))
-    assert chunks.total == 2
+    assert chunks.total_size == 2
     assert await delete(edge, name, "r0", allow_missing=True) == 0
     await add(edge, name, [VectorRow(id="r0", text="back again", vector=AXES[0])])
     assert (await get(edge, name, "r0")).text == "back again"

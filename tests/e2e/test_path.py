@@ -66,7 +66,7 @@ async def test_search_explains_its_scores(edge: EdgeClient, handbook: str) -> No
     assert found.chunks[0].channels
     assert re.fullmatch("[0-9a-f]{32}", found.trace_id)
     unfiltered = QueryChunksRequest(collection=handbook)
-    assert (await edge.stub.QueryChunks(unfiltered)).total > 0
+    assert (await edge.stub.QueryChunks(unfiltered)).total_size > 0
 
 
 async def test_a_conversation_remembers_its_subject_and_gets_a_title(edge: EdgeClient, handbook: str) -> None:
@@ -99,7 +99,7 @@ async def test_a_search_sees_new_tags_at_once(edge: EdgeClient) -> None:
     document = await edge.put(b"The okapi hides in the rain forest.", tags=["old"])
 
     async def found(tag: str) -> list[str]:
-        request = SearchRequest(query="okapi rain forest", where=json.dumps({"tags": tag}))
+        request = SearchRequest(query="okapi rain forest", filter={"json": json.dumps({"tags": tag})})
         return [one.chunk.document_id for one in (await edge.stub.Search(request)).chunks]
 
     assert await found("old") == [document.id]

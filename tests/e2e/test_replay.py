@@ -28,7 +28,7 @@ HISTORY = [
 ]
 ASKED: dict[str, dict[str, Any]] = {
     "as it is": {},
-    "with a filter": {"where": '{"document_type": "xlsx"}'},
+    "with a filter": {"filter": {"json": '{"document_type": "xlsx"}'}},
     "of every collection": {"collections": []},
     "with a history": {"history": HISTORY},
     "with settings": {
@@ -58,7 +58,7 @@ async def test_an_answer_is_made_again_as_it_was(edge: EdgeClient, handbook: str
     done = await edge.answer(QUESTION, **{"collections": [handbook], **ASKED[name]})
     assert done.sources
     again = await same(edge, done)
-    for field in ("retrieval", "rerank", "prompt", "generation", "where", "document_ids"):
+    for field in ("retrieval", "rerank", "prompt", "generation", "filter", "document_ids"):
         assert getattr(again.manifest, field) == getattr(done.manifest, field), field
 
 

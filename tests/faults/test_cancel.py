@@ -66,7 +66,7 @@ async def get(client: EdgeClient, document_id: str) -> Document:
 async def chunks(client: EdgeClient, document_id: str) -> list[Chunk]:
     """Return what searches see of a document."""
     where = f'{{"document_id": "{document_id}"}}'
-    request = QueryChunksRequest(collection="default", where=where, limit=1000)
+    request = QueryChunksRequest(collection="default", filter={"json": where}, page_size=1000)
     return list((await client.stub.QueryChunks(request, timeout=60)).chunks)
 
 

@@ -21,7 +21,9 @@ PATIENCE = 90.0
 
 async def ordinals(edge: EdgeClient, document_id: str) -> list[tuple[int, int]]:
     """Revision and ordinal of each chunk that can be found."""
-    request = pb.QueryChunksRequest(collection="default", where=json.dumps({"document_id": document_id}), limit=1000)
+    request = pb.QueryChunksRequest(
+        collection="default", filter={"json": json.dumps({"document_id": document_id})}, page_size=1000
+    )
     return [(chunk.revision, chunk.ordinal) for chunk in (await edge.stub.QueryChunks(request)).chunks]
 
 

@@ -249,7 +249,7 @@ async def chunk_ids(client: EdgeClient) -> dict[str, tuple[str, int]]:
     """Return document and place of every chunk that searches see, by id."""
     found: dict[str, tuple[str, int]] = {}
     while True:
-        request = QueryChunksRequest(collection=NAME, limit=1000, offset=len(found))
+        request = QueryChunksRequest(collection=NAME, page_size=1000, offset=len(found))
         page = await client.stub.QueryChunks(request, timeout=60)
         for chunk in page.chunks:
             assert chunk.id not in found

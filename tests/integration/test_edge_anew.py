@@ -158,12 +158,13 @@ async def test_what_a_question_was_asked_with_stays_unless_it_is_said_otherwise(
     made = await conversation(edge, [])
     document = next(iter(world.documents))
     first = await ask(
-        edge, "tea ?", made, document_ids=[document], where='{"a": 1}', query_vector=[1, 0], collections=["default"],
+        edge, "tea ?", made, document_ids=[document], filter={"json": '{"a": 1}'}, query_vector=[1, 0],
+        collections=["default"],
         retrieval={"limit": 7, "min_score": 0.1}, generation={"temperature": 0.5, "max_tokens": 99},
     )  # fmt: skip
     again = await regenerate(edge, first.answer.id, retrieval={"limit": 3}, generation={"temperature": 0.9})
     one, two = world.requests("Retrieve")
-    for same in ("query", "collections", "where", "document_ids", "query_vector"):
+    for same in ("query", "collections", "filter", "document_ids", "query_vector"):
         assert getattr(one, same) == getattr(two, same), same
     assert (two.settings.limit, two.settings.min_score) == (3, pytest.approx(0.1))
     model = world.requests("Generate")[-1].settings
@@ -174,7 +175,7 @@ async def test_what_a_question_was_asked_with_stays_unless_it_is_said_otherwise(
     await edit(edge, edited.question_id, "tea ?")
     three = world.requests("Retrieve")[-1]
     assert not three.query_vector
-    assert (three.where, list(three.document_ids)) == ('{"a": 1}', [document])
+    assert (three.filter.json, list(three.document_ids)) == ('{"a": 1}', [document])
 
 
 async def stopped_regenerate(edge: EdgeStub, shown: list[ConversationMessage]) -> Any:

@@ -180,7 +180,7 @@ async def test_a_stage_that_hangs_costs_its_share_of_the_deadline_only(edge: Edg
 async def test_a_callers_mistake_is_told_and_not_degraded(edge: EdgeStub, world: World) -> None:
     world.failures["Retrieve"] = InvalidArgument("Invalid 'where' filter: must be valid JSON", reason="INVALID_FILTER")
     with pytest.raises(InvalidArgument) as caught:
-        await ask(edge, where="{")
+        await ask(edge, filter={"json": "{"})
     assert caught.value.reason == "INVALID_FILTER"
 
 

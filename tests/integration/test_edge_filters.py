@@ -1,4 +1,4 @@
-"""Typed filters reach the stages from every RPC that takes `where`, by gRPC and HTTP, and stay with the answer."""
+"""Filters, in messages or as JSON, reach the stages from every RPC that takes one, and stay with the answer."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -26,11 +26,8 @@ TAKERS = {
 }
 
 
-def test_whatever_takes_where_takes_a_filter() -> None:
-    def takers(field: str) -> set[str]:
-        return {method.name for method in METHODS if field in method.input_type.fields_by_name}
-
-    assert takers("where") == takers("filter") == set(TAKERS)
+def test_every_taker_is_tried() -> None:
+    assert {method.name for method in METHODS if "filter" in method.input_type.fields_by_name} == set(TAKERS)
 
 
 class Place:
@@ -57,12 +54,13 @@ async def place() -> AsyncIterator[Place]:
 
 
 @pytest.mark.parametrize("name", TAKERS)
-async def test_the_stage_gets_it_with_where(place: Place, name: str) -> None:
+async def test_the_stage_gets_it(place: Place, name: str) -> None:
     method = TAKERS[name][0]
-    for more in ({"filter": YEAR, "where": '{"tags": "x"}'}, {}):
+    text = Filter(json='{"tags": "x"}')
+    for more in ({"filter": YEAR}, {"filter": text}, {}):
         await place.call(name, **more)
     asked = place.world.requests(method)
-    assert (asked[0].filter, asked[0].where) == (YEAR, '{"tags": "x"}')
+    assert [one.filter for one in asked[:2]] == [YEAR, text]
     assert not asked[-1].HasField("filter")
 
 
@@ -81,7 +79,7 @@ async def test_an_operator_that_this_version_does_not_know_is_refused_by_its_pla
     assert [one.field for one in caught.value.violations] == ["filter.and.filters[1].comparison.op"]
 
 
-async def test_over_http_it_is_given_in_a_body(place: Place) -> None:
+async def test_over_http_it_is_given_in_a_body_or_as_json_in_a_query(place: Place) -> None:
     typed = {"comparison": {"field": "year", "op": "COMPARISON_OP_GTE", "value": {"number_value": 2024}}}
     async with httpx.AsyncClient(base_url=place.http) as http:
         found = await http.post("/v1/search", json={"query": "tea", "filter": typed})
@@ -89,3 +87,6 @@ async def test_over_http_it_is_given_in_a_body(place: Place) -> None:
         assert place.world.requests("Retrieve")[-1].filter == YEAR
         refused = await http.get("/v1/collections/plans/chunks", params={"filter": "{}"})
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "filter")
+        asked = await http.get("/v1/collections/plans/chunks", params={"filter.json": '{"tags": "x"}'})
+        assert asked.status_code == 200, asked.text
+        assert place.world.requests("QueryChunks")[-1].filter.json == '{"tags": "x"}'

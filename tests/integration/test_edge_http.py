@@ -259,9 +259,9 @@ async def test_the_wrapper_queries_by_metadata(http: httpx.AsyncClient, world: W
     assert found.json() == {
         "documents": [{"id": "c1", "text": "the text", "metadata": {"section_id": "intro"}}], "count": 1, "total": 1
     }  # fmt: skip
-    assert world.requests("QueryChunks")[0].limit == 1000
+    assert world.requests("QueryChunks")[0].page_size == 1000
     await http.get("/collections/kb/documents")
-    assert world.requests("QueryChunks")[1].limit == 100
+    assert world.requests("QueryChunks")[1].page_size == 100
     assert (await http.get("/collections/kb/documents", params={"limit": "-1"})).status_code == 400
     message = "Invalid 'where' filter: must be valid JSON"
     world.failures["QueryChunks"] = InvalidArgument(message, reason="INVALID_FILTER")

@@ -347,7 +347,7 @@ async def test_operations_are_their_makers_and_the_administrators(
     asked = ReindexDocumentsRequest(collection="plans")
     operation = (await edge.ReindexDocuments(asked, metadata=meta("ann"))).operation
     await ended(edge, operation, meta("ann"))
-    assert operation.created_by == "ann"
+    assert operation.owner_id == "ann"
     for who in (meta("ann"), meta("ann", "reader"), meta("adm", "admin")):
         found = (await edge.GetOperation(GET(operation_id=operation.id), metadata=who)).operation
         assert (found.collection, list(found.document_ids)) == ("plans", [document.id])

@@ -12,6 +12,7 @@ import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
+from footnote.types.v1.filter_pb2 import Filter
 from footnote.types.v1.reasons_pb2 import (
     SCORE_ADJUSTMENT_KIND_LEVEL,
     SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE,
@@ -27,6 +28,7 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote.types.v1.scope_pb2 import Role, Scope
 from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.paging import position_token
 from footnote_kit.testing import SCOPE
 from support.chunks import make_chunk
 from support.engine import running_engine
@@ -71,7 +73,11 @@ async def handbook(library: Library) -> None:
 
 async def retrieve(library: Library, query: str, **more: Any) -> pb.RetrieveResponse:
     more.setdefault("scope", SCOPE)
-    response: pb.RetrieveResponse = await library.stub.Retrieve(pb.RetrieveRequest(query=query, **more))
+    after = more.pop("after", 0)
+    request = pb.RetrieveRequest(query=query, **more)
+    if after:
+        request.page_token = position_token(request.scope, request, (after,))
+    response: pb.RetrieveResponse = await library.stub.Retrieve(request)
     return response
 
 
@@ -149,14 +155,20 @@ async def test_quoted_words_must_be_there(library: Library) -> None:
     assert fallback.strategy == HYBRID
 
 
-async def test_offset_continues_where_limit_ended(library: Library) -> None:
+async def test_a_token_continues_where_the_limit_ended(library: Library) -> None:
     await handbook(library)
     query = "leave bolts office laptops visitors expenses of the company"
     everything = texts(await retrieve(library, query, settings=RetrievalSettings(limit=6)))
-    first = texts(await retrieve(library, query, settings=RetrievalSettings(limit=2)))
-    rest = texts(await retrieve(library, query, settings=RetrievalSettings(limit=4), offset=2))
+    shown: list[str] = []
+    token = ""
+    while True:
+        page = await retrieve(library, query, settings=RetrievalSettings(limit=2), page_token=token)
+        shown += texts(page)
+        token = page.next_page_token
+        if not token:
+            break
     assert len(everything) == 6
-    assert first + rest == everything
+    assert shown == everything
 
 
 ABOUT = "bolts stock count office leave budget weeks travel rooms orders north south machine winter report".split()  # noqa: SIM905
@@ -180,12 +192,12 @@ async def test_pages_of_five_are_two_hundred_distinct_results_in_one_order(
 ) -> None:
     await shelf_of(library, 260)
     settings = RetrievalSettings(limit=5, strategy=strategy, fusion=fusion, recency_weight=0.1)
-    pages = [await retrieve(library, PAGED, settings=settings, offset=at) for at in range(0, 200, 5)]
+    pages = [await retrieve(library, PAGED, settings=settings, after=at) for at in range(0, 200, 5)]
     shown = [scored.chunk.id for page in pages for scored in page.chunks]
     assert len(shown) == len(set(shown)) == 200
     for size, offset in ((100, 0), (100, 100), (20, 50)):
         settings.limit = size
-        page = await retrieve(library, PAGED, settings=settings, offset=offset)
+        page = await retrieve(library, PAGED, settings=settings, after=offset)
         assert [scored.chunk.id for scored in page.chunks] == shown[offset : offset + size]
         scores = [round(scored.score, 9) for scored in page.chunks]
         assert scores == sorted(scores, reverse=True)
@@ -248,10 +260,10 @@ async def test_filters_and_document_ids_limit(library: Library) -> None:
     await library.add(shelf, chunks_of(["alpha one"], "d1", metadata={"year": 2023}, tags=["hr"]))
     await library.add(shelf, chunks_of(["alpha two"], "d2", metadata={"year": 2024}))
     await library.add(shelf, chunks_of(["alpha three"], "d3", metadata={"year": 2025}))
-    where = json.dumps({"year": {"$gte": 2024}})
-    assert set(texts(await retrieve(library, "alpha", where=where))) == {"alpha two", "alpha three"}
-    assert texts(await retrieve(library, "alpha", where='{"tags": "hr"}')) == ["alpha one"]
-    assert texts(await retrieve(library, "alpha", where=where, document_ids=["d1", "d3"])) == ["alpha three"]
+    where = Filter(json=json.dumps({"year": {"$gte": 2024}}))
+    assert set(texts(await retrieve(library, "alpha", filter=where))) == {"alpha two", "alpha three"}
+    assert texts(await retrieve(library, "alpha", filter=Filter(json='{"tags": "hr"}'))) == ["alpha one"]
+    assert texts(await retrieve(library, "alpha", filter=where, document_ids=["d1", "d3"])) == ["alpha three"]
     assert texts(await retrieve(library, "alpha", document_ids=['d1" or id != "'])) == []
 
 
@@ -378,11 +390,11 @@ async def test_queries_in_other_languages_meet_their_documents(library: Library)
     [
         ({"query": "  "}, "query is required"),
         ({"query": "x" * 8001}, "8000"),
-        ({"query": "x", "offset": -1}, "offset"),
+        ({"query": "x", "page_token": "-1"}, "page_token"),
         ({"query": "x", "settings": RetrievalSettings(limit=101)}, "limit"),
         ({"query": "x", "settings": RetrievalSettings(dense_weight=1.5)}, "dense_weight"),
         ({"query": "x", "settings": RetrievalSettings(neighbors=6)}, "neighbors"),
-        ({"query": "x", "where": "invalid-json-string"}, "Invalid 'where' filter: must be valid JSON"),
+        ({"query": "x", "filter": Filter(json="invalid-json-string")}, "Invalid 'where' filter: must be valid JSON"),
         ({"query": "x", "document_ids": ["a\nb"]}, "line breaks"),
     ],
 )

@@ -85,7 +85,7 @@ def request(rng: random.Random, tenant: int, scope: Scope) -> pb.RetrieveRequest
             for _ in range(rng.randrange(1, 3))
         )
     if rng.random() < 0.4:
-        made.where = json.dumps(
+        made.filter.json = json.dumps(
             rng.choice(
                 [
                     {"tenant_id": f"t{other}"}, {"$or": [{"tenant_id": f"t{other}"}, {"filename": {"$ne": "x"}}]},
@@ -125,7 +125,9 @@ async def test_not_one_chunk_from_outside_the_callers_scope(library: Library) ->
                 if metadata:
                     name = made.collections[0] if made.collections else f"c{rng.randrange(4)}"
                     answer = await library.stub.QueryChunks(
-                        pb.QueryChunksRequest(scope=scope, collection=name, where=made.where)
+                        pb.QueryChunksRequest(
+                            scope=scope, collection=name, filter=made.filter if made.HasField("filter") else None
+                        )
                     )
                     chunks = list(answer.chunks)
                     seen["queried"] += 1

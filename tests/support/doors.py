@@ -12,6 +12,7 @@ from footnote.edge.v1.collections_pb2 import (
 from footnote.edge.v1.documents_pb2 import QueryChunksRequest
 from footnote.edge.v1.vectors_pb2 import AddVectorsRequest
 from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.filter_pb2 import Filter
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -82,7 +83,9 @@ class GrpcDoor:
             raise Refused(error.code, error.message) from None
 
     async def query(self, name: str, where: str = "", limit: int | None = None, offset: int = 0) -> dict[str, Any]:
-        request = QueryChunksRequest(collection=name, where=where, limit=limit, offset=offset)
+        request = QueryChunksRequest(
+            collection=name, filter=Filter(json=where) if where else None, page_size=limit or 0, offset=offset
+        )
         try:
             found = await self._stub.QueryChunks(request)
         except FootnoteError as error:
@@ -90,7 +93,7 @@ class GrpcDoor:
         documents = [
             {"id": one.document_id, "text": one.text, "metadata": MessageToDict(one.metadata)} for one in found.chunks
         ]
-        return {"documents": documents, "count": found.count, "total": found.total}
+        return {"documents": documents, "count": len(documents), "total": found.total_size}
 
 
 class HttpDoor:

@@ -241,9 +241,9 @@ INDEXING: dict[str, Change] = {
 }
 RETRIEVAL: dict[str, Change] = {
     "the-best-passage-comes-first": turned("Retrieve", "chunks"),
-    "filters-are-respected": ignored("Retrieve", "where"),
-    "wrong-filters-are-refused": ignored("Retrieve", "where"),
-    "limits-and-offsets-are-kept": ignored("Retrieve", "offset"),
+    "filters-are-respected": ignored("Retrieve", "filter"),
+    "wrong-filters-are-refused": ignored("Retrieve", "filter"),
+    "limits-and-pages-are-kept": ignored("Retrieve", "page_token"),
     "scores-are-explained": dropped("Retrieve", "chunks.channels"),
     "nothing-of-another-tenant-is-found": for_the_first_caller,
     "chunks-are-queried-by-metadata": ignored("QueryChunks", "limit"),

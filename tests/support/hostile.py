@@ -260,9 +260,9 @@ async def nested(orders: Orders, counts: Counts) -> None:
     deep = 200_000
     texts = [
         b'{"metadata":' + b'{"a":' * deep + b"1" + b"}" * (deep + 1),
-        b'{"query":"x","where":"' + b"[" * deep + b"]" * deep + b'"}',
+        b'{"query":"x","filter":{"json":"' + b"[" * deep + b"]" * deep + b'"}}',
         b"[" * deep,
-        b'{"query":"x","where":"' + b'{\\"$and\\":[' * 20_000 + b'"}',
+        b'{"query":"x","filter":{"json":"' + b'{\\"$and\\":[' * 20_000 + b'"}}',
         b'{"' + b'","'.join(b'a":"%d' % number for number in range(60_000)) + b'"}',
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b"[" * deep + b"]" * deep + b"}",
     ]

@@ -101,7 +101,7 @@ def chunk(ordinal: int) -> Chunk:
 def operation(kind: str, state: str, **fields: Any) -> Operation:
     """Return an operation in a state; its id is "op-" and its kind."""
     known = f"OPERATION_KIND_{kind}" if kind.isupper() else None
-    made = Operation(id=f"op-{kind}", kind=known, state=f"OPERATION_STATE_{state}", created_by="ann", **fields)
+    made = Operation(id=f"op-{kind}", kind=known, state=f"OPERATION_STATE_{state}", owner_id="ann", **fields)
     made.create_time.GetCurrentTime()
     if state not in ("QUEUED", "RUNNING"):
         made.end_time.GetCurrentTime()

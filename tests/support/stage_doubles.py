@@ -563,7 +563,7 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
         every = [chunk for chunks in self.world.chunks.values() for chunk in chunks]
         hidden = [one.id for one in self.world.collections.values() if not may_read(request.scope, one)]
         chunks = [chunk for chunk in every if chunk.collection_id not in hidden]
-        return ret.QueryChunksResponse(chunks=chunks, count=len(chunks), total=len(chunks))
+        return ret.QueryChunksResponse(chunks=chunks, total_size=len(chunks))
 
     async def SearchMemory(self, request: Any, context: Any) -> ret.SearchMemoryResponse:
         await self.world.enter("SearchMemory", request)

@@ -114,7 +114,9 @@ WAYS: dict[str, Any] = {
             "Search",
             {
                 "query": QUESTION,
-                "where": json.dumps({"$or": [{"document_id": names["document_id"]}, {"tags": names["tag"]}]}),
+                "filter": {
+                    "json": json.dumps({"$or": [{"document_id": names["document_id"]}, {"tags": names["tag"]}]})
+                },
             },
         ),
     ],

@@ -84,23 +84,20 @@ FILLERS: dict[str, Filler] = {
     "include_superseded": plain(True),
     "trace_id": of("trace", id="trace_id"),
     "operation_id": of("trace", id="operation_id"),  # seen by whom a trace is: who began it, and administrators
-    "where": made(
-        "filter",
-        document=lambda values, _: json.dumps({"document_id": values["document_id"]}),
-        tag=lambda values, _: json.dumps({"tags": values["tag"]}),
-        metadata=lambda values, _: json.dumps({"shelf": values["shelf"]}),
-    ),
-    "ListVectors.where": made(
-        "filter",
-        row=lambda values, _: json.dumps({"document_id": values["vector_id"]}),
-        metadata=lambda values, _: json.dumps({"shelf": values["shelf"]}),
-    ),
     "filter": made(
         "filter",
         document=lambda values, _: _equal("document_id", values["document_id"]),
         tag=lambda values, _: _equal("tags", values["tag"]),
+        json=lambda values, _: {"json": json.dumps({"document_id": values["document_id"]})},
+        json_tag=lambda values, _: {"json": json.dumps({"tags": values["tag"]})},
+        metadata=lambda values, _: {"json": json.dumps({"shelf": values["shelf"]})},
     ),
-    "ListVectors.filter": made("filter", row=lambda values, _: _equal("document_id", values["vector_id"])),
+    "ListVectors.filter": made(
+        "filter",
+        row=lambda values, _: _equal("document_id", values["vector_id"]),
+        json=lambda values, _: {"json": json.dumps({"document_id": values["vector_id"]})},
+        metadata=lambda values, _: {"json": json.dumps({"shelf": values["shelf"]})},
+    ),
     "filename_contains": of("filter", part="filename_part"),
     "page_token": of("token", other="page_token"),
     # What is looked for.

@@ -192,11 +192,13 @@ def _words(said: str) -> set[str]:
 
 async def _all_chunks(caller: Caller, collection_id: str) -> list[Chunk]:
     found: list[Chunk] = []
+    token = ""
     while True:
-        request = docs.QueryChunksRequest(collection=collection_id, limit=1000, offset=len(found))
+        request = docs.QueryChunksRequest(collection=collection_id, page_size=1000, page_token=token)
         page = await caller.call("QueryChunks", request, timeout=60)
         found += page.chunks
-        if len(page.chunks) < 1000:
+        token = page.next_page_token
+        if not token:
             return found
 
 

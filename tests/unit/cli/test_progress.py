@@ -43,7 +43,7 @@ def test_a_finished_file_is_one_line() -> None:
     assert outcome_line(Outcome(Path("a.pdf"), pdf), "a.pdf").plain == "✓ a.pdf  4 pages, 1 chunk"
     assert outcome_line(Outcome(Path("a.pdf"), pdf, duplicate=True), "a.pdf").plain.endswith("was there already")
     assert outcome_line(Outcome(Path("a.pdf"), error="It is empty."), "a.pdf").plain == "✗ a.pdf  It is empty."
-    pdf.warnings.append("2 of 4 pages hold no text")
+    pdf.warnings.add(text="2 of 4 pages hold no text")
     assert outcome_line(Outcome(Path("a.pdf"), pdf), "a.pdf").plain.endswith("1 chunk  2 of 4 pages hold no text")
     accepted = Outcome(Path("a.pdf"), Document(state="DOCUMENT_STATE_UPLOADED"))
     assert outcome_line(accepted, "a.pdf").plain == "· a.pdf  accepted"

@@ -1,9 +1,10 @@
 from collections.abc import Callable
 
 import pytest
+from footnote.types.v1.filter_pb2 import Filter
 from footnote_cli.errors import CommandError
 from footnote_cli.settings import parse_settings, show_settings
-from footnote_cli.values import parse_duration, parse_metadata, parse_where
+from footnote_cli.values import parse_duration, parse_filter, parse_metadata
 
 
 def test_metadata_values_are_json_where_they_can_be() -> None:
@@ -66,8 +67,8 @@ def test_a_wrong_setting_is_explained(pair: str, message: str) -> None:
 
 
 def test_a_filter_is_passed_on_as_it_is() -> None:
-    assert parse_where('{"year": {"$gte": 2024}}') == '{"year": {"$gte": 2024}}'
-    assert parse_where("") == ""
+    assert parse_filter('{"year": {"$gte": 2024}}') == Filter(json='{"year": {"$gte": 2024}}')
+    assert parse_filter(" ") is None
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_a_filter_is_passed_on_as_it_is() -> None:
         lambda: parse_metadata(["x"]),
         lambda: parse_duration("soon"),
         lambda: parse_settings(["=1"]),
-        lambda: parse_where("{"),
-        lambda: parse_where("[]"),
+        lambda: parse_filter("{"),
+        lambda: parse_filter("[]"),
     ],
 )
 def test_nonsense_is_a_wrong_call(call: Callable[[], object]) -> None:

@@ -83,7 +83,7 @@ def test_wrong_filters_are_refused_with_words(where: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"^Invalid 'where' filter: ") as error:
         parse_where(json.dumps(where))
     assert error.value.reason == "INVALID_FILTER"
-    assert error.value.violations[0].field == "where"
+    assert error.value.violations[0].field == "filter.json"
 
 
 def test_deep_nesting_is_refused() -> None:

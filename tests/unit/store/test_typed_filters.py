@@ -50,8 +50,12 @@ BAD_FILTERS = [
 ]  # fmt: skip
 
 
-def parsed(given: pb.Filter, where: str = "") -> Expr:
-    return parse_filter(QueryChunksRequest(filter=given, where=where))
+def parsed(given: pb.Filter) -> Expr:
+    return parse_filter(QueryChunksRequest(filter=given))
+
+
+def both(*given: pb.Filter) -> pb.Filter:
+    return pb.Filter(**{"and": pb.FilterList(filters=given)})  # type: ignore[arg-type]
 
 
 def nested(depth: int) -> pb.Filter:
@@ -81,13 +85,30 @@ def test_depth_is_limited() -> None:
         parsed(nested(17))
 
 
-def test_without_one_all_pass_and_both_mean_and() -> None:
+def test_without_one_all_pass_and_text_mixes_with_messages() -> None:
     assert parse_filter(QueryChunksRequest()) == ALL
     one = pb.Filter(comparison=pb.Comparison(field="a", op=pb.COMPARISON_OP_EXISTS))
-    assert parsed(one, '{"b": 1}') == And((parse_where('{"b": 1}'), parse_where('{"a": {"$exists": true}}')))
-    with pytest.raises(InvalidArgument) as caught:
-        parsed(one, "no json")
-    assert caught.value.violations[0].field == "where"
+    text = pb.Filter(json='{"b": 1}')
+    assert parsed(text) == parse_where('{"b": 1}')
+    assert parsed(both(text, one)) == And((parse_where('{"b": 1}'), parse_where('{"a": {"$exists": true}}')))
+    for given, place in (
+        (pb.Filter(json="no json"), "filter.json"),
+        (both(one, pb.Filter(json="[]")), "filter.and.filters[1].json"),
+    ):
+        with pytest.raises(InvalidArgument) as caught:
+            parsed(given)
+        assert caught.value.violations[0].field == place
+
+
+def test_json_counts_towards_the_limits_of_the_whole() -> None:
+    many = pb.Filter(json=json.dumps({"a": {"$in": list(range(100))}}))
+    assert parsed(both(many, many))
+    with pytest.raises(InvalidArgument, match="at most 256"):
+        parsed(both(many, many, many))
+    deep = "{" + '"$not":{' * 15 + '"a":1' + "}" * 16
+    assert parsed(pb.Filter(json=deep))
+    with pytest.raises(InvalidArgument, match="nested deeper than 16"):
+        parsed(both(both(both(pb.Filter(json=deep)))))
 
 
 @pytest.mark.parametrize("nanos", [0, 5_000_000, 1])

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import typer
+from footnote.types.v1.filter_pb2 import Filter
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -59,15 +60,17 @@ def parse_moment(text: str) -> Timestamp:
     return result
 
 
-def parse_where(text: str) -> str:
-    """Return a metadata filter as it was given; it must be a JSON object, or empty for none."""
+def parse_filter(text: str) -> Filter | None:
+    """Return a metadata filter of JSON text, which must be an object; None for an empty text."""
+    if not text.strip():
+        return None
     try:
-        if not text.strip() or isinstance(json.loads(text), dict):
-            return text
+        if isinstance(json.loads(text), dict):
+            return Filter(json=text)
     except ValueError:
         pass
-    problem = "Invalid 'where' filter: must be valid JSON."
-    raise usage_error(problem, """Write an object in single quotes, for example --where '{"year": {"$gte": 2024}}'.""")
+    problem = "Invalid filter: must be a JSON object."
+    raise usage_error(problem, """Write an object in single quotes, for example --filter '{"year": {"$gte": 2024}}'.""")
 
 
 def read_vector(path: Path) -> list[float]:

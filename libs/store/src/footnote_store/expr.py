@@ -79,7 +79,7 @@ ALL: Expr = And(())
 def invalid(problem: str) -> InvalidArgument:
     """Return the error for a filter that is not valid."""
     return InvalidArgument(
-        f"Invalid 'where' filter: {problem}", reason="INVALID_FILTER", violations=[("where", problem)]
+        f"Invalid 'where' filter: {problem}", reason="INVALID_FILTER", violations=[("filter.json", problem)]
     )
 
 
@@ -100,6 +100,16 @@ def parse_where(json_text: str) -> Expr:
     if not isinstance(data, dict):
         raise invalid("must be a JSON object")
     return _Parser().object(data, 0)
+
+
+def measured(expr: Expr) -> tuple[int, int]:
+    """Return how many conditions and values an expression has, and how many levels."""
+    if isinstance(expr, Compare | Exists):
+        return 1, 1
+    if isinstance(expr, In):
+        return 1 + len(expr.values), 1
+    parts = [measured(child) for child in (expr.children if isinstance(expr, And | Or) else (expr.child,))]
+    return 1 + sum(nodes for nodes, _ in parts), 1 + max((height for _, height in parts), default=0)
 
 
 def check_name(field: str, refuse: Refuse) -> None:

@@ -1,4 +1,4 @@
-"""The filter language as messages: a typed filter becomes the same expression as its JSON form."""
+"""A request's filter: in messages or as JSON text, it becomes the same expression."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from footnote_store.expr import (
     Op,
     Or,
     Scalar,
-    both,
     check_name,
+    measured,
     scalar_of,
 )
 from footnote_store.fields import DATE_COLUMNS, to_millis
@@ -41,12 +41,11 @@ _NEGATED = (pb.COMPARISON_OP_NE, pb.COMPARISON_OP_NOT_IN, pb.COMPARISON_OP_NOT_E
 
 
 def parse_filter(request: Any) -> Expr:
-    """Return what a request's `where` and `filter` say together; with neither, all.
+    """Return what a request's `filter` says; without one, all.
 
-    Raises InvalidArgument with reason INVALID_FILTER that names `where`, or the place in the typed filter.
+    Raises InvalidArgument with reason INVALID_FILTER that names the place in the filter.
     """
-    typed = _Parser().parse(request.filter) if request.HasField("filter") else ALL
-    return both(parse_where(request.where), typed)
+    return _Parser().parse(request.filter) if request.HasField("filter") else ALL
 
 
 def _refused(path: str, problem: str) -> InvalidArgument:
@@ -68,8 +67,10 @@ class _Parser:
         self._count(1, path)
         kind = given.WhichOneof("kind")
         if kind is None:
-            raise _refused(path, "must be one of and, or, not, comparison")
+            raise _refused(path, "must be one of and, or, not, comparison, json")
         inner: Any = getattr(given, kind)
+        if kind == "json":
+            return self._json(inner, f"{path}.json", depth)
         if kind == "comparison":
             return self._comparison(inner, f"{path}.comparison")
         if kind == "not":
@@ -77,6 +78,19 @@ class _Parser:
         parts = enumerate(inner.filters)
         children = tuple(self._filter(part, f"{path}.{kind}.filters[{at}]", depth + 1) for at, part in parts)
         return And(children) if kind == "and" else Or(children)
+
+    def _json(self, text: str, path: str, depth: int) -> Expr:
+        """Return the expression of JSON text, which counts towards the limits of the whole filter."""
+        try:
+            parsed = parse_where(text)
+        except InvalidArgument as error:
+            found = [(path, violation.description) for violation in error.violations]
+            raise InvalidArgument(error.message, reason=error.reason, violations=found) from None
+        nodes, height = measured(parsed)
+        self._count(nodes - 1, path)
+        if depth > 1 and depth + height > MAX_DEPTH + 1:
+            raise _refused(path, f"must not be nested deeper than {MAX_DEPTH}")
+        return parsed
 
     def _comparison(self, given: pb.Comparison, path: str) -> Expr:
         check_name(given.field, lambda problem: _refused(f"{path}.field", problem))

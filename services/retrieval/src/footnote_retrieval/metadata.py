@@ -8,14 +8,12 @@ from collections.abc import Callable
 from footnote.types.v1.chunk_pb2 import Chunk
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import NotFound
-from footnote_store.filters import Expr, compile_expr, conjunction
+from footnote_kit.paging import Page, fitting
+from footnote_store.filters import Expr, compile_expr, conjunction, quote
 
 from footnote_retrieval.model import Group
 from footnote_retrieval.ports import ChunkStore, Collections
 from footnote_retrieval.settings import Settings
-
-DEFAULT_LIMIT = 100
-MAX_LIMIT = 1000
 
 
 class MetadataQuery:
@@ -30,29 +28,34 @@ class MetadataQuery:
         self._now = now
 
     async def query(
-        self, scope: Scope, collection: str, where: Expr, limit: int | None, offset: int
-    ) -> tuple[list[Chunk], int]:
-        """Return a page of chunks and how many there are in all.
+        self, scope: Scope, collection: str, where: Expr, page: Page, offset: int
+    ) -> tuple[list[Chunk], str, int]:
+        """Return a page of chunks, the next page's token ("" on the last), and how many there are in all.
 
-        Raises NotFound with `Collection 'x' not found`, Unavailable when the store does not answer. `limit` None means
-        100; more than 1000 means 1000.
+        `offset` chunks are skipped before the first page. Raises NotFound with `Collection 'x' not found`, Unavailable
+        when the store does not answer.
         """
         found = (await self._collections.resolve(scope, [collection])).visible
         if not found:
             raise NotFound(f"Collection '{collection}' not found", reason="COLLECTION_NOT_FOUND")
         member, now = found[0], self._now()
         if not member.space:
-            return [], 0
+            return [], "", 0
         group = Group(member.space, member.collection.settings.embedding, (member,), scope.tenant_id)
         expr = conjunction([group.scope(now).rows(), compile_expr(where)])
         timeout = self._settings.read_timeout
         total = await self._store.count(member.space, expr, timeout)
-        size = DEFAULT_LIMIT if limit is None else min(limit, MAX_LIMIT)
-        if offset >= total or size == 0:
-            return [], total
-        hits = await self._store.read(member.space, expr, size, offset, timeout)
-        chunks = [hit.chunk for hit in hits if group.allows(hit, now)]
+        skipped = offset
+        if page.position:
+            skipped, expr = 0, conjunction([expr, f"id > {quote(str(page.position[0]))}"])
+        if skipped >= total:
+            return [], "", total
+        hits = await self._store.read(member.space, expr, page.size + 1, skipped, timeout)
+        shown = hits[: page.size]
+        shown = shown[: fitting([hit.chunk for hit in shown])]
+        token = page.token((shown[-1].id,)) if len(shown) < len(hits) else ""
+        chunks = [hit.chunk for hit in shown if group.allows(hit, now)]
         for chunk in chunks:
             chunk.collection = member.collection.name
             chunk.collection_id = member.collection.id
-        return chunks, total
+        return chunks, token, total

@@ -198,6 +198,8 @@ class SearchResult:
     degradations: list[Degradation] = field(default_factory=list)
     timings: list[StageTiming] = field(default_factory=list)
     total: int = 0
+    further: int = 0
+    """How many results lie before the next page; 0 where there is none."""
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     collection_ids: list[str] = field(default_factory=list)
     named_document_ids: list[str] = field(default_factory=list)

@@ -144,6 +144,8 @@ class Searcher:
             self._settings.file_name_weight, self._settings.near_duplicate, self._settings.candidates,
         )  # fmt: skip
         chosen = await self._ranked(ranking, clock)
+        if len(chosen) == settings.limit and result.total > ranking.wanted:
+            result.further = ranking.wanted
         result.named_document_ids = found(named, (candidate.hit.document_id for candidate in chosen))
         result.chunks = [scored(candidate, explain=request.explain) for candidate in chosen]
         await self._expand(result, chosen, settings, now, clock)

@@ -9,6 +9,7 @@ from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceServicer
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.paging import Page, position_of, position_token
 from footnote_providers.egress import egress
 from footnote_store.filters import parse_filter
 
@@ -18,7 +19,8 @@ from footnote_retrieval.model import SearchRequest
 from footnote_retrieval.search import Searcher
 
 MAX_QUERY = 8000
-MAX_OFFSET = 1000
+MAX_SHOWN = 1000
+"""Results of a search before its last page: each page ranks what the pages before it had once more."""
 _MAX_COLLECTIONS = 1000
 _MAX_DOCUMENTS = 1000
 
@@ -39,7 +41,7 @@ class RetrievalServicer(RetrievalServiceServicer):
                 query=_query(request.query),
                 collections=_bounded(request.collections, _MAX_COLLECTIONS, "collections"),
                 settings=request.settings,
-                offset=_offset(request.offset, MAX_OFFSET),
+                offset=_shown(request),
                 where=parse_filter(request),
                 document_ids=_bounded(request.document_ids, _MAX_DOCUMENTS, "document_ids"),
                 language=request.language,
@@ -58,6 +60,7 @@ class RetrievalServicer(RetrievalServiceServicer):
             settings=result.settings,
             collection_ids=result.collection_ids,
             named_document_ids=result.named_document_ids,
+            next_page_token=_next(request, result.further),
         )
         for run in result.channels:
             report = response.channels.add(
@@ -74,13 +77,13 @@ class RetrievalServicer(RetrievalServiceServicer):
         """Read chunks by metadata."""
         if not request.collection:
             raise InvalidArgument.field("collection", "is required")
-        limit = request.limit if request.HasField("limit") else None
-        if limit is not None and limit < 0:
-            raise InvalidArgument.field("limit", "must not be negative")
-        chunks, total = await self._metadata.query(
-            request.scope, request.collection, parse_filter(request), limit, _offset(request.offset, 2**31)
+        if request.offset < 0:
+            raise InvalidArgument.field("offset", "must not be negative")
+        page = Page.of(request.scope, request)
+        chunks, token, total = await self._metadata.query(
+            request.scope, request.collection, parse_filter(request), page, request.offset
         )
-        return pb.QueryChunksResponse(chunks=chunks, count=len(chunks), total=total)
+        return pb.QueryChunksResponse(chunks=chunks, next_page_token=token, total_size=total)
 
     async def SearchMemory(self, request: pb.SearchMemoryRequest, context: Call) -> pb.SearchMemoryResponse:
         """Search past messages."""
@@ -106,10 +109,19 @@ def _query(text: str) -> str:
     return text
 
 
-def _offset(offset: int, most: int) -> int:
-    if not 0 <= offset <= most:
-        raise InvalidArgument.field("offset", f"must be between 0 and {most}")
-    return offset
+def _shown(request: pb.RetrieveRequest) -> int:
+    """Return how many results the pages before this one had."""
+    if not request.page_token:
+        return 0
+    shown = int(position_of(request.scope, request, request.page_token)[0])
+    if not 0 < shown <= MAX_SHOWN:
+        raise InvalidArgument.field("page_token", "is not one that was given out")
+    return shown
+
+
+def _next(request: pb.RetrieveRequest, further: int) -> str:
+    """Return the token of the page that begins after `further` results; 0 means that this page is the last."""
+    return position_token(request.scope, request, (further,)) if 0 < further <= MAX_SHOWN else ""
 
 
 def _bounded(values: Iterable[str], most: int, field: str) -> tuple[str, ...]:

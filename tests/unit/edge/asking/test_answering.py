@@ -39,7 +39,7 @@ def test_only_our_own_failures_degrade(error: FootnoteError, goes_on: bool) -> N
 
 def test_the_manifest_says_what_the_answer_rests_on() -> None:
     source = Source(number=1, chunk_id="c", document_id="d", revision=3, text="words", score=0.5)
-    record = Record(AskRequest(where="{}", document_ids=["d"]), "q")
+    record = Record(AskRequest(filter={"json": "{}"}, document_ids=["d"]), "q")
     record.planned(
         PlanQueryResponse(query="topic q", strategy=QUERY_STRATEGY_FOLLOW_UP, rewriting=QUERY_REWRITING_TOPIC),
         "q (topic)",
@@ -50,7 +50,7 @@ def test_the_manifest_says_what_the_answer_rests_on() -> None:
     assert (made.prompt_hash, made.template_version, made.model) == ("h", "t/1", "m1")
     assert made.generation == GenerationSettings(model="m", temperature=0.5)
     assert made.full_question == "q (topic)"
-    assert (made.question, made.query, made.where, list(made.document_ids)) == ("q", "topic q", "{}", ["d"])
+    assert (made.question, made.query, made.filter.json, list(made.document_ids)) == ("q", "topic q", "{}", ["d"])
     assert (made.query_strategy, made.query_rewriting) == (QUERY_STRATEGY_FOLLOW_UP, QUERY_REWRITING_TOPIC)
     assert made.local_only
     counted = GenerateCompleted(settings=GenerationSettings(model="m1", max_tokens=9))

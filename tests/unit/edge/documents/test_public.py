@@ -9,11 +9,11 @@ from google.protobuf.message import Message
 from support.filled_messages import filled
 
 OWN = {
-    "Document": {"tenant_id", "owner_id", "attempts", "structure", "chunks_expected", "chunks_stored"},
+    "Document": {"tenant_id", "attempts", "structure", "chunks_expected", "chunks_stored"},
     "Chunk": {"tenant_id", "owner_id"},
 }
 """Fields of rows that callers do not see."""
-ELSEWHERE = {"uploaded_by": "owner_id", "chunk_count": "chunks_stored"}
+ELSEWHERE = {"chunk_count": "chunks_stored"}
 
 
 def document() -> tuple[Message, Message]:

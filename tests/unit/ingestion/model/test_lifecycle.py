@@ -96,14 +96,11 @@ def test_stale_callers_are_told(stale: dict[str, object]) -> None:
 def test_what_parsing_found_replaces_what_was_known() -> None:
     subject = document(PROCESSING)
     subject.authors.append("Old")
-    parsed = ParsedMetadata(
-        title="T", authors=["A", "B"], language="fr", keywords=["k"], page_count=2, word_count=5, warnings=["w"]
-    )
-    parsed.reading_warnings.add(text="w", count=3)
+    parsed = ParsedMetadata(title="T", authors=["A", "B"], language="fr", keywords=["k"], page_count=2, word_count=5)
+    parsed.warnings.add(text="w", count=3)
     apply(subject, Move(parsed=parsed, waiting_reason=WAITING))
-    assert [(one.text, one.count) for one in subject.reading_warnings] == [("w", 3)]
+    assert [(one.text, one.count) for one in subject.warnings] == [("w", 3)]
     assert (subject.title, list(subject.authors), subject.language, subject.page_count) == ("T", ["A", "B"], "fr", 2)
-    assert list(subject.warnings) == ["w"]
     assert subject.waiting_reason == WAITING
     apply(subject, Move(state=UNSPECIFIED))
     assert not subject.waiting_reason

@@ -28,7 +28,7 @@ from footnote_cli.render import answer as drawing
 from footnote_cli.render.wrap import WordWrapper
 from footnote_cli.session import Session
 from footnote_cli.traces import own_waterfall
-from footnote_cli.values import parse_where
+from footnote_cli.values import parse_filter
 
 _DOING = {
     answer_pb2.PIPELINE_STAGE_RETRIEVAL: "Searching",
@@ -62,9 +62,11 @@ async def ask(
     document: Annotated[
         list[str] | None, typer.Option("--document", metavar="ID", help="Only from this document, by id; repeatable.")
     ] = None,
-    where: Annotated[
+    filter_: Annotated[
         str,
-        typer.Option(metavar="JSON", help='Only from passages with this metadata, as JSON: {"year": {"$gte": 2024}}.'),
+        typer.Option(
+            "--filter", metavar="JSON", help='Only from passages with this metadata, as JSON: {"year": {"$gte": 2024}}.'
+        ),
     ] = "",
     limit: Annotated[
         int,
@@ -80,7 +82,7 @@ async def ask(
     if not question.strip():
         raise usage_error("The question is empty.", 'Ask like this: footnote ask "How many days of leave do I have?"')
     conversation = await naming.conversation_id(session, conversation)
-    request = AskRequest(question=question, conversation_id=conversation, where=parse_where(where))
+    request = AskRequest(question=question, conversation_id=conversation, filter=parse_filter(filter_))
     request.include.extend(FOR_PROGRAMS if session.as_json else SHOWN)
     request.collections.extend(collection or ())
     request.document_ids.extend([await naming.document_id(session, name) for name in document or ()])

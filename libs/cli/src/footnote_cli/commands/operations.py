@@ -98,7 +98,7 @@ def _table(items: list[Operation]) -> FittedTable:
         reached = f"{item.done + item.failed + item.skipped} of {item.total}"
         result.add_row(
             kind_of(item), item.collection or item.collection_id, state_of(item), reached,
-            moment(item.create_time), item.created_by, item.id,
+            moment(item.create_time), item.owner_id, item.id,
         )  # fmt: skip
     return result
 
@@ -114,6 +114,6 @@ def _show(session: Session, operation: Operation) -> None:
         "state": sentence_of(operation),
         "begun": moment(operation.create_time),
         "ended": moment(operation.end_time),
-        "by": operation.created_by,
+        "by": operation.owner_id,
     }
     session.out.print(tables.fields({name: value for name, value in values.items() if value}))

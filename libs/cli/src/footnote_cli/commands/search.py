@@ -13,7 +13,7 @@ from footnote_cli.errors import usage_error
 from footnote_cli.render import answer, reasons, tables
 from footnote_cli.session import Session
 from footnote_cli.traces import own_waterfall
-from footnote_cli.values import parse_where, read_vector
+from footnote_cli.values import parse_filter, read_vector
 
 _STRATEGIES = {
     "auto": collection_pb2.SEARCH_STRATEGY_AUTO,
@@ -42,7 +42,9 @@ async def search(
             "--limit", "-n", metavar="N", min=0, max=100, help="Passages to show; 0 leaves it to the collection."
         ),
     ] = 0,
-    offset: Annotated[int, typer.Option(metavar="N", min=0, help="Passages to skip.")] = 0,
+    page_token: Annotated[
+        str, typer.Option("--page-token", metavar="TOKEN", help="Go on after a page, by the token that it printed.")
+    ] = "",
     strategy: Annotated[
         str, typer.Option(metavar="NAME", help="auto, vector, fulltext or hybrid; empty leaves it to the collection.")
     ] = "",
@@ -56,8 +58,11 @@ async def search(
     document: Annotated[
         list[str] | None, typer.Option("--document", metavar="ID", help="Only in this document, by id; repeatable.")
     ] = None,
-    where: Annotated[
-        str, typer.Option(metavar="JSON", help='Only passages with this metadata, as JSON: {"year": {"$gte": 2024}}.')
+    filter_: Annotated[
+        str,
+        typer.Option(
+            "--filter", metavar="JSON", help='Only passages with this metadata, as JSON: {"year": {"$gte": 2024}}.'
+        ),
     ] = "",
     vector: Annotated[
         Path | None,
@@ -74,7 +79,7 @@ async def search(
         raise usage_error("The query is empty.", 'Search like this: footnote search "travel allowance"')
     if strategy and strategy.lower() not in _STRATEGIES:
         raise usage_error(f"There is no strategy '{strategy}'.", f"Choose one of: {', '.join(_STRATEGIES)}.")
-    request = SearchRequest(query=query, offset=offset, where=parse_where(where), explain=explain)
+    request = SearchRequest(query=query, page_token=page_token, filter=parse_filter(filter_), explain=explain)
     request.collections.extend(collection or ())
     request.document_ids.extend(document or ())
     request.query_vector.extend(read_vector(vector) if vector is not None else ())
@@ -106,6 +111,8 @@ def _print(session: Session, response: SearchResponse, explain: bool) -> None:
         out.print(tables.search_results(response.chunks))
     else:
         out.print("Nothing found.")
+    if response.next_page_token:
+        out.print(f"More: --page-token {response.next_page_token}", markup=False, soft_wrap=True)
     if explain and response.chunks:
         out.print(tables.explanation(response.chunks))
     for notice in answer.notices(response.degradations):

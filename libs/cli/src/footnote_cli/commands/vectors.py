@@ -17,7 +17,7 @@ from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
 from footnote_cli.listing import read_all
 from footnote_cli.session import Session
-from footnote_cli.values import confirm, parse_where
+from footnote_cli.values import confirm, parse_filter
 
 app = typer.Typer(no_args_is_help=True, help="Add, list and delete texts with vectors of your own.")
 MOST_BYTES = 3_600_000
@@ -88,11 +88,13 @@ async def add(
 async def list_(
     session: Session,
     collection: CollectionArgument,
-    where: Annotated[str, typer.Option(metavar="JSON", help="Only rows with this metadata, as JSON.")] = "",
+    filter_: Annotated[
+        str, typer.Option("--filter", metavar="JSON", help="Only rows with this metadata, as JSON.")
+    ] = "",
     vectors: Annotated[bool, typer.Option("--vectors", help="Show the vectors too, with --json.")] = False,
 ) -> None:
     """List the rows of a collection in the order of their ids."""
-    request = ListVectorsRequest(collection=collection, where=parse_where(where), include_vectors=vectors)
+    request = ListVectorsRequest(collection=collection, filter=parse_filter(filter_), include_vectors=vectors)
     rows = await read_all(session, session.stub.ListVectors, request, "rows")
     if session.as_json:
         print_json({"rows": [as_dict(row) for row in rows]})

@@ -67,7 +67,7 @@ def outcome_line(outcome: Outcome, name: str) -> Text:
         parts.insert(0, plural(document.page_count, "page"))
     if outcome.duplicate:
         parts.append("was there already")
-    noticed = f"  {printable_line('; '.join(document.warnings))}" if document.warnings else ""
+    noticed = f"  {printable_line('; '.join(one.text for one in document.warnings))}" if document.warnings else ""
     return Text.assemble(("✓ ", "green"), name, (f"  {', '.join(parts)}", "dim"), (noticed, "yellow"))
 
 

@@ -40,7 +40,7 @@ def cut_by(document: Document) -> str:
 
 def noticed(document: Document) -> str:
     """Return what was noticed when a document was read, a line each, with the first places: "… (page 2, page 5)"."""
-    return "\n".join(_with_places(one) for one in document.reading_warnings) or "; ".join(document.warnings)
+    return "\n".join(_with_places(one) for one in document.warnings)
 
 
 def _with_places(warning: document_pb2.ReadingWarning) -> str:

@@ -12,7 +12,7 @@ from footnote.types.v1.collection_pb2 import (
     SEARCH_STRATEGY_VECTOR,
     RetrievalSettings,
 )
-from footnote.types.v1.filter_pb2 import COMPARISON_OP_EQ, Comparison, Filter, FilterValue
+from footnote.types.v1.filter_pb2 import COMPARISON_OP_EQ, Comparison, Filter, FilterList, FilterValue
 
 from footnote_conformance.stages import common
 from footnote_conformance.stages.asking import INVALID, at_once, refused, refused_field, stranger, with_scope
@@ -34,6 +34,10 @@ def _library(target: Target) -> Library:
 
 async def _found(target: Target, **fields: Any) -> Any:
     return await target.call("Retrieve", **{"query": _QUERY, "collections": ["instruments"], **fields})
+
+
+def _json(given: dict[str, Any]) -> Filter:
+    return Filter(json=json.dumps(given))
 
 
 def _documents(response: Any) -> list[str]:
@@ -76,11 +80,10 @@ async def the_best_passage_comes_first(target: Target) -> None:
 
 
 @SUITE.check(
-    'Filter as JSON: {"k": v}, several keys meaning AND, with $and $or $not $in $nin $eq $ne $gt $gte $lt $lte '
-    "$exists.",
-    "A condition on what is known of passages: the typed form of `where`, with the same fields and the same meaning.",
+    "A condition on what is known of passages, in messages or as JSON text; both have the same fields and the same "
+    "meaning, and can be mixed.",
     "Only of these documents; empty means all.",
-    "Where several conditions are given, in `where`, `filter` and `document_ids`, all of them hold.",
+    "Only passages that fulfil this.",
 )
 async def filters_are_respected(target: Target) -> None:
     """On tags, on metadata, on the file; typed and as JSON find the same."""
@@ -91,13 +94,13 @@ async def filters_are_respected(target: Target) -> None:
             comparison=Comparison(field="shelf", op=COMPARISON_OP_EQ, value=FilterValue(number_value=len("barometer")))
         )
         for fields, wanted in (
-            ({"where": json.dumps({"tags": "theodolite"})}, {"theodolite"}),
-            ({"where": json.dumps({"shelf": len("barometer")})}, {"barometer"}),
+            ({"filter": _json({"tags": "theodolite"})}, {"theodolite"}),
+            ({"filter": _json({"shelf": len("barometer")})}, {"barometer"}),
             ({"filter": shelf}, {"barometer"}),
-            ({"where": json.dumps({"filename": {"$in": ["sextant.md", "barometer.md"]}})}, {"sextant", "barometer"}),
+            ({"filter": _json({"filename": {"$in": ["sextant.md", "barometer.md"]}})}, {"sextant", "barometer"}),
             ({"document_ids": ["theodolite"]}, {"theodolite"}),
-            ({"document_ids": ["theodolite"], "where": json.dumps({"tags": "barometer"})}, set()),
-            ({"filter": shelf, "where": json.dumps({"tags": "sextant"})}, set()),
+            ({"document_ids": ["theodolite"], "filter": _json({"tags": "barometer"})}, set()),
+            ({"filter": Filter(**{"and": FilterList(filters=[shelf, _json({"tags": "sextant"})])})}, set()),  # type: ignore[arg-type]
         ):
             found = set(_documents(await _found(target, **fields)))
             expect(found <= wanted, f"with {fields} there are {sorted(found)}")
@@ -105,22 +108,22 @@ async def filters_are_respected(target: Target) -> None:
 
 
 @SUITE.check(
-    "The filter is not valid; BadRequest names `where`, or the place in a typed filter. INVALID_ARGUMENT.",
+    "What it cannot be is INVALID_ARGUMENT with INVALID_FILTER, and google.rpc.BadRequest names the place: "
+    '"filter.and.filters[1].comparison.field".',
 )
 async def wrong_filters_are_refused(target: Target) -> None:
     """Neither ignored nor a fault of ours."""
     library = _library(target)
     async with library.collection():
-        for where in ("{", "[]", json.dumps({"tags": {"$near": 1}}), json.dumps({"$or": 1})):
-            await refused(_found(target, where=where), _BAD_FILTER, f"where {where}", "where")
+        for text in ("{", "[]", json.dumps({"tags": {"$near": 1}}), json.dumps({"$or": 1})):
+            await refused(_found(target, filter=Filter(json=text)), _BAD_FILTER, f"filter {text}", "filter.json")
 
 
 @SUITE.check(
     "Chunks to return, 1 to 100; 5 where nobody says.",
-    "Results to skip.",
-    "Limit and offset take their piece out of one list.",
+    "RetrieveRequest.page_token: `next_page_token` of the previous page, of the same request by the same caller.",
 )
-async def limits_and_offsets_are_kept(target: Target) -> None:
+async def limits_and_pages_are_kept(target: Target) -> None:
     """Two pages of one have what one of two has."""
     library = _library(target)
     async with library.collection() as made:
@@ -128,7 +131,10 @@ async def limits_and_offsets_are_kept(target: Target) -> None:
         both = _documents(await _found(target, settings=RetrievalSettings(limit=2)))
         expect(len(both) == 2, f"with limit 2 there are {both}")
         one = RetrievalSettings(limit=1)
-        apart = [_documents(await _found(target, settings=one, offset=offset)) for offset in (0, 1)]
+        first = await _found(target, settings=one)
+        expect(first.next_page_token != "", "a full page with more after it has no next_page_token")
+        second = await _found(target, settings=one, page_token=first.next_page_token)
+        apart = [_documents(first), _documents(second)]
         expect(apart == [both[:1], both[1:]], f"one by one there are {apart}, together {both}")
 
 
@@ -187,18 +193,22 @@ async def nothing_of_another_tenant_is_found(target: Target) -> None:
     "Filter as JSON, as in RetrieveRequest; empty means all.",
 )
 async def chunks_are_queried_by_metadata(target: Target) -> None:
-    """Limit and offset cut the list, not the total."""
+    """Pages cut the list, not the total."""
     library = _library(target)
     async with library.collection() as made:
         await library.fill(made)
         everything = await target.call("QueryChunks", collection="instruments")
         expect({chunk.document_id for chunk in everything.chunks} == set(TEXTS), "not every document is there")
-        expect(everything.count == len(everything.chunks) == everything.total, f"it counts {everything.count}")
-        part = await target.call("QueryChunks", collection="instruments", limit=1, offset=1)
-        expect(list(part.chunks) == list(everything.chunks)[1:2], "limit 1 and offset 1 give another chunk")
-        expect(part.total == everything.total, f"the total is {part.total} of {everything.total}")
-        where = json.dumps({"tags": "sextant"})
-        found = await target.call("QueryChunks", collection="instruments", where=where)
+        expect(len(everything.chunks) == everything.total_size, f"it counts {everything.total_size}")
+        expect(not everything.next_page_token, "the last page has a next_page_token")
+        part = await target.call("QueryChunks", collection="instruments", page_size=1, offset=1)
+        expect(list(part.chunks) == list(everything.chunks)[1:2], "page_size 1 and offset 1 give another chunk")
+        expect(part.total_size == everything.total_size, f"the total is {part.total_size} of {everything.total_size}")
+        after = await target.call(
+            "QueryChunks", collection="instruments", page_size=1, offset=1, page_token=part.next_page_token
+        )
+        expect(list(after.chunks) == list(everything.chunks)[2:3], "the next page has another chunk")
+        found = await target.call("QueryChunks", collection="instruments", filter=_json({"tags": "sextant"}))
         expect({chunk.document_id for chunk in found.chunks} == {"sextant"}, "the filter is not respected")
 
 
@@ -214,7 +224,7 @@ async def queries_are_required(target: Target) -> None:
     async with library.collection():
         await refused_field(target, "Retrieve", "query", query="  ", collections=["instruments"])
         await refused_field(target, "Retrieve", "query", query="x" * 8001, collections=["instruments"])
-        await refused(_found(target, offset=-1), INVALID, "an offset of -1", "offset")
+        await refused(_found(target, page_token="nothing"), INVALID, "a page_token of nobody's", "page_token")
 
 
 @SUITE.check(

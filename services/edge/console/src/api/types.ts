@@ -84,7 +84,6 @@ export interface AnswerManifest {
   query: string;
   collections: string[];
   collection_ids: string[];
-  where: string;
   document_ids: string[];
   retrieval?: RetrievalSettings;
   rerank?: RerankSettings;
@@ -140,7 +139,6 @@ export interface AskRequest {
   rerank?: RerankSettings;
   prompt?: PromptSettings;
   generation?: GenerationSettings;
-  where: string;
   document_ids: string[];
   use_memory?: boolean;
   query_vector: number[];
@@ -572,15 +570,14 @@ export interface Document {
   chunk_count: number;
   tags: string[];
   metadata?: Record<string, unknown>;
-  uploaded_by: string;
+  owner_id: string;
   create_time?: string;
   update_time?: string;
   index_time?: string;
   file_time?: string;
   expire_time?: string;
   etag: string;
-  warnings: string[];
-  reading_warnings: ReadingWarning[];
+  warnings: ReadingWarning[];
 }
 
 export interface DocumentChanged {
@@ -677,6 +674,7 @@ export interface Filter {
   or?: FilterList;
   not?: Filter;
   comparison?: Comparison;
+  json?: string;
 }
 
 export interface FilterList {
@@ -1014,11 +1012,10 @@ export interface ListUserUsageResponse {
 
 export interface ListVectorsRequest {
   collection: string;
-  where: string;
+  filter?: Filter;
   page_size: number;
   page_token: string;
   include_vectors: boolean;
-  filter?: Filter;
 }
 
 export interface ListVectorsResponse {
@@ -1074,7 +1071,7 @@ export interface Operation {
   error?: GoogleRpcStatus;
   create_time?: string;
   end_time?: string;
-  created_by: string;
+  owner_id: string;
   chunks_deleted: number;
 }
 
@@ -1166,16 +1163,16 @@ export type ProviderKind =
 
 export interface QueryChunksRequest {
   collection: string;
-  where: string;
-  limit?: number;
-  offset: number;
   filter?: Filter;
+  page_size: number;
+  page_token: string;
+  offset: number;
 }
 
 export interface QueryChunksResponse {
   chunks: Chunk[];
-  count: number;
-  total: number;
+  next_page_token: string;
+  total_size: number;
 }
 
 export type QueryRewriting =
@@ -1337,13 +1334,12 @@ export interface SearchRequest {
   query: string;
   collections: string[];
   settings?: RetrievalSettings;
-  offset: number;
-  where: string;
+  page_token: string;
+  filter?: Filter;
   document_ids: string[];
   language: string;
   explain: boolean;
   query_vector: number[];
-  filter?: Filter;
 }
 
 export interface SearchResponse {
@@ -1355,6 +1351,7 @@ export interface SearchResponse {
   timings: StageTiming[];
   total_candidates: number;
   trace_id: string;
+  next_page_token: string;
 }
 
 export type SearchStrategy =
@@ -1395,7 +1392,7 @@ export interface SizeLimits {
   page_bytes: string;
   page_size: number;
   question_characters: number;
-  where_characters: number;
+  filter_characters: number;
 }
 
 export type SizeUnit =

@@ -131,7 +131,7 @@ function One({ row, writes, doing }: { row: Row; writes: boolean; doing: (act: (
           {document.tags.map((tag) => <span class="tag">{tag}</span>)}
         </span>
         {document.failure && <span class="problem">{document.failure.message} {document.failure.hint}</span>}
-        {document.warnings.map((one) => <span class="quiet">{one}</span>)}
+        {document.warnings.map((one) => <span class="quiet">{one.text}</span>)}
       </div>
       <div class="item-actions">
         {writes && document.state === "DOCUMENT_STATE_ERROR" && (

@@ -31,7 +31,7 @@ def about(settings: Settings, kit: KitSettings, version: str) -> pb.GetSystemInf
             page_bytes=PAGE_BYTES,
             page_size=LARGEST_SIZE,
             question_characters=settings.max_question_characters,
-            where_characters=CHARACTERS["where"],
+            filter_characters=CHARACTERS["json"],
         ),
         deadlines=pb.DefaultDeadlines(
             ask=duration(settings.ask_timeout_seconds),

@@ -51,8 +51,7 @@ class AnswersApi:
                 query=request.query,
                 collections=request.collections,
                 settings=request.settings if request.HasField("settings") else None,
-                offset=request.offset,
-                where=request.where,
+                page_token=request.page_token,
                 filter=request.filter if request.HasField("filter") else None,
                 document_ids=request.document_ids,
                 language=request.language,
@@ -70,6 +69,7 @@ class AnswersApi:
             degradations=found.degradations,
             timings=found.timings,
             total_candidates=found.total_candidates,
+            next_page_token=found.next_page_token,
             trace_id=current_trace_id(),
         )
 

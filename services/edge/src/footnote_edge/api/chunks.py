@@ -41,12 +41,12 @@ class ChunksApi:
             retrieval.QueryChunksRequest(
                 scope=caller(),
                 collection=request.collection,
-                where=request.where,
                 filter=request.filter if request.HasField("filter") else None,
-                limit=request.limit if request.HasField("limit") else None,
+                page_size=request.page_size,
+                page_token=request.page_token,
                 offset=request.offset,
             ),
             timeout=self.parts.settings.call_timeout_seconds,
         )
         chunks = await self.parts.public.chunks(found.chunks)
-        return QueryChunksResponse(chunks=chunks, count=found.count, total=found.total)
+        return QueryChunksResponse(chunks=chunks, next_page_token=found.next_page_token, total_size=found.total_size)

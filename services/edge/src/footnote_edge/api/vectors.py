@@ -51,7 +51,6 @@ class VectorsApi:
         wanted = indexing.ListVectorsRequest(
             scope=caller(),
             collection=request.collection,
-            where=request.where,
             filter=request.filter if request.HasField("filter") else None,
             page_size=request.page_size,
             page_token=request.page_token,

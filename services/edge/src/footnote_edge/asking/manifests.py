@@ -19,7 +19,6 @@ class Record:
         self.manifest = AnswerManifest(
             question=question,
             collections=request.collections,
-            where=request.where,
             filter=request.filter if request.HasField("filter") else None,
             document_ids=request.document_ids,
             retrieval=request.retrieval,

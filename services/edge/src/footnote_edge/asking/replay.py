@@ -46,7 +46,6 @@ async def replay(
         question=then.question,
         collections=await _there(asker, scope, then),
         history=[*then.history, *(ChatMessage(role=one.role, text=one.text) for one in earlier.messages)],
-        where=then.where,
         filter=then.filter if then.HasField("filter") else None,
         document_ids=then.document_ids,
         retrieval=then.retrieval,

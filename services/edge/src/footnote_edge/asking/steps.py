@@ -90,7 +90,6 @@ class Steps:
             query=query,
             collections=collections,
             settings=asked.retrieval,
-            where=asked.where,
             filter=asked.filter if asked.HasField("filter") else None,
             document_ids=asked.document_ids,
             explain=True,

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import MessageDocumentRow, MessageRow
+from footnote_edge.conversations.payloads import message_of_payload
 
 _AT_ONCE = 100
 _EFFECT = "What this answer took from a document that was deleted since was taken out."
@@ -60,7 +61,7 @@ class Forgetting:
             # In one order, so that no two wait for each other.
             query = select(MessageRow).where(MessageRow.id.in_(ids)).order_by(MessageRow.id)
             for row in (await session.scalars(query)).all():
-                message = without(ConversationMessage.FromString(row.payload), document_ids)
+                message = without(message_of_payload(row.payload), document_ids)
                 as_read = update(MessageRow).where(MessageRow.id == row.id, MessageRow.payload == row.payload)
                 values = {
                     "payload": message.SerializeToString(), "text": message.text, "folded": message.text.casefold()

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from footnote_edge.adapters.tables import MessageRow
 from footnote_edge.conversations.forgetting import note_documents
 from footnote_edge.conversations.messages import CURRENT, Messages, answer_row, place_of, question_row, standing, touch
+from footnote_edge.conversations.payloads import asked_of
 
 _AT_ONCE = 1000
 """Ids in one statement: databases take so many parameters, and a few more."""
@@ -139,7 +140,7 @@ async def _turn(session: AsyncSession, question: MessageRow, tail: tuple[str, ..
         .order_by(standing.desc(), MessageRow.sequence.desc())
         .limit(1)
     )
-    asked = AskRequest.FromString(question.asked or b"")
+    asked = asked_of(question.asked)
     asked.question = question.text
     return Turn(
         conversation_id=question.conversation_id or "",

@@ -275,7 +275,7 @@ def _operation(row: OperationRow, names: dict[str, str]) -> pb.Operation:
         failed=row.failed,
         skipped=row.skipped,
         chunks_deleted=row.chunks,
-        created_by=row.user_id,
+        owner_id=row.user_id,
         error=Status.FromString(row.error) if row.error else None,
     )
     operation.create_time.FromDatetime(utc(row.create_time))

@@ -21,7 +21,7 @@ M = TypeVar("M", bound=Message)
 EFFORT = 30
 """What translating one document or chunk counts as, in characters of text read."""
 
-_UPLOADER, _CHUNKS, _COLLECTION = "uploaded_by", "chunk_count", "collection"
+_CHUNKS, _COLLECTION = "chunk_count", "collection"
 
 
 class Public:
@@ -51,7 +51,7 @@ class Public:
 
 def document_of(row: documents.Document, collection: str) -> Document:
     """Return a document as callers see it; `collection` is the name of its collection."""
-    return _copied(row, Document(uploaded_by=row.owner_id, chunk_count=row.chunks_stored, collection=collection))
+    return _copied(row, Document(chunk_count=row.chunks_stored, collection=collection))
 
 
 def chunk_of(row: rows.Chunk) -> Chunk:
@@ -96,6 +96,6 @@ def _common(row: type[Message], public: type[Message], apart: frozenset[str]) ->
 
 
 _COMMON = {
-    Document.DESCRIPTOR.full_name: _common(documents.Document, Document, frozenset((_UPLOADER, _CHUNKS, _COLLECTION))),
+    Document.DESCRIPTOR.full_name: _common(documents.Document, Document, frozenset((_CHUNKS, _COLLECTION))),
     Chunk.DESCRIPTOR.full_name: _common(rows.Chunk, Chunk, frozenset()),
 }

@@ -33,7 +33,7 @@ CHARACTERS: dict[str, int] = {
     # Texts.
     "query": 8000, "question": 100_000, "text": 100_000, "description": 20_000, "comment": 20_000,
     "system_prompt": 20_000, "instructions": 20_000, "values": 1000,
-    "where": 16_384, "field": 16_384, "string_value": 16_384,
+    "json": 16_384, "field": 16_384, "string_value": 16_384,
 }  # fmt: skip
 """Characters of a text by the name of its field, wherever it stands; of a list, of each of its texts.
 

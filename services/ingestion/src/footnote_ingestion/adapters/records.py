@@ -14,6 +14,7 @@ from footnote.types.v1.document_pb2 import (
     FailureReason,
     Structure,
     WaitingReason,
+    WarningKind,
 )
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -26,12 +27,13 @@ _WAITING = "WAITING_REASON_"
 _STRATEGY = "CHUNKING_STRATEGY_"
 _CHOICE = "CHUNKING_CHOICE_"
 _REASON = "FAILURE_REASON_"
+_OTHER = WarningKind.Name(WarningKind.WARNING_KIND_OTHER)
 _PLAIN = (
     *("id", "collection_id", "tenant_id", "owner_id", "filename", "mime_type", "document_type", "source_type"),
     *("size_bytes", "sha256", "revision", "indexed_revision", "attempts", "title", "language"),
     *("page_count", "word_count", "char_count", "chunks_expected", "chunks_stored"),
 )
-_LISTS = ("authors", "keywords", "tags", "warnings")
+_LISTS = ("authors", "keywords", "tags")
 _TIMES = ("create_time", "update_time", "index_time", "file_time", "expire_time")
 
 
@@ -58,7 +60,8 @@ def to_row(stored: Stored) -> dict[str, Any]:
         "failure_hint": document.failure.hint,
         "structure": MessageToDict(document.structure, preserving_proto_field_name=True),
         "metadata": MessageToDict(document.metadata),
-        "reading_warnings": [MessageToDict(one, preserving_proto_field_name=True) for one in document.reading_warnings],
+        "warnings": [one.text for one in document.warnings],
+        "reading_warnings": [MessageToDict(one, preserving_proto_field_name=True) for one in document.warnings],
         "version": stored.version,
         "blob_key": stored.blob_key,
         "parsed_key": stored.parsed_key,
@@ -78,8 +81,9 @@ def from_row(row: Mapping[str, Any] | RowMapping) -> Stored:
         document.structure.CopyFrom(ParseDict(row["structure"], Structure(), ignore_unknown_fields=True))
     if row["metadata"]:
         document.metadata.update(row["metadata"])
-    for one in row["reading_warnings"]:
-        ParseDict(one, document.reading_warnings.add(), ignore_unknown_fields=True)
+    # Documents read before warnings had kinds have their words alone.
+    for one in row["reading_warnings"] or [{"kind": _OTHER, "text": text} for text in row["warnings"]]:
+        ParseDict(one, document.warnings.add(), ignore_unknown_fields=True)
     if row["failure_reason"]:
         reason = FailureReason.Value(_REASON + row["failure_reason"])
         document.failure.CopyFrom(Failure(reason=reason, message=row["failure_message"], hint=row["failure_hint"]))

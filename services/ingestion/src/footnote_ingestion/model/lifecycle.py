@@ -160,8 +160,6 @@ def _record_parsed(document: Document, parsed: ParsedMetadata) -> None:
     document.keywords.extend(parsed.keywords)
     del document.warnings[:]
     document.warnings.extend(parsed.warnings)
-    del document.reading_warnings[:]
-    document.reading_warnings.extend(parsed.reading_warnings)
     document.ClearField("file_time")
     if parsed.HasField("file_time"):
         document.file_time.CopyFrom(parsed.file_time)

@@ -42,8 +42,7 @@ def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedM
         char_count=out.char_count,
         structure=structure,
         block_count=out.block_count,
-        warnings=[one.text for one in noticed],
-        reading_warnings=noticed,
+        warnings=noticed,
     )
     if properties.file_time is not None:
         found.file_time.FromDatetime(properties.file_time)

@@ -9,6 +9,7 @@ from footnote.edge.v1.documents_pb2 import ListDocumentsRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1.collection_pb2 import RetrievalSettings
 from footnote.types.v1.document_pb2 import DocumentState
+from footnote.types.v1.filter_pb2 import Filter
 from footnote_kit.errors import FootnoteError
 from footnote_text.locators import label
 from google.protobuf.json_format import MessageToDict
@@ -42,12 +43,13 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
         ctx: Context,
         collections: Collections = None,
         limit: Annotated[int, Field(ge=1, le=50, description="Most passages.")] = 5,
-        where: Annotated[str, Field(description='Filter on metadata as JSON, such as {"tags": "hr"}.')] = "",
+        filter: Annotated[str, Field(description='Filter on metadata as JSON, such as {"tags": "hr"}.')] = "",
     ) -> dict[str, Any]:
         """Find the passages of the documents that best match a query, best first, with the place of each."""
         request = SearchRequest(
-            query=query, collections=collections or [], settings=RetrievalSettings(limit=limit), where=where
-        )
+            query=query, collections=collections or [], settings=RetrievalSettings(limit=limit),
+            filter=Filter(json=filter) if filter else None,
+        )  # fmt: skip
         found = await _told(stub.Search(request, metadata=metadata_of(ctx)))
         passages = [
             {

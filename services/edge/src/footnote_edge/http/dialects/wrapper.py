@@ -19,6 +19,7 @@ from footnote.edge.v1.operations_pb2 import (
     WatchOperationRequest,
 )
 from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.filter_pb2 import Filter
 from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.status import from_proto
 from google.protobuf import json_format
@@ -111,16 +112,24 @@ class Wrapper:
 
     async def query(self, request: Request) -> Response:
         """Return documents by their metadata."""
-        limit = _number(request, "limit", DEFAULT_LIMIT)
+        limit, offset = _number(request, "limit", DEFAULT_LIMIT), _number(request, "offset", 0)
+        where = request.query_params.get("where", "")
         asked = QueryChunksRequest(
             collection=request.path_params["name"],
-            where=request.query_params.get("where", ""),
-            limit=min(limit, MAX_LIMIT),
-            offset=_number(request, "offset", 0),
+            filter=Filter(json=where) if where else None,
+            page_size=min(limit, MAX_LIMIT),
+            offset=offset,
         )
-        found = await self._caller.unary("QueryChunks", asked, request)
-        documents = [_chunk(chunk) for chunk in found.chunks]
-        return JSONResponse({"documents": documents, "count": found.count, "total": found.total})
+        documents: list[dict[str, Any]] = []
+        while True:
+            found = await self._caller.unary("QueryChunks", asked, request)
+            documents += [_chunk(chunk) for chunk in found.chunks]
+            # A page may end early for its bytes; this path knows no tokens.
+            asked.page_token = found.next_page_token
+            if len(documents) >= min(limit, MAX_LIMIT) or not asked.page_token:
+                break
+        documents = documents[: min(limit, MAX_LIMIT)]
+        return JSONResponse({"documents": documents, "count": len(documents), "total": found.total_size})
 
     async def _get(self, request: Request) -> Collection:
         asked = GetCollectionRequest(collection=request.path_params["name"])
