@@ -9,7 +9,7 @@ import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest
-from footnote.edge.v1.documents_pb2 import EditableDocument, QueryChunksRequest, UpdateDocumentRequest
+from footnote.edge.v1.documents_pb2 import Document, QueryChunksRequest, UpdateDocumentRequest
 from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
@@ -92,7 +92,7 @@ async def test_a_deleted_collection_is_gone_from_search(edge: EdgeClient) -> Non
     found = await edge.stub.Search(SearchRequest(query="zebra sleeps standing"))
     assert not [one for one in found.chunks if one.chunk.document_id == document.id]
     deleted = await ended(edge.stub, begun.operation)
-    assert (deleted.done, deleted.chunks_deleted) == (1, 1)
+    assert (deleted.done, deleted.delete_collection.chunks_deleted) == (1, 1)
 
 
 async def test_a_search_sees_new_tags_at_once(edge: EdgeClient) -> None:
@@ -103,7 +103,7 @@ async def test_a_search_sees_new_tags_at_once(edge: EdgeClient) -> None:
         return [one.chunk.document_id for one in (await edge.stub.Search(request)).chunks]
 
     assert await found("old") == [document.id]
-    change = UpdateDocumentRequest(document_id=document.id, document=EditableDocument(tags=["new"]))
+    change = UpdateDocumentRequest(document_id=document.id, resource=Document(tags=["new"]))
     assert (await edge.stub.UpdateDocument(change)).document.index_time == document.index_time
     assert (await found("old"), await found("new")) == ([], [document.id])
 

@@ -14,7 +14,6 @@ from footnote.edge.v1.documents_pb2 import (
     CancelDocumentRequest,
     DeleteDocumentRequest,
     Document,
-    EditableDocument,
     GetDocumentRequest,
     QueryChunksRequest,
     ReindexDocumentsRequest,
@@ -177,7 +176,7 @@ async def test_changes_and_deletions_broken_off_by_kill_9_are_finished(running: 
         doomed = [(await client.put(b"doomed %d" % one, "d.txt")).id for one in range(3)]
     for number, victim in enumerate(doomed, 1):
         async with edge_client(running.address()) as client:
-            change = UpdateDocumentRequest(document_id=kept, document=EditableDocument(tags=[str(number)]))
+            change = UpdateDocumentRequest(document_id=kept, resource=Document(tags=[str(number)]))
             calls = [
                 asyncio.ensure_future(client.stub.UpdateDocument(change)),
                 asyncio.ensure_future(client.stub.DeleteDocument(DeleteDocumentRequest(document_id=victim))),
@@ -209,10 +208,10 @@ async def test_of_a_change_and_a_deletion_that_saw_the_same_one_happens(running:
     async with edge_client(running.address()) as client:
         for number in range(8):
             document = await client.put(b"both %d" % number, "a.txt")
-            change = EditableDocument(tags=["new"], etag=document.etag)
+            change = Document(tags=["new"], etag=document.etag)
             deletion = DeleteDocumentRequest(document_id=document.id, etag=document.etag)
             updated, deleted = await asyncio.gather(
-                client.stub.UpdateDocument(UpdateDocumentRequest(document_id=document.id, document=change)),
+                client.stub.UpdateDocument(UpdateDocumentRequest(document_id=document.id, resource=change)),
                 client.stub.DeleteDocument(deletion),
                 return_exceptions=True,
             )

@@ -45,7 +45,7 @@ async def test_callers_that_vanish_hold_nobody_up(client: Client) -> None:
         stub, scope, chosen = client.stub, client.scope, chance.choice(documents)
         tagged = Document(tags=[str(number)])
         mask = {"paths": ["tags"]}
-        update = pb.UpdateDocumentRequest(scope=scope, document_id=chosen, document=tagged, update_mask=mask)
+        update = pb.UpdateDocumentRequest(scope=scope, document_id=chosen, resource=tagged, update_mask=mask)
         head = pb.UploadMetadata(collection_id="c", filename="a.txt", allow_duplicate=True)
         parts = iter([pb.UploadDocumentRequest(scope=scope, metadata=head), pb.UploadDocumentRequest(data=b"Text.")])
         timeout = chance.uniform(0, DEADLINE)

@@ -23,7 +23,6 @@ from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
     Document,
     DownloadDocumentRequest,
-    EditableDocument,
     GetChunkRequest,
     GetDocumentRequest,
     ListChunksRequest,
@@ -146,7 +145,7 @@ DONE: dict[str, tuple[int, Callable[[Caller, dict[str, str]], Any]]] = {
     "UpdateDocument": (
         WRITE,
         lambda w, i: w.call(
-            "UpdateDocument", UpdateDocumentRequest(document_id=i["d"], document=EditableDocument(tags=["x"]))
+            "UpdateDocument", UpdateDocumentRequest(document_id=i["d"], resource=Document(tags=["x"]))
         ),
     ),
     "DeleteDocument": (WRITE, lambda w, i: w.call("DeleteDocument", DeleteDocumentRequest(document_id=i["d"]))),

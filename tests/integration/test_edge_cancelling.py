@@ -9,7 +9,7 @@ import pytest
 from footnote.edge.v1.documents_pb2 import (
     CancelDocumentRequest,
     DeleteDocumentRequest,
-    EditableDocument,
+    Document,
     GetDocumentRequest,
     ReindexDocumentsRequest,
     UpdateDocumentRequest,
@@ -215,7 +215,7 @@ async def test_chunks_that_a_change_has_not_reached_are_told_later(edge: EdgeStu
     document_id = await upload(edge)
     await end(edge, document_id)
     world.failures["UpdateDocumentChunks"] = Unavailable("down")
-    change = UpdateDocumentRequest(document_id=document_id, document=EditableDocument(tags=["new"]))
+    change = UpdateDocumentRequest(document_id=document_id, resource=Document(tags=["new"]))
     with pytest.raises(Unavailable):
         await edge.UpdateDocument(change)
     assert not world.chunks[document_id][0].tags

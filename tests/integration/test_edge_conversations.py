@@ -76,7 +76,7 @@ async def create(edge: EdgeStub, metadata: Any = (), **more: Any) -> Conversatio
 
 
 async def update(edge: EdgeStub, of: str, paths: str = "", metadata: Any = (), **values: Any) -> Conversation:
-    request = UpdateConversationRequest(conversation_id=of, conversation=values)
+    request = UpdateConversationRequest(conversation_id=of, resource=values)
     if paths:
         request.update_mask.paths.extend(paths.split(","))
     return (await edge.UpdateConversation(request, metadata=metadata)).conversation
@@ -137,7 +137,7 @@ async def test_an_id_that_is_not_given_is_an_invalid_field(edge: EdgeStub) -> No
     field = {"Conversation": "conversation_id", "Messages": "conversation_id", "Message": "message_id"}
     for call, request in (
         (edge.GetConversation, GetConversationRequest()),
-        (edge.UpdateConversation, UpdateConversationRequest(conversation={"title": "x"})),
+        (edge.UpdateConversation, UpdateConversationRequest(resource={"title": "x"})),
         (edge.DeleteConversation, DeleteConversationRequest(allow_missing=True)),
         (edge.ListMessages, ListMessagesRequest()),
         (edge.RegenerateMessage, RegenerateMessageRequest()),

@@ -200,7 +200,7 @@ async def test_replace_and_reindex_make_new_revisions(edge: EdgeStub, world: Wor
     assert replaced.document.revision == 2
     assert (await settle(edge, document_id)).indexed_revision == 2
     begun = (await edge.ReindexDocuments(ReindexDocumentsRequest(document_ids=[document_id]))).operation
-    assert list(begun.document_ids) == [document_id]
+    assert list(begun.reindex_documents.document_ids) == [document_id]
     assert (await ended(edge, begun)).done == 1
     assert (await settle(edge, document_id)).indexed_revision == 3
     assert world.chunks[document_id][0].text == "new"
@@ -238,7 +238,7 @@ async def test_deleting_a_collection_takes_everything_along(edge: EdgeStub, worl
         await settle(edge, accepted.document.id)
     begun = await edge.DeleteCollection(DeleteCollectionRequest(collection="gone"), timeout=20)
     deleted = await ended(edge, begun.operation)
-    assert (deleted.done, deleted.chunks_deleted) == (3, 3)
+    assert (deleted.done, deleted.delete_collection.chunks_deleted) == (3, 3)
     assert not world.documents
     assert not world.chunks
     with pytest.raises(NotFound):

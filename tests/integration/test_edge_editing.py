@@ -10,7 +10,6 @@ import pytest
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
     Document,
-    EditableDocument,
     UpdateDocumentRequest,
     UploadDocumentRequest,
     UploadMetadata,
@@ -55,7 +54,7 @@ async def uploaded(edge: EdgeStub, world: World, *, wait: bool = True, **more: A
 
 async def update(edge: EdgeStub, document_id: str, *paths: str, **values: Any) -> Document:
     mask = FieldMask(paths=paths) if paths else None
-    request = UpdateDocumentRequest(document_id=document_id, document=EditableDocument(**values), update_mask=mask)
+    request = UpdateDocumentRequest(document_id=document_id, resource=Document(**values), update_mask=mask)
     return (await edge.UpdateDocument(request)).document
 
 
@@ -100,8 +99,9 @@ async def test_a_change_while_it_is_indexed_reaches_its_chunks(edge: EdgeStub, w
         (["filename"], {"tags": ["x"]}, "update_mask"),
         (["etag"], {"etag": "x"}, "update_mask"),
         (["metadata.shelf"], {"metadata": {"shelf": 1}}, "update_mask"),
-        ([], {}, "document"),
-        ([], {"etag": "1"}, "document"),
+        ([], {}, "resource"),
+        ([], {"filename": "mine.txt", "state": "DOCUMENT_STATE_INDEXED"}, "resource"),
+        ([], {"etag": "1"}, "resource"),
     ],
 )
 async def test_what_cannot_be_changed_is_refused_by_name(

@@ -128,7 +128,7 @@ async def test_a_reindex_ends_when_its_documents_have(edge: EdgeStub, world: Wor
     await world.until(lambda: len(world.requests("ParseDocument")) > 2)
     now = await get(edge, begun)
     assert (now.state, now.total, now.done, now.skipped) == (pb.OPERATION_STATE_RUNNING, count, 0, 1)
-    assert len(now.document_ids) == count
+    assert len(now.reindex_documents.document_ids) == count
     gate.set()
     states = await following
     assert (states[-1].state, states[-1].total) == (pb.OPERATION_STATE_SUCCEEDED, count)
@@ -148,7 +148,7 @@ async def test_named_documents_deleted_or_replaced_meanwhile_are_left_out(edge: 
     names = ["many-1", "many-2", "many-3"]
     world.gates["ParseDocument"] = gate = asyncio.Event()
     begun = (await edge.ReindexDocuments(ReindexDocumentsRequest(document_ids=names))).operation
-    assert (begun.total, list(begun.document_ids), begun.collection) == (3, names, "many")
+    assert (begun.total, list(begun.reindex_documents.document_ids), begun.collection) == (3, names, "many")
     await world.until(lambda: all(world.documents[name].revision == 2 for name in names))
     del world.documents["many-1"]
     world.deleted["many-1"] = world.documents["many-2"].update_time.ToMicroseconds() + 1
@@ -261,7 +261,7 @@ async def test_a_deletion_hides_at_once_and_is_watched_to_its_end(
     gate.set()
     last = (await watched(edge, begun))[-1]
     assert (last.state, last.total, last.done) == (pb.OPERATION_STATE_SUCCEEDED, 5, 5)
-    assert last.chunks_deleted == 1
+    assert last.delete_collection.chunks_deleted == 1
     assert len(world.documents) == 1
     assert set(world.collections) == {new.collection.id, next(iter(world.documents.values())).collection_id}
 
@@ -350,7 +350,7 @@ async def test_operations_are_their_makers_and_the_administrators(
     assert operation.owner_id == "ann"
     for who in (meta("ann"), meta("ann", "reader"), meta("adm", "admin")):
         found = (await edge.GetOperation(GET(operation_id=operation.id), metadata=who)).operation
-        assert (found.collection, list(found.document_ids)) == ("plans", [document.id])
+        assert (found.collection, list(found.reindex_documents.document_ids)) == ("plans", [document.id])
         (listed,) = (await edge.ListOperations(LIST(collection="plans"), metadata=who)).operations
         assert listed.id == operation.id
     absent = "0" * len(operation.id)
@@ -379,7 +379,7 @@ async def test_operations_are_their_makers_and_the_administrators(
     world.collections[made.id].owner_id = "bob"
     await asyncio.sleep(1.2)
     found = (await edge.GetOperation(GET(operation_id=operation.id), metadata=meta("ann"))).operation
-    assert (found.collection, list(found.document_ids), found.done) == ("", [], 1)
+    assert (found.collection, list(found.reindex_documents.document_ids), found.done) == ("", [], 1)
 
 
 async def _read(call: Any) -> list[Any]:

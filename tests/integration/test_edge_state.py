@@ -105,7 +105,7 @@ async def test_a_conversation_is_its_users_alone(edge: EdgeStub) -> None:
         await edge.GetConversation(GetConversationRequest(conversation_id=created.conversation.id), metadata=other)
     assert not (await edge.ListConversations(ListConversationsRequest(), metadata=other)).conversations
     renamed = await edge.UpdateConversation(
-        UpdateConversationRequest(conversation_id=created.conversation.id, conversation={"title": "  new   name "})
+        UpdateConversationRequest(conversation_id=created.conversation.id, resource={"title": "  new   name "})
     )
     assert renamed.conversation.title == "new name"
 

@@ -12,7 +12,7 @@ from footnote.edge.v1.documents_pb2 import (
     WATCH_END_REASON_IDLE,
     WATCH_END_REASON_LIFETIME,
     DeleteDocumentRequest,
-    EditableDocument,
+    Document,
     UpdateDocumentRequest,
     UploadDocumentRequest,
     UploadMetadata,
@@ -261,7 +261,7 @@ async def test_a_change_of_labels_here_is_told_at_once(edge: EdgeStub, world: Wo
     for tag in ("a", "b", "c"):  # the quickest counts: the machine may be busy
         await asyncio.sleep(1.0)  # it looks seldom by now
         before = time.monotonic()
-        await edge.UpdateDocument(UpdateDocumentRequest(document_id=document, document=EditableDocument(tags=[tag])))
+        await edge.UpdateDocument(UpdateDocumentRequest(document_id=document, resource=Document(tags=[tag])))
         assert list((await reading.until("changed")).changed.document.tags) == [tag]
         took.append(time.monotonic() - before)
     assert min(took) < 0.4

@@ -387,8 +387,8 @@ async def test_progress_of_pages_is_not_kept_with_the_blocks(client: Client) -> 
 
 
 async def edit(client: Client, document_id: str, *paths: str, etag: str = "", **values: Any) -> Any:
-    request = pb.UpdateDocumentRequest(scope=client.scope, document_id=document_id, etag=etag)
-    request.document.MergeFrom(Document(**values))
+    request = pb.UpdateDocumentRequest(scope=client.scope, document_id=document_id)
+    request.resource.MergeFrom(Document(**values, etag=etag))
     request.update_mask.paths.extend(paths)
     return (await client.stub.UpdateDocument(request)).document
 
@@ -432,6 +432,35 @@ async def test_a_repeated_request_gets_the_first_answer_and_no_other_content(cli
     await client.delete(first.document.id)
     with pytest.raises(NotFound):
         await client.upload(b"by request", allow_duplicate=True, **said)
+
+
+async def replace_again(client: Client, document_id: str, data: bytes, **said: Any) -> pb.ReplaceDocumentResponse:
+    head = pb.ReplaceMetadata(document_id=document_id, **said)
+    parts = [pb.ReplaceDocumentRequest(scope=client.scope, metadata=head), pb.ReplaceDocumentRequest(data=data)]
+    response: pb.ReplaceDocumentResponse = await client.stub.ReplaceDocument(iter(parts))
+    return response
+
+
+async def test_a_repeated_replacement_gets_the_first_answer_and_no_other_content(client: Client) -> None:
+    document = (await client.upload(b"first")).document
+    said = {"request_id": "replace-1", "etag": document.etag}
+    first = await replace_again(client, document.id, b"second", **said)
+    # Its etag is no longer the current one: the answer is the first call's, not a conflict.
+    again = await replace_again(client, document.id, b"second", **said)
+    assert (again.document.revision, again.unchanged) == (first.document.revision, False) == (2, False)
+    await replace_again(client, document.id, b"third", request_id="replace-2")
+    late = await replace_again(client, document.id, b"second", **said)
+    assert (late.document.revision, late.unchanged) == (3, False), "the document as it is by then"
+    for data, more in ((b"other", {}), (b"second", {"filename": "b.txt"})):
+        with pytest.raises(InvalidArgument) as caught:
+            await replace_again(client, document.id, data, **said, **more)
+        assert caught.value.reason == "REQUEST_ID_REUSED"
+    same = {"request_id": "replace-3"}
+    for _ in range(2):
+        assert (await replace_again(client, document.id, b"third", **same)).unchanged
+    await replace_again(client, document.id, b"fourth")
+    assert (await replace_again(client, document.id, b"third", **same)).unchanged, "nothing is put back"
+    assert (await client.get(document.id)).revision == 4
 
 
 async def test_bytes_that_are_not_those_announced_are_refused(client: Client) -> None:

@@ -60,7 +60,7 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
         WRITE,
         lambda c, d: c.stub.UpdateDocument(
             pb.UpdateDocumentRequest(
-                scope=c.scope, document_id=d, document=Document(tags=["new"]), update_mask=FieldMask(paths=["tags"])
+                scope=c.scope, document_id=d, resource=Document(tags=["new"]), update_mask=FieldMask(paths=["tags"])
             )
         ),
     ),

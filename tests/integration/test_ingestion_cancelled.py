@@ -15,7 +15,7 @@ from footnote_ingestion.adapters.blobs import Blobs
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.adapters.requests import RequestTable
-from footnote_ingestion.documents.catalog import Catalog, NewFile
+from footnote_ingestion.documents.catalog import Catalog, NewFile, Replacement
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.sweeper import Sweeper
 from footnote_ingestion.model.quota import Quota
@@ -101,7 +101,7 @@ class Place:
     async def replace(self, document_id: str) -> None:
         """Replace a document's file by bytes that nobody has."""
         self._sent += 1
-        await self.catalog.replace(SCOPE, document_id, "", "", Quota(), self._parts())
+        await self.catalog.replace(SCOPE, Replacement(document_id, "", "", Quota()), self._parts())
 
     async def _parts(self) -> AsyncIterator[bytes]:
         yield f"Sentence number {self._sent} is nobody else's.".encode()

@@ -133,9 +133,11 @@ async def unfinished(client: Client) -> dict[str, tuple[bool, bool]]:
 
 async def retag(client: Client, document_id: str, *tags: str, etag: str = "") -> Document:
     request = pb.UpdateDocumentRequest(
-        scope=client.scope, document_id=document_id, document=Document(tags=tags), update_mask=FieldMask(paths=["tags"])
+        scope=client.scope,
+        document_id=document_id,
+        resource=Document(tags=tags, etag=etag),
+        update_mask=FieldMask(paths=["tags"]),
     )
-    request.etag = etag
     return (await client.stub.UpdateDocument(request)).document
 
 

@@ -211,7 +211,7 @@ INGESTION: dict[str, Change] = {
     "uploads-say-where-they-go": swallowed("COLLECTION_NOT_FOUND", "UploadDocument"),
     "nothing-of-another-tenant-is-visible": for_the_first_caller,
     "documents-come-in-pages": turned("ListDocuments", "documents"),
-    "changes-need-the-current-etag": ignored("UpdateDocument", "etag"),
+    "changes-need-the-current-etag": ignored("UpdateDocument", "resource.etag"),
     "deleted-documents-are-gone": undone("DeleteDocument", always=True),
 }
 

@@ -263,7 +263,7 @@ class ScriptedEdge(PartialEdge):
             yield WatchOperationResponse(operation=operation(kind, "SUCCEEDED", total=3, done=2, skipped=1))
         else:
             yield WatchOperationResponse(
-                operation=operation(kind, "SUCCEEDED", total=2, done=2, chunks_deleted=6),
+                operation=operation(kind, "SUCCEEDED", total=2, done=2, delete_collection={"chunks_deleted": 6}),
             )
 
     async def CancelOperation(self, request: Any, context: Any) -> CancelOperationResponse:

@@ -196,14 +196,15 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
     async def UpdateDocument(self, request: Any, context: Any) -> ing.UpdateDocumentResponse:
         await self.world.enter("UpdateDocument", request)
         document = self._find(request.scope, request.document_id)
-        if request.etag and request.etag != document.etag:
+        wanted = request.resource
+        if wanted.etag and wanted.etag != document.etag:
             raise Aborted("The document has changed since it was read; read it again")
         for name in request.update_mask.paths:
             document.ClearField(name)
             if name == "tags":
-                document.tags.extend(request.document.tags)
-            elif request.document.HasField(name):
-                getattr(document, name).CopyFrom(getattr(request.document, name))
+                document.tags.extend(wanted.tags)
+            elif wanted.HasField(name):
+                getattr(document, name).CopyFrom(getattr(wanted, name))
         self.world.relabelled.add(document.id)
         self._touch(document)
         return ing.UpdateDocumentResponse(document=document)

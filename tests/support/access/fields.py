@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from google.api import field_behavior_pb2
+from footnote_kit.field_behavior import is_output_only, is_required
 from google.protobuf.descriptor import Descriptor
 
 from support.access.wire import Operation
@@ -77,9 +77,9 @@ FILLERS: dict[str, Filler] = {
     "RegenerateMessage.message_id": of("message", id="answer_id"),
     "EditMessage.message_id": of("message", id="question_id"),
     "EditMessage.text": plain("hello"),
-    "UpdateConversation.conversation": INTO,
+    "UpdateConversation.resource": INTO,
     "UpdateConversation.update_mask": SKIP,
-    "EditableConversation.collections": SKIP,
+    "Conversation.collections": SKIP,
     "HTTP UpdateConversation.collections": SKIP,
     "include_superseded": plain(True),
     "trace_id": of("trace", id="trace_id"),
@@ -134,11 +134,11 @@ FILLERS: dict[str, Filler] = {
     "role": plain("ROLE_READER"),
     "RevokeKey.key_id": plain("none"),
     **dict.fromkeys(("CreateKey.user_id", "ListKeys.user_id", "groups", "include_ended", "force"), SKIP),
-    "UpdateDocument.document": INTO,
-    "EditableDocument.tags": plain(["by the matrix"]),
+    "UpdateDocument.resource": INTO,
+    "Document.tags": plain(["by the matrix"]),
     "HTTP UpdateDocument.tags": plain(["by the matrix"]),
     **dict.fromkeys(
-        ("EditableDocument.metadata", "HTTP UpdateDocument.metadata", "UpdateDocument.update_mask",
+        ("Document.metadata", "HTTP UpdateDocument.metadata", "UpdateDocument.update_mask",
          "HTTP UpdateDocument.update_mask", "allow_missing", "expire_time",
          "size_bytes", "sha256", "request_id", "kinds"), SKIP
     ),
@@ -302,6 +302,8 @@ def _of_message(
     operation: Operation, message: Descriptor, prefix: tuple[str, ...], lists: int
 ) -> Iterator[tuple[str, Slot | None]]:
     for one in message.fields:
+        if is_output_only(one):
+            continue
         path = (*prefix, one.name)
         filler = _filler(operation, path, message.name)
         if filler is None:
@@ -309,8 +311,7 @@ def _of_message(
         elif filler.kind == "into":
             yield from _of_message(operation, one.message_type, path, lists + int(one.is_repeated))
         else:
-            behaviour = one.GetOptions().Extensions[field_behavior_pb2.field_behavior]
-            required = filler.required or field_behavior_pb2.REQUIRED in behaviour
+            required = filler.required or is_required(one)
             yield one.name, Slot(path, filler, required, one.is_repeated, lists)
 
 
@@ -320,6 +321,8 @@ def _of_schema(
 ) -> Iterator[tuple[str, Slot | None]]:  # fmt: skip
     required = parts.get("required", ())
     for name, schema in parts["properties"].items():
+        if schema.get("readOnly") or schema.get("items", {}).get("readOnly"):
+            continue
         path = (*prefix, name)
         filler = _filler(operation, path, owner)
         if filler is None:

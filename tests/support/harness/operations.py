@@ -180,7 +180,7 @@ class Lane(Talking):
         if one is None:
             return False
         tag = f"tag{step.number}"
-        request = docs.UpdateDocumentRequest(document_id=one.id, document=docs.EditableDocument(tags=[tag]))
+        request = docs.UpdateDocumentRequest(document_id=one.id, resource=docs.Document(tags=[tag]))
         told = await self._caller.tell(step, lambda: self._caller.call("UpdateDocument", request), abandon=step.abandon)
         self._settle(step, told, one.tag, tag)
         return True

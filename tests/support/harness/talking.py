@@ -90,9 +90,7 @@ class Talking:
         if one is None:
             return False
         title = f"Talk {self._id(step)}"
-        request = talk.UpdateConversationRequest(
-            conversation_id=one.id, conversation=talk.EditableConversation(title=title)
-        )
+        request = talk.UpdateConversationRequest(conversation_id=one.id, resource=talk.Conversation(title=title))
         told = await self._caller.tell(
             step, lambda: self._caller.call("UpdateConversation", request), abandon=step.abandon
         )

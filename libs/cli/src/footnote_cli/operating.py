@@ -78,8 +78,8 @@ def sentence_of(operation: Operation) -> str:
     reindexes = operation.kind == operations_pb2.OPERATION_KIND_REINDEX_DOCUMENTS
     done = f"{plural(operation.done, 'document')} {'indexed again' if reindexes else 'deleted'}"
     parts = [done]
-    if operation.chunks_deleted:
-        parts.append(plural(operation.chunks_deleted, "chunk"))
+    if chunks := operation.delete_collection.chunks_deleted:
+        parts.append(plural(chunks, "chunk"))
     if operation.failed:
         parts.append(f"{operation.failed} failed")
     if operation.skipped:

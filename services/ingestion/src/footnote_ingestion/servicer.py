@@ -19,7 +19,7 @@ from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.paging import LARGEST_SIZE, Page
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_ingestion.documents.catalog import Catalog, NewFile
+from footnote_ingestion.documents.catalog import Catalog, NewFile, Replacement
 from footnote_ingestion.documents.changes import Changes
 from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction, PagesRead
@@ -158,14 +158,16 @@ class IngestionServicer(IngestionServiceServicer):
         """Take a new file for a document."""
         first = await _first(request_iterator, pb.ReplaceDocumentRequest())
         given = first.metadata
-        document, unchanged = await self._catalog.replace(
-            first.scope,
-            _id("metadata.document_id", given.document_id),
-            _filename(given.filename, required=False),
-            given.etag,
-            Quota(tenant_bytes=_not_negative("metadata.max_tenant_bytes", given.max_tenant_bytes)),
-            _parts(request_iterator),
+        request_ids.check(given.request_id, "metadata.request_id")
+        new = Replacement(
+            document_id=_id("metadata.document_id", given.document_id),
+            filename=_filename(given.filename, required=False),
+            etag=given.etag,
+            quota=Quota(tenant_bytes=_not_negative("metadata.max_tenant_bytes", given.max_tenant_bytes)),
+            request_id=given.request_id,
+            about=_about(given),
         )
+        document, unchanged = await self._catalog.replace(first.scope, new, _parts(request_iterator))
         return pb.ReplaceDocumentResponse(document=document, unchanged=unchanged)
 
     async def ParseDocument(
@@ -209,14 +211,14 @@ class IngestionServicer(IngestionServiceServicer):
         fields = frozenset(request.update_mask.paths)
         if not fields or not fields <= _EDITABLE:
             raise InvalidArgument.field("update_mask", f"must name some of: {', '.join(sorted(_EDITABLE))}")
-        wanted = Document(tags=_tags(request.document.tags, "document.tags"))
-        wanted.metadata.CopyFrom(_metadata("document.metadata", request.document.metadata))
-        if request.document.HasField("expire_time"):
-            wanted.expire_time.CopyFrom(request.document.expire_time)
+        wanted = Document(tags=_tags(request.resource.tags, "resource.tags"))
+        wanted.metadata.CopyFrom(_metadata("resource.metadata", request.resource.metadata))
+        if request.resource.HasField("expire_time"):
+            wanted.expire_time.CopyFrom(request.resource.expire_time)
             if "expire_time" in fields and wanted.expire_time.ToMicroseconds() <= now_micros():
-                raise InvalidArgument.field("document.expire_time", "must be in the future")
+                raise InvalidArgument.field("resource.expire_time", "must be in the future")
         document = await self._catalog.update(
-            request.scope, _id("document_id", request.document_id), wanted, fields, request.etag
+            request.scope, _id("document_id", request.document_id), wanted, fields, request.resource.etag
         )
         return pb.UpdateDocumentResponse(document=document)
 
@@ -295,12 +297,13 @@ def _sha256(value: str) -> str:
     return value.lower()
 
 
-def _about(given: pb.UploadMetadata) -> bytes:
+def _about(given: pb.UploadMetadata | pb.ReplaceMetadata) -> bytes:
     """Return what the uploader said, without what edge adds: limits may change, and expiry counts from now."""
-    said = pb.UploadMetadata()
-    said.CopyFrom(given)
+    said = type(given)()
+    said.MergeFrom(given)  # type: ignore[arg-type]
     for name in ("request_id", "max_documents", "max_tenant_documents", "max_tenant_bytes", "expire_time"):
-        said.ClearField(name)
+        if name in said.DESCRIPTOR.fields_by_name:
+            said.ClearField(name)  # type: ignore[arg-type]
     return said.SerializeToString(deterministic=True)
 
 

@@ -8,6 +8,7 @@ from footnote.edge.v1 import answers_pb2 as pb
 from footnote_edge.door import sizes
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.field_behavior import is_output_only
 from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
@@ -28,7 +29,7 @@ def _bound(field: FieldDescriptor) -> int | None:
 def _places(descriptor: Descriptor, path: tuple[FieldDescriptor, ...] = ()) -> Iterator[tuple[FieldDescriptor, ...]]:
     """Yield the way to every text and list of texts or messages of a message."""
     for field in descriptor.fields:
-        if field in path:
+        if field in path or is_output_only(field):
             continue
         here = (*path, field)
         if field.type == FieldDescriptor.TYPE_STRING or (field.is_repeated and field.message_type is not None):

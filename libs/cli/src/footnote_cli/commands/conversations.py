@@ -111,8 +111,8 @@ async def update(
         raise usage_error("--collection and --every-collection exclude each other.", "Give one of them.")
     conversation_id = await naming.conversation_id(session, conversation_id)
     request = UpdateConversationRequest(conversation_id=conversation_id)
-    request.conversation.title = title or ""
-    request.conversation.collections.extend(collection or ())
+    request.resource.title = title or ""
+    request.resource.collections.extend(collection or ())
     if title is not None:
         request.update_mask.paths.append("title")
     if collection or every_collection:

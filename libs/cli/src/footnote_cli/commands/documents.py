@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 from footnote.edge.v1.documents_pb2 import (
@@ -14,7 +15,6 @@ from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentResponse,
     Document,
     DownloadDocumentRequest,
-    EditableDocument,
     GetDocumentRequest,
     ListDocumentsRequest,
     ReindexDocumentsRequest,
@@ -140,7 +140,7 @@ async def update(
     """Change a document's tags, metadata or expiry; searches see it at once."""
     if (tag and no_tags) or (meta and no_meta) or (ttl and keep):
         raise usage_error("One thing cannot be set and taken away.", "Give one of the two options.")
-    changes = EditableDocument(tags=tag or ())
+    changes = Document(tags=tag or ())
     paths = ["tags"] if tag or no_tags else []
     if meta or no_meta:
         changes.metadata.CopyFrom(parse_metadata(meta or ()))
@@ -152,7 +152,7 @@ async def update(
     if not paths:
         raise usage_error("It is not said what to change.", "Give --tag, --meta or --ttl.")
     document_id = await naming.document_id(session, document_id)
-    request = UpdateDocumentRequest(document_id=document_id, document=changes, update_mask=FieldMask(paths=paths))
+    request = UpdateDocumentRequest(document_id=document_id, resource=changes, update_mask=FieldMask(paths=paths))
     response: UpdateDocumentResponse = await session.call(session.stub.UpdateDocument, request)
     await _show(session, response.document)
 
@@ -237,7 +237,8 @@ async def replace(
     document_id = await naming.document_id(session, document_id)
 
     async def parts() -> AsyncIterator[ReplaceDocumentRequest]:
-        yield ReplaceDocumentRequest(metadata=ReplaceMetadata(document_id=document_id, filename=path.name))
+        metadata = ReplaceMetadata(document_id=document_id, filename=path.name, request_id=uuid4().hex)
+        yield ReplaceDocumentRequest(metadata=metadata)
         async for data in read_parts(path):
             yield ReplaceDocumentRequest(data=data)
 

@@ -263,12 +263,12 @@ async def changes_need_the_current_etag(target: Target) -> None:
         before = (await _uploaded(target, made.id)).document
         fields = {
             "document_id": before.id,
-            "document": Document(tags=["new"]),
+            "resource": Document(tags=["new"], etag=before.etag),
             "update_mask": FieldMask(paths=["tags"]),
         }
-        after = (await target.call("UpdateDocument", **fields, etag=before.etag)).document
+        after = (await target.call("UpdateDocument", **fields)).document
         expect(list(after.tags) == ["new"] and after.etag != before.etag, f"the tags are {list(after.tags)}")
-        call = target.call("UpdateDocument", **fields, etag=before.etag)
+        call = target.call("UpdateDocument", **fields)
         await refused(call, ("ABORTED", "CONFLICT"), "a change with an old etag")
 
 

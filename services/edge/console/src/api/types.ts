@@ -504,6 +504,10 @@ export interface DeleteAnswerRequest {
 export interface DeleteAnswerResponse {
 }
 
+export interface DeleteCollectionDetails {
+  chunks_deleted: number;
+}
+
 export interface DeleteCollectionRequest {
   collection: string;
   etag: string;
@@ -615,19 +619,6 @@ export interface EditMessageRequest {
   query_vector: number[];
   include: AnswerPart[];
   request_id: string;
-}
-
-export interface EditableConversation {
-  title: string;
-  collections: string[];
-  etag: string;
-}
-
-export interface EditableDocument {
-  tags: string[];
-  metadata?: Record<string, unknown>;
-  expire_time?: string;
-  etag: string;
 }
 
 export interface EmbeddingSettings {
@@ -1067,12 +1058,12 @@ export interface Operation {
   done: number;
   failed: number;
   skipped: number;
-  document_ids: string[];
+  reindex_documents?: ReindexDocumentsDetails;
+  delete_collection?: DeleteCollectionDetails;
   error?: GoogleRpcStatus;
   create_time?: string;
   end_time?: string;
   owner_id: string;
-  chunks_deleted: number;
 }
 
 export type OperationKind =
@@ -1209,6 +1200,10 @@ export interface RegenerateMessageRequest {
   generation?: GenerationSettings;
   include: AnswerPart[];
   request_id: string;
+}
+
+export interface ReindexDocumentsDetails {
+  document_ids: string[];
 }
 
 export interface ReindexDocumentsRequest {
@@ -1546,7 +1541,7 @@ export interface UpdateCollectionResponse {
 
 export interface UpdateConversationRequest {
   conversation_id: string;
-  conversation?: EditableConversation;
+  resource?: Conversation;
   update_mask?: string;
 }
 
@@ -1556,7 +1551,7 @@ export interface UpdateConversationResponse {
 
 export interface UpdateDocumentRequest {
   document_id: string;
-  document?: EditableDocument;
+  resource?: Document;
   update_mask?: string;
 }
 

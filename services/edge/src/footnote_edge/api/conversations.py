@@ -69,9 +69,7 @@ class ConversationsApi:
         scope, change = caller(), _change(request)
         await self.parts.conversations.get(scope, request.conversation_id)
         await self.parts.catalog.check_all(scope, change.collections or ())
-        changed = await self.parts.conversations.change(
-            scope, request.conversation_id, change, request.conversation.etag
-        )
+        changed = await self.parts.conversations.change(scope, request.conversation_id, change, request.resource.etag)
         return UpdateConversationResponse(conversation=changed)
 
     async def DeleteConversation(self, request: DeleteConversationRequest, context: Call) -> DeleteConversationResponse:
@@ -144,10 +142,10 @@ def _change(request: UpdateConversationRequest) -> Change:
     for path in paths:
         if path not in _EDITABLE:
             raise InvalidArgument.field("update_mask", f"must not name '{path}', only {', '.join(_EDITABLE)}")
-    wanted = request.conversation
+    wanted = request.resource
     paths = paths or [field.name for field, _ in wanted.ListFields() if field.name in _EDITABLE]
     if not paths:
-        raise InvalidArgument.field("conversation", f"must change something: {', '.join(_EDITABLE)}")
+        raise InvalidArgument.field("resource", f"must change something: {', '.join(_EDITABLE)}")
     return Change(
         title=wanted.title if "title" in paths else None,
         collections=list(wanted.collections) if "collections" in paths else None,

@@ -118,6 +118,7 @@ class Documents:
             filename=metadata.filename,
             etag=metadata.etag,
             max_tenant_bytes=(await self._limiting.of(scope.tenant_id)).bytes,
+            request_id=metadata.request_id,
         )
 
         async def messages() -> AsyncIterator[ingestion.ReplaceDocumentRequest]:
@@ -127,7 +128,9 @@ class Documents:
 
         response = await self._ingestion.ReplaceDocument(messages(), timeout=self._transfer_timeout)
         if not response.unchanged:
-            await self._jobs.process(response.document)
+            # Repeated by its request id, the document is as it is by now, and its job may have been taken on long ago.
+            if response.document.state == DOCUMENT_STATE_UPLOADED:
+                await self._jobs.process(response.document)
             self._bus.told(response.document)
         return response.document, response.unchanged
 

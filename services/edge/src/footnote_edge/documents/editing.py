@@ -28,18 +28,18 @@ class Editing:
     async def update(self, scope: Scope, request: edge.UpdateDocumentRequest) -> Document:
         """Change what the mask names, in the record and then in the chunks; raises Aborted for another etag."""
         paths = _paths(request)
-        wanted = request.document
+        wanted = request.resource
         await self._documents.get(scope, request.document_id, Access.WRITE)
         change = ingestion.UpdateDocumentRequest(
             scope=scope,
             document_id=request.document_id,
-            document=Document(
+            resource=Document(
                 tags=wanted.tags,
                 metadata=wanted.metadata if wanted.HasField("metadata") else None,
                 expire_time=wanted.expire_time if wanted.HasField("expire_time") else None,
+                etag=wanted.etag,
             ),
             update_mask=FieldMask(paths=paths),
-            etag=wanted.etag,
         )
         changed = (await self._stages.ingestion.UpdateDocument(change, timeout=self._timeout)).document
         aligned = await align(self._stages, scope, changed, self._timeout)
@@ -54,7 +54,7 @@ def _paths(request: edge.UpdateDocumentRequest) -> list[str]:
                 raise InvalidArgument.field("update_mask", f"must not name '{path}', only {', '.join(FIELDS)}")
         if request.update_mask.paths:
             return list(dict.fromkeys(request.update_mask.paths))
-    present = [field.name for field, _ in request.document.ListFields() if field.name in FIELDS]
+    present = [field.name for field, _ in request.resource.ListFields() if field.name in FIELDS]
     if not present:
-        raise InvalidArgument.field("document", f"must change something: {', '.join(FIELDS)}")
+        raise InvalidArgument.field("resource", f"must change something: {', '.join(FIELDS)}")
     return present

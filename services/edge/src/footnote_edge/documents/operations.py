@@ -246,7 +246,7 @@ class Operations:
         names = await self._names(scope, {row.collection_id})
         operation = _operation(row, names)
         if row.kind == pb.OPERATION_KIND_REINDEX_DOCUMENTS and (not row.collection_id or operation.collection):
-            operation.document_ids.extend(await self._book.named(row.id))
+            operation.reindex_documents.document_ids.extend(await self._book.named(row.id))
         return operation
 
     async def _names(self, scope: Scope, ids: Iterable[str]) -> dict[str, str]:
@@ -274,10 +274,13 @@ def _operation(row: OperationRow, names: dict[str, str]) -> pb.Operation:
         done=row.done,
         failed=row.failed,
         skipped=row.skipped,
-        chunks_deleted=row.chunks,
         owner_id=row.user_id,
         error=Status.FromString(row.error) if row.error else None,
     )
+    if row.kind == pb.OPERATION_KIND_DELETE_COLLECTION:
+        operation.delete_collection.chunks_deleted = row.chunks
+    else:
+        operation.reindex_documents.SetInParent()
     operation.create_time.FromDatetime(utc(row.create_time))
     if row.end_time is not None:
         operation.end_time.FromDatetime(utc(row.end_time))

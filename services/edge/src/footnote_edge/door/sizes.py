@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.field_behavior import clear_outputs, is_output_only
 from footnote_kit.text_work import beside
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -50,7 +51,7 @@ _JSON = "google.protobuf.Struct"
 
 
 def bounded(servicer: T) -> T:
-    """Put `check` in front of every RPC of a servicer class of the public API."""
+    """Put `check` in front of every RPC of a servicer class of the public API; OUTPUT_ONLY fields are cleared first."""
     for method in METHODS:
         handler = getattr(servicer, method.name)
         if method.client_streaming:
@@ -104,7 +105,7 @@ def _single(field: FieldDescriptor, value: Any, path: str) -> None:
 
 
 def fields() -> Iterator[FieldDescriptor]:
-    """Yield every text and JSON field of the requests of the public API, those inside other messages too."""
+    """Yield every text and JSON field that a caller may fill in, those inside other messages too."""
     waiting = [method.input_type for method in METHODS]
     seen = set()
     while waiting:
@@ -113,6 +114,8 @@ def fields() -> Iterator[FieldDescriptor]:
             continue
         seen.add(message.full_name)
         for field in message.fields:
+            if is_output_only(field):
+                continue
             if field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES):
                 yield field
             elif field.message_type is not None:
@@ -137,6 +140,7 @@ def _effort(request: Message) -> int:
 def _unary(handler: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(handler)
     async def checked(self: Any, request: Any, context: Any) -> Any:
+        clear_outputs(request)
         await beside(_effort(request), check, request)
         return await handler(self, request, context)
 
@@ -146,6 +150,7 @@ def _unary(handler: Callable[..., Any]) -> Callable[..., Any]:
 def _streaming(handler: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(handler)
     async def checked(self: Any, request: Any, context: Any) -> AsyncIterator[Any]:
+        clear_outputs(request)
         await beside(_effort(request), check, request)
         async with aclosing(handler(self, request, context)) as responses:
             async for response in responses:
@@ -164,5 +169,6 @@ def _of_stream(handler: Callable[..., Any]) -> Callable[..., Any]:
 
 async def _each(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
     async for request in requests:
+        clear_outputs(request)
         check(request)
         yield request

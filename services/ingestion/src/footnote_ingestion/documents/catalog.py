@@ -77,6 +77,19 @@ class NewFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """What is said of a new file of a document; names are checked already."""
+
+    document_id: str
+    filename: str
+    etag: str
+    quota: Quota
+    request_id: str = ""
+    about: bytes = b""
+    """All that was said of it but `request_id`, to tell one request from another."""
+
+
+@dataclass(frozen=True, slots=True)
 class Uploaded:
     """The document; whether it was there already; whether tags or metadata were added to it."""
 
@@ -179,34 +192,49 @@ class Catalog:
         after = (await self._documents.change(scope.tenant_id, there.id, how, request=request)).document
         return Uploaded(after, duplicate=True, merged=after.etag != there.etag)
 
-    async def replace(
-        self, scope: Scope, document_id: str, filename: str, etag: str, quota: Quota, parts: AsyncIterator[bytes]
-    ) -> tuple[Document, bool]:
+    async def replace(self, scope: Scope, new: Replacement, parts: AsyncIterator[bytes]) -> tuple[Document, bool]:
         """Put a new file in the place of a document's; returns it, and True when the bytes are the same as before."""
-        seen = (await self._permissions.document(scope, document_id, Access.WRITE)).document
-        lifecycle.check_seen(seen, etag, 0)
+        seen = (await self._permissions.document(scope, new.document_id, Access.WRITE)).document
+        key = RequestKey(scope.tenant_id, scope.user_id, new.request_id) if new.request_id else None
+        known = await self._requests.find(key) if key else None
+        if known is None:
+            lifecycle.check_seen(seen, new.etag, 0)
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
-            if received.sha256 == seen.sha256:
-                return seen, True
-            kind = await self._inspect(scope.tenant_id, received.path, filename or seen.filename)
-            old: list[str] = []
-            async with self._stored(scope, received.path) as key:
+            request = Request(key, digest(b"replacement " + new.about, received.sha256)) if key else None
+            try:
+                if known is None:
+                    return await self._put(scope, new, seen, received, request)
+            except Repeated as faster:
+                known = faster.outcome
+            check_same(known, request.content if request else "")
+            return await self.get(scope, known.document_id), not known.merged
 
-                def how(before: Stored) -> Stored:
-                    document = Document()
-                    document.CopyFrom(before.document)
-                    lifecycle.check_seen(document, etag, 0)
-                    lifecycle.begin_revision(document)
-                    document.state = lifecycle.UPLOADED
-                    document.filename = filename or document.filename
-                    document.size_bytes, document.sha256 = received.size, received.sha256
-                    document.mime_type, document.document_type = kind.mime_type, kind.document_type
-                    old.extend(before.blob_keys())
-                    return Stored(document, key, "", before.version)
+    async def _put(
+        self, scope: Scope, new: Replacement, seen: Document, received: spool.Received, request: Request | None
+    ) -> tuple[Document, bool]:
+        if received.sha256 == seen.sha256:
+            if request is not None:
+                await self._documents.change(scope.tenant_id, new.document_id, lambda before: before, request=request)
+            return seen, True
+        kind = await self._inspect(scope.tenant_id, received.path, new.filename or seen.filename)
+        old: list[str] = []
+        async with self._stored(scope, received.path) as key:
 
-                stored = await self._documents.change(scope.tenant_id, document_id, how, quota)
+            def how(before: Stored) -> Stored:
+                document = Document()
+                document.CopyFrom(before.document)
+                lifecycle.check_seen(document, new.etag, 0)
+                lifecycle.begin_revision(document)
+                document.state = lifecycle.UPLOADED
+                document.filename = new.filename or document.filename
+                document.size_bytes, document.sha256 = received.size, received.sha256
+                document.mime_type, document.document_type = kind.mime_type, kind.document_type
+                old.extend(before.blob_keys())
+                return Stored(document, key, "", before.version)
+
+            stored = await self._documents.change(scope.tenant_id, new.document_id, how, new.quota, request=request)
         await self._drop(old)
-        _log.info("document_replaced", document_id=document_id, revision=stored.document.revision)
+        _log.info("document_replaced", document_id=new.document_id, revision=stored.document.revision)
         return stored.document, False
 
     async def get(self, scope: Scope, document_id: str) -> Document:

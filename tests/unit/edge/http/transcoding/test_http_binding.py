@@ -37,7 +37,7 @@ def test_the_body_is_one_field_or_all_and_the_path_wins() -> None:
     wanted = UpdateCollectionRequest(collection="n", resource={"name": "m"}, update_mask={"paths": ["name"]})
     assert changed == wanted
     renamed = bind(rule("UpdateConversation"), {"conversation_id": "a"}, [], {"title": "t"})
-    assert renamed == UpdateConversationRequest(conversation_id="a", conversation={"title": "t"})
+    assert renamed == UpdateConversationRequest(conversation_id="a", resource={"title": "t"})
     edited = bind(rule("EditMessage"), {"message_id": "a"}, [], {"text": "t", "message_id": "b"})
     assert edited == EditMessageRequest(message_id="a", text="t")
 

@@ -87,7 +87,7 @@ class Wrapper:
             raise Aborted(f"The deletion of '{name}' was cancelled.")
         if gone.state == OPERATION_STATE_FAILED:
             raise from_proto(gone.error)
-        return JSONResponse({"success": True, "name": name, "chunks_deleted": gone.chunks_deleted})
+        return JSONResponse({"success": True, "name": name, "chunks_deleted": gone.delete_collection.chunks_deleted})
 
     async def _ended(self, operation: Operation, request: Request) -> Operation:
         """Return an operation when it has ended."""

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from footnote.types.v1.scope_pb2 import Role
+from footnote_kit.field_behavior import is_required
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -12,7 +13,7 @@ from starlette.routing import Route
 from footnote_edge.door.guard import PUBLIC, ROLES
 from footnote_edge.http.door.problems import MEDIA_TYPE
 from footnote_edge.http.openapi.extras import PATHS
-from footnote_edge.http.openapi.schemas import Schema, Schemas, is_required
+from footnote_edge.http.openapi.schemas import Schema, Schemas
 from footnote_edge.http.transcoding.rules import Rule, rules
 
 _PROBLEM: Schema = {

@@ -88,7 +88,7 @@ PATHS: dict[str, dict[str, Any]] = {
             "ReplaceDocument",
             "Replace a document's file",
             path=("document_id",),
-            requestBody=_form(filename=_STRING, etag=_STRING),
+            requestBody=_form(filename=_STRING, etag=_STRING, request_id=_STRING),
         )
     },
     "/v1/feedback.jsonl": {

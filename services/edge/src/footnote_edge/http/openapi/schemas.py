@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from google.api import field_behavior_pb2
+from footnote_kit.field_behavior import is_output_only, is_required
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
 Schema = dict[str, Any]
@@ -76,6 +76,8 @@ class Schemas:
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             return {"type": "object", "additionalProperties": self.field(field.message_type.fields_by_name["value"])}
         schema = {**self._single(field), **_BOUNDS.get(field.name, {})}
+        if is_output_only(field) and "$ref" not in schema:
+            schema["readOnly"] = True
         return {"type": "array", "items": schema} if field.is_repeated else schema
 
     def _single(self, field: FieldDescriptor) -> Schema:
@@ -89,11 +91,6 @@ class Schemas:
         name = _name(descriptor.full_name)
         self.components[name] = {"type": "string", "enum": [value.name for value in descriptor.values]}
         return {"$ref": f"#/components/schemas/{name}"}
-
-
-def is_required(field: FieldDescriptor) -> bool:
-    """Tell whether the contract says that a request without the field is refused."""
-    return field_behavior_pb2.REQUIRED in field.GetOptions().Extensions[field_behavior_pb2.field_behavior]
 
 
 def _name(full_name: str) -> str:

@@ -18,7 +18,7 @@ _PASSED_ON = ("ttl", "size_bytes", "sha256", "request_id")
 _UPLOAD_FIELDS = frozenset(
     {"collection", "filename", "tags", "metadata", "source_type", "allow_duplicate", *_PASSED_ON}
 )
-_REPLACE_FIELDS = frozenset({"filename", "etag"})
+_REPLACE_FIELDS = frozenset({"filename", "etag", "request_id"})
 
 
 def routes(caller: Caller) -> list[Route]:
@@ -45,6 +45,7 @@ def routes(caller: Caller) -> list[Route]:
             document_id=request.path_params["document_id"],
             filename=_one(fields, "filename") or filename,
             etag=_one(fields, "etag"),
+            request_id=_one(fields, "request_id"),
         )
 
         async def messages() -> AsyncIterator[pb.ReplaceDocumentRequest]:

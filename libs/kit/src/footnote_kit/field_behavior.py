@@ -1,0 +1,66 @@
+"""What a contract's `google.api.field_behavior` says of a field: needed, or the server's own to fill in."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from google.api import field_behavior_pb2
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+
+def is_required(field: FieldDescriptor) -> bool:
+    """Tell whether a request without the field is refused."""
+    return field_behavior_pb2.REQUIRED in behaviors(field)
+
+
+def is_output_only(field: FieldDescriptor) -> bool:
+    """Tell whether the field is filled in by the server alone, and ignored in a request."""
+    return field_behavior_pb2.OUTPUT_ONLY in behaviors(field)
+
+
+def behaviors(field: FieldDescriptor) -> tuple[int, ...]:
+    """Return the numbers of google.api.FieldBehavior that a field has."""
+    return tuple(field.GetOptions().Extensions[field_behavior_pb2.field_behavior])
+
+
+def clear_outputs(request: Message) -> None:
+    """Clear what a caller has no say in: every field that is OUTPUT_ONLY, those inside other messages too."""
+    outputs, inner = _places(request.DESCRIPTOR)
+    for name in outputs:
+        request.ClearField(name)
+    for name, repeated in inner:
+        if repeated:
+            for one in getattr(request, name):
+                clear_outputs(one)
+        elif request.HasField(name):
+            clear_outputs(getattr(request, name))
+
+
+@cache
+def _places(descriptor: Descriptor) -> tuple[tuple[str, ...], tuple[tuple[str, bool], ...]]:
+    """Return the names of the OUTPUT_ONLY fields, and of those fields whose messages may hold some."""
+    outputs = tuple(field.name for field in descriptor.fields if is_output_only(field))
+    inner = tuple((field.name, field.is_repeated) for field in _messages(descriptor) if _holds(field.message_type))
+    return outputs, inner
+
+
+def _messages(descriptor: Descriptor) -> Iterator[Any]:
+    for field in descriptor.fields:
+        if field.message_type is not None and not is_output_only(field):
+            yield field
+
+
+@cache
+def _holds(descriptor: Descriptor) -> bool:
+    """Tell whether a message has an OUTPUT_ONLY field, itself or in a message inside it."""
+    seen, waiting = set(), [descriptor]
+    while waiting:
+        here = waiting.pop()
+        if here.full_name in seen or here.full_name.startswith("google."):
+            continue
+        seen.add(here.full_name)
+        if any(is_output_only(field) for field in here.fields):
+            return True
+        waiting += [field.message_type for field in _messages(here)]
+    return False

@@ -1,0 +1,124 @@
+"""The contracts speak one dialect: one name for one thing, one way to page, to change and to score.
+
+Read from the descriptors, so that a new message is held to it as well.
+"""
+
+from collections.abc import Iterator
+from importlib import resources
+
+import pytest
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+
+OTHER_NAMES = {
+    "uploaded_by": "owner_id",
+    "created_by": "owner_id",
+    "where": "filter",
+    "reading_warnings": "warnings",
+    "next_token": "next_page_token",
+    "total": "total_size",
+}
+"""Names that things had, and the one that they have."""
+COUNTS = {"Operation", "PagesRead"}
+"""Messages whose `total` is not the size of a list."""
+OFFSETS = {"footnote.edge.v1.QueryChunksRequest", "footnote.retrieval.v1.QueryChunksRequest"}
+"""Only for the paths under /collections, which know no tokens."""
+UPDATES_WITHOUT_MASK = {"UpdateDocumentStateRequest", "UpdateDocumentChunksRequest"}
+"""Moves of a life cycle and copies of a record between stages; nobody edits a resource by them."""
+
+
+def files() -> list[FileDescriptorProto]:
+    data = (resources.files("footnote") / "contracts.binpb").read_bytes()
+    return [one for one in FileDescriptorSet.FromString(data).file if one.package.startswith("footnote.")]
+
+
+FILES = files()
+
+
+def messages() -> Iterator[tuple[str, DescriptorProto]]:
+    for file in FILES:
+        for message in file.message_type:
+            yield f"{file.package}.{message.name}", message
+
+
+MESSAGES = dict(messages())
+
+
+def fields() -> Iterator[tuple[str, FieldDescriptorProto, str]]:
+    """Yield each field with the full name of its message and its comment."""
+    for file in FILES:
+        comments = {tuple(one.path): one.leading_comments for one in file.source_code_info.location}
+        for place, message in enumerate(file.message_type):
+            for index, field in enumerate(message.field):
+                comment = " ".join(comments.get((4, place, 2, index), "").split())
+                yield f"{file.package}.{message.name}", field, comment
+
+
+def names(message: str) -> set[str]:
+    return {field.name for field in MESSAGES[message].field}
+
+
+def test_one_thing_has_one_name() -> None:
+    wrong = {
+        f"{owner}.{field.name}: {OTHER_NAMES[field.name]}"
+        for owner, field, _ in fields()
+        if field.name in OTHER_NAMES and not (field.name == "total" and owner.rpartition(".")[2] in COUNTS)
+    }
+    assert wrong == set()
+
+
+def test_warnings_are_typed_and_filters_are_filters() -> None:
+    kinds = {"filter": ".footnote.types.v1.Filter", "update_mask": ".google.protobuf.FieldMask"}
+    for owner, field, _ in fields():
+        assert field.type_name == kinds.get(field.name, field.type_name), f"{owner}.{field.name}"
+        if field.name == "warnings" and not owner.endswith(".Answer"):
+            assert field.type_name == ".footnote.types.v1.ReadingWarning", owner
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_field_numbers_have_no_holes(name: str) -> None:
+    message = MESSAGES[name]
+    known = {field.number for field in message.field}
+    reserved = {number for one in message.reserved_range for number in range(one.start, one.end)}
+    assert known | reserved == set(range(1, max(known | reserved, default=0) + 1))
+
+
+def test_lists_are_paged_by_token_alone() -> None:
+    for name in MESSAGES:
+        asked, answer = name, name.removesuffix("Request") + "Response"
+        if not name.endswith("Request") or answer not in MESSAGES:
+            continue
+        assert ("page_token" in names(asked)) == ("next_page_token" in names(answer)), name
+        assert ("offset" in names(asked)) == (name in OFFSETS), name
+        if "page_size" in names(asked):
+            assert "page_token" in names(asked), name
+
+
+def test_updates_have_a_resource_and_a_mask() -> None:
+    found = [one for one in MESSAGES if ".Update" in one and one.endswith("Request")]
+    assert len(found) >= 6
+    for name in found:
+        if name.rpartition(".")[2] not in UPDATES_WITHOUT_MASK:
+            assert {"resource", "update_mask"} <= names(name), name
+            assert "etag" not in names(name), f"{name}: it is the resource's"
+
+
+def test_each_kind_of_operation_has_its_details() -> None:
+    [file] = [one for one in FILES if one.name == "footnote/edge/v1/operations.proto"]
+    [kinds] = [one for one in file.enum_type if one.name == "OperationKind"]
+    details = {field.name for field in MESSAGES["footnote.edge.v1.Operation"].field if field.HasField("oneof_index")}
+    assert details == {one.name.removeprefix("OPERATION_KIND_").lower() for one in kinds.value if one.number}
+
+
+def test_scores_mean_one_thing() -> None:
+    said = {owner: comment for owner, field, comment in fields() if field.name == "score"}
+    assert len(said) >= 5
+    assert all("0..1" in comment for comment in said.values()), said
+    assert said["footnote.edge.v1.ScoredChunk"] == said["footnote.types.v1.ScoredChunk"]
+
+
+def test_what_may_be_repeated_under_an_id_takes_one() -> None:
+    """Whatever makes something, or replaces it, by a call that is not idempotent by itself."""
+    for name in ("UploadMetadata", "ReplaceMetadata", "CreateCollectionRequest", "CreateConversationRequest"):
+        assert "request_id" in names(f"footnote.edge.v1.{name}"), name
+    for name in ("UploadMetadata", "ReplaceMetadata"):
+        assert "request_id" in names(f"footnote.ingestion.v1.{name}"), name
