@@ -20,6 +20,7 @@ from footnote_kit.status import from_rpc_error
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_kit.testing import CREDENTIAL, Served, serve_app
 from google.protobuf.descriptor import MethodDescriptor
+from support.complete_requests import complete
 from support.guinea_pigs import STAGES, contract, message_class
 
 pytestmark = pytest.mark.slow
@@ -151,7 +152,8 @@ async def call(channel: Any, method: MethodDescriptor, headers: Headers, scope: 
     """Call a method with a plain client and return the error that it ends with, as ours."""
     kind = f"{'stream' if method.client_streaming else 'unary'}_{'stream' if method.server_streaming else 'unary'}"
     stub = getattr(channel, kind)(path_of(method), message_class(method.input_type).SerializeToString)
-    request: Any = message_class(method.input_type)(**fields)
+    request: Any = complete(method)
+    request.MergeFrom(message_class(method.input_type)(**fields))
     if scope is not None:
         request.scope.CopyFrom(scope)
     made = stub(iter([request]) if method.client_streaming else request, timeout=30, metadata=headers)

@@ -2,47 +2,17 @@
 
 from collections.abc import AsyncIterator
 from importlib import import_module
-from typing import Any
 
 import pytest
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument, Unauthenticated
 from footnote_kit.testing import SCOPE, serve_app
-from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
-from support.guinea_pigs import STAGES, contract, contracts, message_class, stand_in
+from support.complete_requests import call, complete
+from support.guinea_pigs import STAGES, contract, contracts, stand_in
 
 pytestmark = pytest.mark.slow
-
-
-def requests(method: MethodDescriptor, scope: Scope | None) -> Any:
-    request: Any = message_class(method.input_type)()
-    if scope is not None:
-        request.scope.CopyFrom(scope)
-    if not method.client_streaming:
-        return request
-
-    async def stream() -> AsyncIterator[Message]:
-        yield request
-        yield message_class(method.input_type)()
-
-    return stream()
-
-
-async def call(channel: Any, service_name: str, method: MethodDescriptor, request: Any) -> None:
-    kind = f"{'stream' if method.client_streaming else 'unary'}_{'stream' if method.server_streaming else 'unary'}"
-    stub = getattr(channel, kind)(
-        f"/{service_name}/{method.name}",
-        message_class(method.input_type).SerializeToString,
-        message_class(method.output_type).FromString,
-    )
-    made = stub(request, timeout=10)
-    if method.server_streaming:
-        async for _ in made:
-            pass
-    else:
-        await made
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -54,11 +24,11 @@ async def test_every_rpc_needs_a_scope(stage: str) -> None:
         for method in service.methods:
             for scope in half:
                 with pytest.raises(Unauthenticated) as caught:
-                    await call(served.channel, service.full_name, method, requests(method, scope))
+                    await call(served.channel, service.full_name, method, complete(method, scope))
                 assert caught.value.reason == "SCOPE_MISSING", method.full_name
         assert reached == []
         for method in service.methods:
-            await call(served.channel, service.full_name, method, requests(method, SCOPE))
+            await call(served.channel, service.full_name, method, complete(method, SCOPE))
         assert reached == [method.name for method in service.methods]
 
 
@@ -72,7 +42,7 @@ async def test_every_rpc_of_the_real_services_needs_a_scope(stage: str) -> None:
         for method in service.methods:
             for scope in (None, Scope(user_id="u"), Scope(tenant_id="t")):
                 with pytest.raises(Unauthenticated) as caught:
-                    await call(served.channel, service.full_name, method, requests(method, scope))
+                    await call(served.channel, service.full_name, method, complete(method, scope))
                 assert caught.value.reason == "SCOPE_MISSING", method.full_name
 
 

@@ -48,7 +48,7 @@ async def test_two_calls_a_question_leave_no_replica_with_one_kind_alone() -> No
             stub = aug_grpc.AugmentationServiceStub(channel)
             for _ in range(64):
                 await stub.PlanQuery(aug.PlanQueryRequest(scope=SCOPE, message="m"))
-                await stub.BuildPrompt(aug.BuildPromptRequest(scope=SCOPE))
+                await stub.BuildPrompt(aug.BuildPromptRequest(scope=SCOPE, question="q"))
     for one in counting:
         assert min(one.asked["PlanQuery"], one.asked["BuildPrompt"]) >= 12, [one.asked for one in counting]
 

@@ -1,19 +1,22 @@
 """Every request is checked against its contract: unknown enum numbers and broken bounds are told by path."""
 
+import re
 from importlib import import_module
 
 import pytest
 from footnote.edge.v1.keys_pb2 import CreateKeyRequest
+from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1 import collection_pb2
+from footnote.types.v1.scope_pb2 import ROLE_READER
 from footnote_kit import validation
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
-from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, MethodDescriptor
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
+from support.complete_requests import complete
 from support.guinea_pigs import STAGES, contract
 
 EVERY_RPC = [*METHODS, *(method for stage in STAGES for method in contract(stage)[1].methods)]
@@ -48,17 +51,16 @@ def place(message: Message, path: tuple[str, ...], number: int) -> None:
 @pytest.mark.parametrize("method", EVERY_RPC, ids=lambda method: method.full_name)
 def test_an_unknown_enum_number_is_refused_wherever_it_stands(method: MethodDescriptor) -> None:
     import_module(method.input_type.file.name.removesuffix(".proto").replace("/", ".") + "_pb2")
-    make = message_factory.GetMessageClass(method.input_type)
     for path in enums(method.input_type):
-        request = make()
+        request = complete(method)
         place(request, path, 98765)
         with pytest.raises(InvalidArgument) as caught:
             validation.check(request)
         ((field, problem),) = caught.value.violations
-        assert field.replace("[0]", "") == ".".join(path)
+        assert re.sub(r"\[\d\]", "", field) == ".".join(path)
         assert problem == "has no value 98765"
-        known = make()
-        place(known, path, 0)
+        known = complete(method)
+        place(known, path, 1)
         validation.check(known)
 
 
@@ -68,6 +70,12 @@ def test_there_are_enums_to_check() -> None:
 
 def test_a_request_within_its_contract_passes() -> None:
     validation.check(retrieval.RetrieveRequest(query="q", collections=["a"]))
+
+
+def test_what_is_required_is_missed_by_its_path_and_inside_lists() -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        validation.check(generation.VerifyStatementsRequest(statements=[{"text": "a"}, {"sources": [1]}]))
+    assert list(caught.value.violations) == [("statements[1].text", "is required")]
 
 
 def test_all_problems_are_told_but_not_a_million_of_them() -> None:
@@ -84,5 +92,5 @@ def test_all_problems_are_told_but_not_a_million_of_them() -> None:
 
 def test_large_bounds_are_said_in_whole_numbers() -> None:
     with pytest.raises(InvalidArgument) as caught:
-        validation.check(CreateKeyRequest(label="x", ttl=Duration(seconds=-5)))
+        validation.check(CreateKeyRequest(label="x", role=ROLE_READER, ttl=Duration(seconds=-5)))
     assert list(caught.value.violations) == [("ttl", "must be between 1 and 3155760000")]

@@ -1,6 +1,7 @@
-"""What a contract says of its fields, checked for every request: enum numbers are known, bounds are kept.
+"""What a contract says of its fields, checked for every request: REQUIRED, known enum numbers, bounds.
 
-Read from the descriptors once per type. Only fields that are set are looked at, so a small request costs microseconds.
+Read from the descriptors once per type. Only fields that are set or REQUIRED are looked at, so a small request costs
+microseconds.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.field_behavior import is_required
 
 MOST_SHOWN = 20
 """Violations told at once; a list of a million wrong values is one mistake, not a million."""
@@ -22,6 +24,17 @@ Check = Callable[[Any, str], Iterator[tuple[str, str]]]
 _WELL_KNOWN = "google.protobuf."
 _LIST = "footnote.types.v1.StringList"
 """A list as a value; bounds of such a field are those of the list in it."""
+REFUSED_ELSEWHERE = frozenset(
+    {
+        "footnote.types.v1.Scope",  # UNAUTHENTICATED, SCOPE_MISSING
+        "footnote.types.v1.Comparison",  # INVALID_FILTER
+        "footnote.telemetry.v1.GetTraceRequest",
+        "footnote.types.v1.VectorRow",
+        "footnote.edge.v1.AddVectorsRequest",
+        "footnote.indexing.v1.AddVectorsRequest",
+    }
+)
+"""Messages whose REQUIRED fields are missed in other words or with another reason, where they are read."""
 
 
 def check(message: Message) -> None:
@@ -36,12 +49,25 @@ def check(message: Message) -> None:
 
 
 def _violations(message: Message, path: str) -> Iterator[tuple[str, str]]:
+    for name, held in _required(message.DESCRIPTOR):
+        if not (message.HasField(name) if held else getattr(message, name)):  # type: ignore[arg-type]
+            yield f"{path}{name}", "is required"
     checks = _checks(message.DESCRIPTOR)
     if not checks:
         return
     for field, value in message.ListFields():
         for one in checks.get(field.number, ()):
             yield from one(value, f"{path}{field.name}")
+
+
+@cache
+def _required(descriptor: Descriptor) -> tuple[tuple[str, bool], ...]:
+    """Return the names of the REQUIRED fields of a type, and whether each can be told from one that is empty."""
+    if descriptor.full_name in REFUSED_ELSEWHERE:
+        return ()
+    return tuple(
+        (field.name, field.has_presence) for field in descriptor.fields if is_required(field) and field.name != "scope"
+    )
 
 
 @cache
@@ -79,6 +105,8 @@ def _can_be_wrong(descriptor: Descriptor) -> bool:
         if one.full_name in seen:
             continue
         seen.add(one.full_name)
+        if _required(one):
+            return True
         for field in one.fields:
             if any(True for _ in _own(field)):
                 return True
