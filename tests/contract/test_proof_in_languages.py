@@ -71,6 +71,7 @@ def test_every_vector_passes(program: list[str]) -> None:
     assert done.stdout == f"{len(proof_vectors.read())} vectors, 0 failed\n"
 
 
+@pytest.mark.full
 def test_a_vector_that_is_turned_round_fails(program: list[str], tmp_path: Path) -> None:
     names, *rows = proof_vectors.FILE.read_text().splitlines()
     turned = {"\taccept\t": "\trefuse\t", "\trefuse\t": "\taccept\t"}

@@ -112,8 +112,7 @@ def _of_forgeries(suite: Suite) -> None:
     @suite.check(
         "A stage believes a scope only when the calling service proves it: by a proof in the header "
         "`x-footnote-proof`, by a client certificate with a listed name, or by both, as the deployment has it.",
-        "Otherwise it refuses the call with UNAUTHENTICATED and reason SCOPE_INVALID, and reads no message of a caller "
-        "without a good proof.",
+        "Otherwise it refuses the call with UNAUTHENTICATED and reason SCOPE_INVALID before any handler runs.",
         "The header is there exactly once and reads v1.KEYID.ISSUED.EXPIRES.METHODS.SCOPE.MAC, all ASCII:",
         "A header is good when its MAC is right for the stage and the method called, ISSUED is at most 30 seconds "
         "ahead of the stage's clock, EXPIRES is not past, not before ISSUED, and at most 3660 seconds after it.",
