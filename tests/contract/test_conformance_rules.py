@@ -48,15 +48,15 @@ def test_the_command_says_where_each_rule_stands() -> None:
     done = CliRunner().invoke(app, ["conformance", "retrieval", "--list", "--json"])
     assert done.exit_code == 0, done.output
     listed = {one["check"]: one for one in json.loads(done.stdout)["checks"]}
-    assert listed["limits-and-offsets-are-kept"]["rules"] == [
+    assert listed["limits-and-pages-are-kept"]["rules"] == [
         {
             "rule": "Chunks to return, 1 to 100; 5 where nobody says.",
             "stands_at": ["footnote.types.v1.RetrievalSettings.limit"],
         },
-        {"rule": "Results to skip.", "stands_at": ["footnote.retrieval.v1.RetrieveRequest.offset"]},
         {
-            "rule": "Limit and offset take their piece out of one list.",
-            "stands_at": ["footnote.retrieval.v1.RetrievalService"],
+            "rule": "RetrieveRequest.page_token: `next_page_token` of the previous page, of the same request by the "
+            "same caller.",
+            "stands_at": ["footnote.retrieval.v1.RetrieveRequest.page_token"],
         },
     ]
     assert all(rule["stands_at"] for one in listed.values() for rule in one["rules"])

@@ -38,7 +38,8 @@ def keywords(text: str, language: str = "", limit: int = 10) -> list[str]:
 
     The weight of a word is how often its stem occurs, times the square root of its length, because short words are
     common ones. A phrase of two neighbouring words takes the place of its words where they mostly occur together.
-    Of scripts without spaces only Han characters and katakana are read, and only what repeats counts. `language` is an ISO 639-1 code; it decides stems and stop words.
+    Of scripts without spaces only Han characters and katakana are read, and only what repeats counts. `language` is an
+    ISO 639-1 code; it decides stems and stop words.
     """
     words, phrases = _count(text, language)
     words |= _unspaced(text)

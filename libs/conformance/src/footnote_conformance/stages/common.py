@@ -7,7 +7,8 @@ from typing import Any
 
 import grpc
 from footnote.types.v1.scope_pb2 import Scope
-from google.protobuf.descriptor import MethodDescriptor
+from footnote_kit.field_behavior import is_required
+from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -126,9 +127,19 @@ def _of_the_fields(suite: Suite) -> None:
         )
         async def paging_is_checked(target: Target) -> None:
             for name in paged:
-                call = target.call(name, page_token="bm9uZSBvZiB5b3Vycw")
+                given = _required_texts(target, name)
+                call = target.call(name, **given, page_token="bm9uZSBvZiB5b3Vycw")
                 await _refused_or_absent(call, f"{name} with a token that nobody gave out", "page_token")
-                await _refused_or_absent(target.call(name, page_size=-1), f"{name} with page_size -1", "page_size")
+                if "page_size" in target.stage.contract.methods_by_name[name].input_type.fields_by_name:
+                    call = target.call(name, **given, page_size=-1)
+                    await _refused_or_absent(call, f"{name} with page_size -1", "page_size")
+
+
+def _required_texts(target: Target, method: str) -> dict[str, str]:
+    """Return a value for each text that a request must have, so that its other fields are looked at."""
+    fields = target.stage.contract.methods_by_name[method].input_type.fields
+    texts = (one for one in fields if one.type == FieldDescriptor.TYPE_STRING and not one.is_repeated)
+    return {one.name: "none" for one in texts if is_required(one)}
 
 
 def _of_time(suite: Suite) -> None:

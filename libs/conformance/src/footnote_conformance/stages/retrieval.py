@@ -49,7 +49,7 @@ def _documents(response: Any) -> list[str]:
     "RetrieveResponse.chunks: Best first.",
     "A passage that has the words of the query and answers it is first by every strategy: by meaning, by words, "
     "and by both.",
-    "Final score, 0..1, higher is better.",
+    "How well it matches by words and meaning, 0..1, higher is better.",
     "Strategy used; never AUTO.",
     "Ids of the collections searched.",
     "Name of that collection, filled in by retrieval.",
@@ -142,7 +142,7 @@ async def limits_and_pages_are_kept(target: Target) -> None:
     "Fill in what made each score.",
     "What each channel thought of it; a channel that did not find it is absent.",
     "Rank in the channel's list, from 1.",
-    "The score brought to 0..1 over this query's candidates.",
+    "The engine's score brought to 0..1, higher is better, over this query's candidates.",
 )
 async def scores_are_explained(target: Target) -> None:
     """A channel that found a chunk says its rank and its score."""
@@ -187,10 +187,10 @@ async def nothing_of_another_tenant_is_found(target: Target) -> None:
 
 @SUITE.check(
     "Returns chunks by their metadata, without a query, in reading order.",
-    "How many are returned.",
-    "How many there are.",
-    "Limit and offset of QueryChunks cut the list and not the total.",
-    "Filter as JSON, as in RetrieveRequest; empty means all.",
+    "How many there are on all pages, those skipped among them.",
+    "Chunks to skip before the first page.",
+    "QueryChunksResponse.next_page_token: Token of the next page; empty on the last.",
+    "Only chunks that fulfil this.",
 )
 async def chunks_are_queried_by_metadata(target: Target) -> None:
     """Pages cut the list, not the total."""
