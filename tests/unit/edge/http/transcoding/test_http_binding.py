@@ -3,12 +3,18 @@ from typing import Any
 import pytest
 from footnote.edge.v1.collections_pb2 import UpdateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import EditMessageRequest, UpdateConversationRequest
-from footnote.edge.v1.documents_pb2 import ListDocumentsRequest, ListDocumentsResponse, WatchDocumentsRequest
+from footnote.edge.v1.documents_pb2 import (
+    ListDocumentsRequest,
+    ListDocumentsResponse,
+    QueryChunksRequest,
+    WatchDocumentsRequest,
+)
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 from footnote_edge.http.transcoding.binding import bind, to_json
 from footnote_edge.http.transcoding.json_body import parse as parse_body
 from footnote_edge.http.transcoding.rules import Rule, rules
 from footnote_kit.errors import InvalidArgument
+from google.protobuf.descriptor import FieldDescriptor
 
 
 def rule(name: str) -> Rule:
@@ -61,6 +67,42 @@ def test_what_does_not_fit_is_refused(name: str, query: list[tuple[str, str]], b
     path = {"collection": "c"} if name == "WatchDocuments" else {}
     with pytest.raises(InvalidArgument):
         bind(rule(name), path, query, body)
+
+
+def camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+SAMPLES = {
+    FieldDescriptor.CPPTYPE_BOOL: "true",
+    FieldDescriptor.CPPTYPE_STRING: "x",
+    FieldDescriptor.CPPTYPE_DOUBLE: "1",
+    FieldDescriptor.CPPTYPE_FLOAT: "1",
+}
+
+
+@pytest.mark.parametrize("one", rules(), ids=lambda one: f"{one.verb} {one.method.name}")
+def test_a_query_takes_each_field_by_both_its_names(one: Rule) -> None:
+    """By the contract's name and by that of protobuf's JSON, as a body does."""
+    path = dict.fromkeys(one.variables, "p")
+    for field in one.method.input_type.fields:
+        if field.name in path or one.body in ("*", field.name) or field.message_type is not None:
+            continue
+        names = [value.name for value in field.enum_type.values] if field.enum_type else []
+        text = names[-1] if names else SAMPLES.get(field.cpp_type, "1")
+        assert bind(one, path, [(camel(field.name), text)], {}) == bind(one, path, [(field.name, text)], {})
+
+
+def test_both_names_of_a_field_are_one_field() -> None:
+    mixed = bind(rule("ListDocuments"), {}, [("documentTypes", "pdf"), ("document_types", "md")], {})
+    assert mixed == ListDocumentsRequest(document_types=["pdf", "md"])
+    deep = bind(rule("QueryChunks"), {"collection": "c"}, [("filter.json", "{}"), ("pageSize", "3")], {})
+    assert deep == QueryChunksRequest(collection="c", filter={"json": "{}"}, page_size=3)
+    edited = bind(rule("EditMessage"), {"message_id": "a"}, [], {"text": "t", "messageId": "b"})
+    assert edited == EditMessageRequest(message_id="a", text="t")
+    with pytest.raises(InvalidArgument, match="given twice"):
+        bind(rule("Ask"), {}, [], {"question": "q", "documentIds": ["a"], "document_ids": ["b"]})
 
 
 @pytest.mark.parametrize("mask", ["tags,expire_time", "tags,expireTime"])

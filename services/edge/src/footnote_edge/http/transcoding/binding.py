@@ -43,7 +43,7 @@ def bind(rule: Rule, path: Mapping[str, str], query: Iterable[tuple[str, str]], 
     if rule.body == "*":
         if not isinstance(body, dict):
             raise InvalidArgument("The body must be a JSON object")
-        values.update(body)
+        values.update(_named(descriptor, body))
     elif rule.body:
         values[rule.body] = body
     for key, text in query:
@@ -67,26 +67,44 @@ def fill(values: Any, message: M) -> M:
         raise InvalidArgument(problem, violations=_violations(said)) from None
 
 
+def field_of(descriptor: Descriptor, name: str) -> FieldDescriptor | None:
+    """Return a field by its name, as the contract writes it (page_size) or as protobuf's JSON does (pageSize)."""
+    found: FieldDescriptor | None = descriptor.fields_by_name.get(name)
+    return found if found is not None else descriptor.fields_by_camelcase_name.get(name)
+
+
+def _named(descriptor: Descriptor, body: dict[str, Any]) -> dict[str, Any]:
+    """Return a body under the contract's names, so that what path and query say replaces the same fields."""
+    named: dict[str, Any] = {}
+    for key, value in body.items():
+        field = field_of(descriptor, key)
+        name = key if field is None else field.name
+        if name in named:
+            raise InvalidArgument.field(key, "is given twice")
+        named[name] = value
+    return named
+
+
 def _put(descriptor: Descriptor, values: dict[str, Any], path: str, text: str, replace: bool = False) -> None:
     """Put a query or path value where its dotted path says."""
     names = path.split(".")
     target, level = values, descriptor
     for name in names[:-1]:
-        field = level.fields_by_name.get(name)
+        field = field_of(level, name)
         if field is None or field.message_type is None or field.is_repeated:
             raise InvalidArgument.field(path, "is not a field of this request")
-        nested = target.setdefault(name, {})
+        nested = target.setdefault(field.name, {})
         if not isinstance(nested, dict):
             raise InvalidArgument.field(name, "must be an object")
         target, level = nested, field.message_type
-    field = level.fields_by_name.get(names[-1])
+    field = field_of(level, names[-1])
     if field is None:
         raise InvalidArgument.field(path, "is not a field of this request")
     value = _value(field, path, text)
     if field.is_repeated and not replace:
-        target.setdefault(names[-1], []).append(value)
+        target.setdefault(field.name, []).append(value)
     else:
-        target[names[-1]] = value
+        target[field.name] = value
 
 
 def _value(field: FieldDescriptor, path: str, text: str) -> Any:

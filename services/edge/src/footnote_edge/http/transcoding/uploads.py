@@ -5,13 +5,14 @@ from typing import Any
 
 from footnote.edge.v1 import documents_pb2 as pb
 from footnote_kit.errors import InvalidArgument
+from google.protobuf.descriptor import Descriptor
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from footnote_edge.http.door.caller import Caller
 from footnote_edge.http.transcoding import json_body
-from footnote_edge.http.transcoding.binding import fill, to_json
+from footnote_edge.http.transcoding.binding import field_of, fill, to_json
 from footnote_edge.http.transcoding.forms import read_form
 
 _PASSED_ON = ("ttl", "size_bytes", "sha256", "request_id")
@@ -25,7 +26,7 @@ def routes(caller: Caller) -> list[Route]:
     """Return the routes that take files."""
 
     async def upload(request: Request) -> Response:
-        fields, filename, content = await _read(request)
+        fields, filename, content = await _read(request, pb.UploadMetadata.DESCRIPTOR)
         size = sum(len(text) for text in fields.get("metadata", ()))
         metadata = await json_body.aside(size, lambda: _metadata(fields, filename))
 
@@ -39,7 +40,7 @@ def routes(caller: Caller) -> list[Route]:
         return JSONResponse(to_json(accepted), 200 if accepted.duplicate else 201, location)
 
     async def replace(request: Request) -> Response:
-        fields, filename, content = await _read(request)
+        fields, filename, content = await _read(request, pb.ReplaceMetadata.DESCRIPTOR)
         _only(fields, _REPLACE_FIELDS)
         metadata = pb.ReplaceMetadata(
             document_id=request.path_params["document_id"],
@@ -61,13 +62,21 @@ def routes(caller: Caller) -> list[Route]:
     ]
 
 
-async def _read(request: Request) -> tuple[Mapping[str, Sequence[str]], str, AsyncIterator[bytes]]:
-    """Return fields, name of the file and its bytes as they come."""
+async def _read(request: Request, about: Descriptor) -> tuple[Mapping[str, Sequence[str]], str, AsyncIterator[bytes]]:
+    """Return fields by the contract's names, name of the file and its bytes as they come."""
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
         form = await read_form(request)
-        return form.fields, form.filename, form.content
+        return _named(form.fields, about), form.filename, form.content
     fields = {key: request.query_params.getlist(key) for key in request.query_params}
-    return fields, "", _nonempty(request.stream())
+    return _named(fields, about), "", _nonempty(request.stream())
+
+
+def _named(fields: Mapping[str, Sequence[str]], about: Descriptor) -> Mapping[str, Sequence[str]]:
+    named: dict[str, list[str]] = {}
+    for key, values in fields.items():
+        field = field_of(about, key)
+        named.setdefault(key if field is None else field.name, []).extend(values)
+    return named
 
 
 async def _nonempty(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
