@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo quick test test-all faults polyglot lint format protos protos-lint bench bench-peers benches clean
+.PHONY: setup demo quick test test-all faults polyglot lint format protos protos-lint protos-freeze bench bench-peers benches clean
 
 $(VENV)/.installed: pyproject.toml libs/contracts/pyproject.toml constraints.txt libs/contracts/hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -57,10 +57,15 @@ format: setup
 protos: setup
 	$(BIN)/python libs/contracts/generate.py
 
+# Style, comments, and whether they break what was promised (libs/contracts/frozen.binpb.gz).
 protos-lint: setup
 	$(BIN)/buf lint
 	$(BIN)/buf build
-	BIN=$(BIN) libs/contracts/breaking.sh
+	BIN=$(BIN) libs/contracts/breaking.sh $(AGAINST)
+
+# Promises the contracts as they are now: at a release, or before one where a break is meant.
+protos-freeze: setup
+	$(BIN)/python libs/contracts/generate.py --promised libs/contracts/frozen.binpb.gz
 
 # What callers of `footnote serve all` get, end to end, beside the bare engine in the same run: a page and a picture in
 # bench/. `make bench ARGS=--quick` takes under two minutes; `ARGS="--sizes 10000,50000,200000"`; `ARGS=--growth`.

@@ -1,18 +1,22 @@
 #!/bin/sh
-# Compares protos/ with those of a git revision (default: the last release, a tag v*) and fails when a client of that
-# revision would break. Needs no network. Before the first release there is nothing to compare with.
+# Fails when the contracts in protos/ break what was promised: compares them with frozen.binpb.gz, the compiled contracts of
+# the last release or freeze, or with those of a git revision where one is named. Needs no network. Packages named
+# `internal` promise nothing and are left out.
 set -eu
 cd "$(dirname "$0")/../.."
 bin=${BIN:-.venv/bin}
-against=${1:-$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null || true)}
-if [ -z "$against" ] || ! git cat-file -e "$against:protos" 2>/dev/null; then
-    echo "nothing to compare with: no release has protos/ yet"
-    exit 0
+against=${1:-}
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+old=libs/contracts/frozen.binpb.gz
+if [ -n "$against" ]; then
+    git archive "$against" protos | tar -x -C "$made"
+    old=$made/old.binpb.gz
+    "$bin/python" libs/contracts/generate.py --promised "$old" --protos "$made/protos"
 fi
-old=$(mktemp -d)
-trap 'rm -rf "$old"' EXIT
-git archive "$against" protos | tar -x -C "$old"
-"$bin/python" libs/contracts/generate.py --image "$old/old.binpb" --protos "$old/protos"
-"$bin/python" libs/contracts/generate.py --image "$old/new.binpb"
-"$bin/buf" breaking "$old/new.binpb" --against "$old/old.binpb" --config buf.yaml --path footnote
-echo "no breaking change since $against"
+"$bin/python" libs/contracts/generate.py --promised "$made/new.binpb.gz"
+if ! "$bin/buf" breaking "$made/new.binpb.gz" --against "$old" --config buf.yaml --path footnote; then
+    echo "This breaks what callers and stages of other makes rely on. Before a release, where it is meant: make protos-freeze"
+    exit 1
+fi
+echo "no breaking change since ${against:-the contracts were frozen}"

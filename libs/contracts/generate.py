@@ -4,14 +4,19 @@ Run by the build hook at install and by `make protos`. The output is not committ
 stands in the same package, is, and is left alone.
 With `--image FILE` it writes a descriptor image instead, for linting without a network; with
 `--protos DIR` too, of the protos in that folder: an older checkout's, to look for breaking changes.
+With `--promised FILE` it writes an image of the contracts that keep a promise, without comments: `make protos-freeze`
+writes `frozen.binpb.gz` so, with which `make protos-lint` compares.
 """
 
 import argparse
+import gzip
 import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import grpc_tools
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,13 +76,34 @@ def image(path: Path, protos: Path = PROTOS) -> None:
     run(f"--descriptor_set_out={path}", "--include_imports", "--include_source_info", ERROR_DETAILS, protos=protos)
 
 
+def promised(path: Path, protos: Path = PROTOS) -> None:
+    """Write the contracts that may not break, with what they import, as one descriptor set without comments, gzipped.
+
+    Left out are packages named `internal`: our own services say them to one another, and change together.
+    """
+    with TemporaryDirectory() as folder:
+        whole = Path(folder) / "whole.binpb"
+        run(f"--descriptor_set_out={whole}", "--include_imports", protos=protos)
+        every = FileDescriptorSet.FromString(whole.read_bytes())
+    kept = [file for file in every.file if not is_internal(file.package)]
+    path.write_bytes(gzip.compress(FileDescriptorSet(file=kept).SerializeToString(deterministic=True), mtime=0))
+
+
+def is_internal(package: str) -> bool:
+    """Tell whether a package keeps no promise."""
+    return package.rpartition(".")[2] == "internal"
+
+
 def main() -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--image", type=Path, help="write a descriptor image here instead of Python")
-    parser.add_argument("--protos", type=Path, default=PROTOS, help="with --image: read these protos")
+    parser.add_argument("--promised", type=Path, help="write an image of the contracts that may not break")
+    parser.add_argument("--protos", type=Path, default=PROTOS, help="with an image: read these protos")
     arguments = parser.parse_args()
-    if arguments.image is None:
+    if arguments.promised is not None:
+        promised(arguments.promised, arguments.protos.resolve())
+    elif arguments.image is None:
         generate()
     else:
         image(arguments.image, arguments.protos.resolve())

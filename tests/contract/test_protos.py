@@ -1,5 +1,6 @@
 """The contracts: lint-clean, every element commented, generated code current."""
 
+import gzip
 import importlib
 import os
 import shutil
@@ -133,31 +134,91 @@ def test_every_file_says_what_each_language_calls_it(image: Path) -> None:
             assert file.options.java_multiple_files, file.name
 
 
+def compared(folder: Path, *against: str) -> subprocess.CompletedProcess[str]:
+    """Compare a folder's contracts with what was promised, as `make protos-lint` does."""
+    environment = {**os.environ, "BIN": str(Path(sys.executable).parent)}
+    return subprocess.run(
+        ["sh", "libs/contracts/breaking.sh", *against],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def changed(clone: Path, file: str, before: str, after: str) -> None:
+    path = clone / "protos" / "footnote" / file
+    text = path.read_text(encoding="utf-8")
+    assert before in text, f"{file} has no {before!r} any more: change this test"
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
+
+
+def test_the_contracts_keep_what_was_promised() -> None:
+    done = compared(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+ANSWER = "types/v1/answer.proto"
+BREAKS = {
+    "another type": (ANSWER, "string quote = 7", "int32 quote = 7"),
+    "another number": (ANSWER, "DegradationReason reason = 2;", "DegradationReason reason = 22;"),
+    "another name": (ANSWER, "string quote = 7", "string words = 7"),
+    "a field removed": (ANSWER, "  // The words of the source that bear the sentence out.\n  string quote = 7;\n", ""),
+    "a value removed": (ANSWER, "  // Cut at max_tokens.\n  FINISH_REASON_MAX_TOKENS = 4;\n", ""),
+    "a stage's field": ("retrieval/v1/retrieval_service.proto", "string query = 2", "bytes query = 2"),
+    "a call removed": (
+        "edge/v1/system.proto",
+        """  rpc WhoAmI(WhoAmIRequest) returns (WhoAmIResponse) {
+    option idempotency_level = NO_SIDE_EFFECTS;
+    option (google.api.http) = {get: "/v1/whoami"};
+  }
+""",
+        "",
+    ),
+}
+
+
 @pytest.mark.slow
-def test_a_break_against_the_last_release_fails(clone: Path) -> None:
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_break_of_what_was_promised_fails(clone: Path, name: str) -> None:
+    changed(clone, *BREAKS[name])
+    broken = compared(clone)
+    assert broken.returncode != 0, name
+    assert "protos-freeze" in broken.stdout
+
+
+@pytest.mark.slow
+def test_what_is_added_breaks_nothing_and_is_promised_by_a_freeze(clone: Path) -> None:
+    message = "message Degradation {\n"
+    changed(clone, ANSWER, message, f"{message}  // More.\n  string more = 99;\n")
+    changed(clone, "types/v1/scope.proto", "ROLE_ADMIN = 3;\n", "ROLE_ADMIN = 3;\n  // One more.\n  ROLE_MORE = 99;\n")
+    done = compared(clone)
+    assert done.returncode == 0, done.stdout + done.stderr
+    frozen = clone / "libs" / "contracts" / "frozen.binpb.gz"
+    assert run(sys.executable, "libs/contracts/generate.py", "--promised", str(frozen), cwd=clone).returncode == 0
+    changed(clone, ANSWER, "  // More.\n  string more = 99;\n", "")
+    assert compared(clone).returncode != 0
+
+
+@pytest.mark.slow
+def test_what_is_internal_is_not_promised(clone: Path) -> None:
+    file = clone / "protos" / "footnote" / "indexing" / "internal" / "layout.proto"
+    file.parent.mkdir(exist_ok=True)
+    text = 'syntax = "proto3";\npackage footnote.indexing.internal;\nmessage ShelfOfTheTest { string key = 1; }\n'
+    frozen = clone / "libs" / "contracts" / "frozen.binpb.gz"
+    file.write_text(text, encoding="utf-8")
+    assert run(sys.executable, "libs/contracts/generate.py", "--promised", str(frozen), cwd=clone).returncode == 0
+    assert b"ShelfOfTheTest" not in gzip.decompress(frozen.read_bytes())
+    file.write_text(text.replace("string", "int32"), encoding="utf-8")
+    assert compared(clone).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_revision_can_be_compared_with(clone: Path) -> None:
     if shutil.which("git") is None:
         pytest.skip("git is not installed (apt-get install git)")
-    script = ["sh", "libs/contracts/breaking.sh"]
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
-    environment = {**os.environ, "BIN": str(Path(sys.executable).parent)}
-
-    def compared() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(script, cwd=clone, env=environment, capture_output=True, text=True, check=False)
-
     for order in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "release"]):
         assert run(*git, *order, cwd=clone).returncode == 0
-    assert "nothing to compare with" in compared().stdout
-    assert run(*git, "tag", "v1.0.0", cwd=clone).returncode == 0
-    file = clone / "protos" / "footnote" / "types" / "v1" / "answer.proto"
-    text = file.read_text(encoding="utf-8")
-    message = "message Degradation {\n"
-    assert message in text
-    file.write_text(text.replace(message, f"{message}  // More.\n  string more = 99;\n"), encoding="utf-8")
-    assert compared().returncode == 0, compared().stdout
-    file.write_text(text.replace("DegradationReason reason = 2;", "DegradationReason reason = 22;"), encoding="utf-8")
-    broken = compared()
-    assert broken.returncode != 0
-    assert "Degradation" in broken.stdout + broken.stderr
+    changed(clone, *BREAKS["another type"])
+    assert compared(clone, "HEAD").returncode != 0
 
 
 def test_names_of_public_rpcs_are_unique() -> None:
