@@ -92,6 +92,20 @@ FILLERS: dict[str, Filler] = {
         json_tag=lambda values, _: {"json": json.dumps({"tags": values["tag"]})},
         metadata=lambda values, _: {"json": json.dumps({"shelf": values["shelf"]})},
     ),
+    **dict.fromkeys(
+        ("wrapper.query.where", "MCP search.filter", "QueryChunks.filter.json"),
+        made(
+            "filter",
+            document=lambda values, _: json.dumps({"document_id": values["document_id"]}),
+            tag=lambda values, _: json.dumps({"tags": values["tag"]}),
+            metadata=lambda values, _: json.dumps({"shelf": values["shelf"]}),
+        ),
+    ),
+    "ListVectors.filter.json": made(
+        "filter",
+        row=lambda values, _: json.dumps({"document_id": values["vector_id"]}),
+        metadata=lambda values, _: json.dumps({"shelf": values["shelf"]}),
+    ),
     "ListVectors.filter": made(
         "filter",
         row=lambda values, _: _equal("document_id", values["vector_id"]),
@@ -321,7 +335,7 @@ def _of_schema(
 ) -> Iterator[tuple[str, Slot | None]]:  # fmt: skip
     required = parts.get("required", ())
     for name, schema in parts["properties"].items():
-        if schema.get("readOnly") or schema.get("items", {}).get("readOnly"):
+        if schema.get("readOnly"):
             continue
         path = (*prefix, name)
         filler = _filler(operation, path, owner)

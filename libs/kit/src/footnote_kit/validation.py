@@ -50,7 +50,7 @@ def check(message: Message) -> None:
 
 def _violations(message: Message, path: str) -> Iterator[tuple[str, str]]:
     for name, held in _required(message.DESCRIPTOR):
-        if not (message.HasField(name) if held else getattr(message, name)):  # type: ignore[arg-type]
+        if not (message.HasField(name) if held else getattr(message, name)):
             yield f"{path}{name}", "is required"
     checks = _checks(message.DESCRIPTOR)
     if not checks:

@@ -143,7 +143,12 @@ def _query_parameters(rule: Rule, schemas: Schemas) -> list[dict[str, Any]]:
     if rule.body == "*":
         return []
     taken = {name.split(".")[0] for name in rule.variables} | {rule.body}
-    return [
+    filters = [
+        {"name": f"{field.name}.json", "in": "query", "required": False, "schema": {"type": "string"}}
+        for field in rule.method.input_type.fields
+        if field.message_type is not None and field.message_type.full_name == "footnote.types.v1.Filter"
+    ]
+    return filters + [
         {"name": field.name, "in": "query", "required": False, "schema": schemas.field(field)}
         for field in rule.method.input_type.fields
         if field.name not in taken

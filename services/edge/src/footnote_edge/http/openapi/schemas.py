@@ -76,9 +76,8 @@ class Schemas:
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             return {"type": "object", "additionalProperties": self.field(field.message_type.fields_by_name["value"])}
         schema = {**self._single(field), **_BOUNDS.get(field.name, {})}
-        if is_output_only(field) and "$ref" not in schema:
-            schema["readOnly"] = True
-        return {"type": "array", "items": schema} if field.is_repeated else schema
+        made: Schema = {"type": "array", "items": schema} if field.is_repeated else schema
+        return {**made, "readOnly": True} if is_output_only(field) else made
 
     def _single(self, field: FieldDescriptor) -> Schema:
         if field.message_type is not None:
