@@ -43,6 +43,8 @@ class App:
     admit: Callable[[str, Mapping[str, str]], Awaitable[None]] | None = None
     """Asked with a call's full method ("/package.Service/Method") and headers before any of its messages is read; a
     FootnoteError refuses the call. What it binds to the context holds for the handler."""
+    refused: Callable[[str, Exception, Mapping[str, str], str], None] | None = None
+    """Hears of each call that `admit` refused: its method, the error, its headers, what gRPC calls its peer."""
 
 
 @dataclass

@@ -187,6 +187,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         self._slow_seconds = slow_seconds
         self.admit: Callable[[str, Mapping[str, str]], Awaitable[None]] | None = None
         """See `App.admit`."""
+        self.refused: Callable[[str, Exception, Mapping[str, str], str], None] | None = None
+        """See `App.refused`."""
         self.refusals = Refusals(service)
         self._wrapped: dict[str, Any] = {}
         self._watches: set[asyncio.Task[Any]] = set()
@@ -239,6 +241,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         """
 
         async def refuse(_: Any, context: Any) -> AsyncIterator[Any]:
+            if self.refused is not None:
+                self.refused(method, error, _texts(metadata), context.peer())
             if isinstance(error, ResourceExhausted):
                 attributes = {names.RPC_METHOD: method[1:], names.RPC_STATUS_CODE: error.code}
                 telemetry.histogram(names.RPC_SERVER_DURATION).record(0.0, attributes)

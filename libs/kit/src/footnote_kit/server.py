@@ -169,7 +169,7 @@ class ServiceHost:
             raise
         self._interceptor.trust(trust)
         self._app = app
-        self._interceptor.admit = app.admit
+        self._interceptor.admit, self._interceptor.refused = app.admit, app.refused
         names = [name for _, _, name in app.servicers]
         for add, servicer, _ in app.servicers:
             add(servicer, self._server)

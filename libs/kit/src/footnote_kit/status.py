@@ -1,5 +1,6 @@
 """FootnoteError to rich gRPC status and back: google.rpc.Status with ErrorInfo, BadRequest and RetryInfo."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -101,6 +102,19 @@ def from_rpc_error(error: grpc.aio.AioRpcError, peer: str = "") -> FootnoteError
     if name == "UNIMPLEMENTED":
         return errors.Internal(f"{who} does not know this call".capitalize(), metadata=metadata)
     return make(name, error.details() or f"{who} failed".capitalize(), metadata=metadata)
+
+
+def ending(error: BaseException) -> tuple[str, str]:
+    """Return the status and the reason that an exception ends its call with, as in ("NOT_FOUND", "KEY_NOT_FOUND")."""
+    while isinstance(error, BaseExceptionGroup):
+        error = next((one for one in error.exceptions if not isinstance(one, FootnoteError)), error.exceptions[0])
+    if isinstance(error, asyncio.CancelledError):
+        return "CANCELLED", ""
+    if isinstance(error, grpc.aio.AioRpcError):
+        error = from_rpc_error(error)
+    if isinstance(error, FootnoteError):
+        return error.code, error.reason
+    return "INTERNAL", "INTERNAL"
 
 
 def trailing_metadata(error: FootnoteError) -> tuple[tuple[str, Any], ...]:

@@ -7,8 +7,10 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
+from footnote_kit.front.addresses import Origin
 from footnote_kit.front.frames import ENHANCE_YOUR_CALM, Violation
 from footnote_kit.front.limits import FrontLimits, Peer, Peers
 from footnote_kit.front.relay import LINGER_SECONDS, Caller, end_writing, refusal
@@ -110,6 +112,7 @@ class FrontDoor:
         """Give a connection its relay, after its time to wait and its TLS handshake."""
         loop = asyncio.get_running_loop()
         caller: Caller | None = None
+        origin = Origin(_address(transport))
 
         def ended(violation: Violation) -> None:
             if violation.code == ENHANCE_YOUR_CALM:  # what does not speak HTTP/2 may be a load balancer's look
@@ -119,11 +122,12 @@ class FrontDoor:
         def left(who: Caller) -> None:
             self._callers.discard(who)
             self._peers.leave(name)
+            origin.end()
 
         try:
             if wait := peer.begin(loop.time()):
                 await asyncio.sleep(wait)
-            caller = Caller(peer, self._limits, self._connect, ended, left)
+            caller = Caller(peer, self._limits, partial(self._connect, origin), ended, left)
             self._callers.add(caller)
             if self._tls is None:
                 transport.set_protocol(caller)
@@ -155,15 +159,27 @@ class FrontDoor:
                 raise
             _log.debug("front_handshake_failed", error=type(error).__name__)
 
-    def _connect(self, factory: Any) -> "asyncio.Future[object]":
-        loop, inner = asyncio.get_running_loop(), self._inner
-        connecting: asyncio.Future[Any]
-        if isinstance(inner, str):
-            connecting = asyncio.ensure_future(loop.create_unix_connection(factory, inner))
-        else:
-            connecting = asyncio.ensure_future(loop.create_connection(factory, "127.0.0.1", inner))
+    def _connect(self, origin: Origin, factory: Any) -> "asyncio.Future[object]":
+        connecting = asyncio.ensure_future(self._reach(origin, factory))
         connecting.add_done_callback(self._connected)
         return connecting
+
+    async def _reach(self, origin: Origin, factory: Any) -> object:
+        """Connect to the server inside by a socket that is known to be this caller's."""
+        loop, inner = asyncio.get_running_loop(), self._inner
+        if not isinstance(inner, str):
+            transport, protocol = await loop.create_connection(factory, "127.0.0.1", inner)
+            origin.name(transport.get_extra_info("socket"))
+            return transport, protocol
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.setblocking(False)
+            origin.name(connection)
+            await loop.sock_connect(connection, inner)
+            return await loop.create_unix_connection(factory, sock=connection)
+        except BaseException:
+            connection.close()
+            raise
 
     def _connected(self, connecting: "asyncio.Future[Any]") -> None:
         if not connecting.cancelled() and connecting.exception() is not None:
@@ -191,6 +207,12 @@ class _Arrival(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Hand it to the door."""
         self._door.arrived(cast(asyncio.Transport, transport))
+
+
+def _address(transport: asyncio.Transport) -> str:
+    """Return the address at the other end, "" of one that has gone."""
+    name = transport.get_extra_info("peername")
+    return str(name[0]) if isinstance(name, tuple) and name else ""
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
