@@ -167,7 +167,7 @@ async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
         "CreateCollection", "UpdateCollection", "DeleteCollection", "CheckProvider",
         "UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments", "AddVectors",
         "DeleteVectors", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity", "CancelOperation",
-        "CancelDocument",
+        "CancelDocument", "ListAuditEvents", "GetTenantLimits", "ListTenantLimits", "UpdateTenantLimits",
     }  # fmt: skip
 
 

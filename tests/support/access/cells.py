@@ -17,6 +17,8 @@ from support.access.targets import Seeder, Target
 from support.access.wire import Outcome, Wire
 
 AT_ONCE = 8
+ECHOES = frozenset({"ListAuditEvents", "audit.export"})
+"""Show to a tenant's administrators what its people have named in their attempts."""
 
 
 @dataclass
@@ -31,6 +33,8 @@ class World:
     foreign: Target
     """Another tenant's, shared inside it."""
     own: dict[str, Target] = field(default_factory=dict)
+    said: dict[str, list[str]] = field(default_factory=dict)
+    """Every request of each tenant's people: what they named themselves stands in their tenant's audit log."""
 
     def all(self) -> list[Target]:
         own = [one for one in self.own.values() if one is not self.private]
@@ -69,7 +73,7 @@ class Cells:
             outcome, request = await self._call(cell, names, content)
             self.report.cells[cell.person.name, cell.planned.operation.door] += 1
             self.report.verdicts[wanted.value] += 1
-            if shown := leaked(outcome, self.hidden(cell.person), request):
+            if shown := leaked(outcome, self._not_to_show(cell), request):
                 whose = sorted({self._whose(one) for one in shown})
                 what = f"shows {', '.join(shown[:3])} ({len(shown)} canaries) of {', '.join(whose)}"
                 self.find("read", cell, what)
@@ -95,6 +99,14 @@ class Cells:
             hidden |= {self.cast.acme, self.cast.globex} - {person.tenant}
         return hidden - {person.user}
 
+    def _not_to_show(self, cell: Cell) -> set[str]:
+        """Return every canary that must not be in the answer to a cell."""
+        hidden = self.hidden(cell.person)
+        if cell.planned.operation.id not in ECHOES:
+            return hidden
+        said = self.world.said.get(cell.person.tenant, [])
+        return {one for one in hidden if not any(one in text for text in said)}
+
     async def _call(self, cell: Cell, names: Values, content: bytes) -> tuple[Outcome, str]:
         """Call with these names of the target's; return the answer, and the request as text."""
         person, operation = cell.person, cell.planned.operation
@@ -104,8 +116,10 @@ class Cells:
         if not person.role:  # what says who calls where keys are off must say nothing where they are on
             owner = (cell.target or self.world.shared).owner
             forged = {"x-footnote-tenant": owner.tenant, "x-footnote-user": owner.user}
+        request = json.dumps([body, forged], default=str)
+        self.world.said.setdefault(person.tenant, []).append(request.lower())
         outcome = await self.wire.call(operation, body, self.cast.keys.get(person, ""), forged)
-        return outcome, json.dumps([body, forged], default=str)
+        return outcome, request
 
     def _judge(self, cell: Cell, wanted: Verdict, outcome: Outcome, request: str) -> None:
         changing = changes(cell.planned, cell.variant)

@@ -147,6 +147,17 @@ FILLERS: dict[str, Filler] = {
     "label": plain("made by the matrix"),
     "role": plain("ROLE_READER"),
     "RevokeKey.key_id": plain("none"),
+    # Their own rules stand in tests/integration/test_edge_tenant_limits.py and test_edge_audit.py.
+    "UpdateTenantLimits.resource": INTO,
+    "UpdateTenantLimits.tenant_id": plain("beyond"),
+    "GetTenantLimits.tenant_id": plain("beyond"),
+    "TenantAllowance.documents": plain(100_000),
+    "HTTP UpdateTenantLimits.documents": plain(100_000),
+    **dict.fromkeys(
+        ("action", "resource", "outcome", "start_time", "end_time", "ListAuditEvents.user_id", "audit.export.user_id",
+         "ListAuditEvents.key_id", "audit.export.key_id", "bytes", "UpdateTenantLimits.collections", "tokens_per_day",
+         "cost_usd_per_day", "effective", "UpdateTenantLimits.update_mask", "TenantAllowance.collections"), SKIP
+    ),
     **dict.fromkeys(("CreateKey.user_id", "ListKeys.user_id", "groups", "include_ended", "force"), SKIP),
     "UpdateDocument.resource": INTO,
     "Document.tags": plain(["by the matrix"]),

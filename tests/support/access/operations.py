@@ -95,6 +95,12 @@ RULES: dict[str, Rule] = {
     "CreateKey": Rule("admin"),
     "ListKeys": Rule("admin"),
     "RevokeKey": Rule("admin"),
+    # Of a tenant and its operators: their rules stand in tests/integration/test_edge_{audit,tenant_limits}.py.
+    "ListAuditEvents": Rule("admin"),
+    "GetTenantLimits": Rule("admin"),
+    "ListTenantLimits": Rule("admin"),
+    "UpdateTenantLimits": Rule("admin"),
+    "audit.export": Rule("admin"),
     "GetOperation": Rule(),
     "ListOperations": FEEDBACK,
     "WatchOperation": Rule(),

@@ -1,5 +1,6 @@
 """What a service keeps: it says so itself, for those who look after a deployment from outside of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +37,27 @@ class KeptDatabase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AppendOnly:
+    """A table to which is only appended, of the database named: `guards` are the triggers that keep it so, by dialect.
+
+    `time_column` holds milliseconds since 1970; rows are deleted when they are `days` old.
+    """
+
+    database: str
+    table: str
+    guards: Mapping[str, frozenset[str]]
+    time_column: str
+    days: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """What one service keeps.
 
     `files` is its folder of files, None where they are at `files_url` or it has none; `named` is a statement that its
     database answers with the names, below that folder, of those it cannot do without; `servers` are addresses of
     further servers that it cannot do without, by what they are for; `collections` is a statement that its database
-    answers with the ids of the collections that rows of the vector store are of.
+    answers with the ids of the collections that rows of the vector store are of; `log` is its log, if it keeps one.
     """
 
     databases: tuple[KeptDatabase, ...] = ()
@@ -51,6 +66,7 @@ class Kept:
     named: str = ""
     servers: tuple[tuple[str, str], ...] = ()
     collections: str = ""
+    log: AppendOnly | None = None
 
 
 def database(name: str, url: str, file: Path, traits: Traits | None = None, witness: Path | None = None) -> (

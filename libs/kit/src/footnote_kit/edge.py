@@ -7,6 +7,8 @@ import grpc
 from footnote.edge.v1 import (
     answers_pb2,
     answers_pb2_grpc,
+    audit_pb2,
+    audit_pb2_grpc,
     collections_pb2,
     collections_pb2_grpc,
     conversations_pb2,
@@ -15,6 +17,8 @@ from footnote.edge.v1 import (
     documents_pb2_grpc,
     keys_pb2,
     keys_pb2_grpc,
+    limits_pb2,
+    limits_pb2_grpc,
     operations_pb2,
     operations_pb2_grpc,
     providers_pb2,
@@ -28,10 +32,12 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
 _FILES = (
     (answers_pb2, answers_pb2_grpc),
+    (audit_pb2, audit_pb2_grpc),
     (collections_pb2, collections_pb2_grpc),
     (conversations_pb2, conversations_pb2_grpc),
     (documents_pb2, documents_pb2_grpc),
     (keys_pb2, keys_pb2_grpc),
+    (limits_pb2, limits_pb2_grpc),
     (operations_pb2, operations_pb2_grpc),
     (providers_pb2, providers_pb2_grpc),
     (system_pb2, system_pb2_grpc),

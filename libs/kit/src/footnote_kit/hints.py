@@ -73,6 +73,8 @@ ERROR_HINTS = {
     "KEY_NOT_FOUND": "See what there is with: footnote keys list --all",
     "KEYS_OFF": "",
     "LAST_ADMIN_KEY": "Make another administrator's key first, or add --force.",
+    "AUDIT_UNAVAILABLE": "Have the operator look at edge's database: footnote admin doctor",
+    "OPERATOR_ONLY": "Have the operator do it; see FOOTNOTE_EDGE_OPERATOR_TENANT and `footnote limits --help`.",
 }
 """By the name of a `footnote.types.v1.ErrorReason` without its prefix: for whoever made the call, in words of the
 command line. "" where the message itself says all there is to say."""

@@ -63,6 +63,15 @@ METRICS: dict[str, tuple[str, str]] = {
     "footnote.edge.tokens": ("{token}", "Tokens charged to tenants, by kind: prompt, completion or embedding"),
     "footnote.edge.cost": ("{USD}", "US dollars charged to tenants, where prices are known"),
     "footnote.edge.quota_refusals": ("{call}", "Calls refused because a tenant's day is used up, by quota"),
+    "footnote.edge.audit_attempts_counted": (
+        "{attempt}",
+        "Refused and failed attempts that are in the audit log by their number alone",
+    ),
+    "footnote.edge.audit_write_failures": ("{write}", "Writes of the audit log that failed and are repeated"),
+    "footnote.edge.audit_events_dropped": (
+        "{event}",
+        "Events that the service log alone has: too many waited",
+    ),
     "footnote.edge.asks": ("{ask}", "Questions asked, by finish reason"),
     "footnote.edge.degradations": ("{degradation}", "Degradations reported, by stage and reason"),
     "footnote.edge.jobs.waiting": (

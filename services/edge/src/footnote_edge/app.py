@@ -13,6 +13,7 @@ from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Asking, Authorizer
 from footnote_kit.edge import additions
 from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
+from footnote_kit.front.addresses import address_of
 from footnote_kit.front.limits import FrontLimits
 from footnote_kit.loads import Loads
 from footnote_kit.net import is_loopback
@@ -22,12 +23,18 @@ from footnote_kit.settings import STAGES, KitSettings
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_providers.egress.egress import Egress
 
+from footnote_edge.adapters.audit_table import GUARDS, AuditEventRow
 from footnote_edge.adapters.database import TRAITS, Database
 from footnote_edge.adapters.stages import Stages, telemetry_of
 from footnote_edge.api.about import about
 from footnote_edge.api.parts import Parts
 from footnote_edge.asking.asker import Asker
 from footnote_edge.asking.keeping import Keeper
+from footnote_edge.audit.book import AuditBook
+from footnote_edge.audit.journal import Journal
+from footnote_edge.audit.recorder import Recorder
+from footnote_edge.audit.retention import Retention
+from footnote_edge.audit.ways import Ways
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.names import asking as asking_names
@@ -52,6 +59,7 @@ from footnote_edge.documents.seldom import Seldom
 from footnote_edge.documents.watch import Watch
 from footnote_edge.door.admission import Admission, Size
 from footnote_edge.door.allowances import Allowances
+from footnote_edge.door.auditing import Auditor
 from footnote_edge.door.first_key import first_key
 from footnote_edge.door.guard import Door, guard
 from footnote_edge.door.identity import authenticator
@@ -59,6 +67,7 @@ from footnote_edge.door.keys import ApiKeys
 from footnote_edge.door.limiting import Limiting
 from footnote_edge.door.limits import Limits, Watches
 from footnote_edge.door.metering import Meter, UsageBook
+from footnote_edge.door.operators import Operators
 from footnote_edge.door.request_ids import RequestIds
 from footnote_edge.door.shares import Shares
 from footnote_edge.http.web import Web
@@ -127,6 +136,8 @@ async def build(runtime: Runtime) -> App:
     )
     allowances = Allowances(database, settings)
     book = UsageBook(database)
+    recorder = Recorder(AuditBook(database))
+    auditor = Auditor(recorder, Ways(address_of))
     meter = Meter(book, allowances)
     activity_book = ActivityBook(database)
     activity = Counted(activity_book)
@@ -201,11 +212,13 @@ async def build(runtime: Runtime) -> App:
         traces=Traces(partial(telemetry_of, runtime), telemetry, questions, lambda: leases.alive == 1),
         usage=UsageDesk(stages, meter, settings.call_timeout_seconds),
         activity=activity,
+        operators=Operators(settings),
+        audit=recorder,
         about=about(settings, runtime.settings, version),
         version=version,
     )
     if settings.first_key_file is not None:
-        await first_key(keys, settings.first_key_file)
+        await first_key(ApiKeys(database, Journal(database)), settings.first_key_file)
     who = authenticator(settings, keys)
     door = Door(who, limits, Watches(settings.watches_per_user), shares, admission)
     reconciler = Reconciler(
@@ -222,6 +235,7 @@ async def build(runtime: Runtime) -> App:
         Rounds("request-ids", request_ids.sweep, _SWEEP_SECONDS, service="edge"),
         Rounds("use-by-user", book.sweep, _SWEEP_SECONDS, service="edge"),
         Rounds("activity-kept", activity_book.sweep, _SWEEP_SECONDS, service="edge"),
+        Rounds("audit-kept", Retention(database, settings.audit_days).sweep, _SWEEP_SECONDS, service="edge"),
         Rounds("operations", operations.tend, settings.reconcile_seconds, service="edge"),
         Rounds("reconcile", reconciler.look, settings.reconcile_seconds, service="edge", scope=SYSTEM),
         Rounds("memory", Remembering(conversations, jobs).look, settings.reconcile_seconds, service="edge"),
@@ -230,13 +244,20 @@ async def build(runtime: Runtime) -> App:
     )
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
     logs = log_keeper(*(path for path in map(file_of, urls) if path is not None))
-    web = Web(runtime, settings, who, shares, parts.version)
-    guarded = guard(EdgeServicer(parts), door)
+    web = Web(runtime, settings, who, shares, auditor, parts.version)
+    guarded = guard(EdgeServicer(parts), door, auditor)
     return App(
         name="edge",
         servicers=[(add, guarded, name) for add, name in additions()],
         ready=database.check,
-        start=[meter.rounds.start, activity.rounds.start, *(one.start for one in rounds), web.start, logs.start],
+        start=[
+            meter.rounds.start,
+            recorder.rounds.start,
+            activity.rounds.start,
+            *(one.start for one in rounds),
+            web.start,
+            logs.start,
+        ],
         public=True,
         front=FrontLimits(
             connections=settings.grpc_connections,
@@ -247,6 +268,7 @@ async def build(runtime: Runtime) -> App:
         ),
         authenticates=bool(settings.auth) or settings.keyless,
         admit=door.admit,
+        refused=auditor.refused,
         close=[
             logs.stop,
             web.stop,
@@ -256,6 +278,8 @@ async def build(runtime: Runtime) -> App:
             meter.flush,
             activity.rounds.stop,
             activity.flush,
+            recorder.rounds.stop,
+            recorder.close,
             database.close,
             collection_epochs.close,
             generation_epochs.close,
@@ -288,5 +312,12 @@ def kept(data_dir: Path) -> keeping.Kept:
         databases=(
             keeping.database("edge", settings.sqlalchemy_url(folder), folder / "edge.db", TRAITS),
             keeping.database("jobs", settings.dbos_url(folder), folder / "jobs.db"),
-        )
+        ),
+        log=keeping.AppendOnly(
+            database="edge",
+            table=AuditEventRow.__tablename__,
+            guards=GUARDS,
+            time_column="time_ms",
+            days=settings.audit_days,
+        ),
     )

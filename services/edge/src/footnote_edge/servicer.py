@@ -1,10 +1,12 @@
 """The public API: all its RPCs in one object."""
 
 from footnote.edge.v1.answers_pb2_grpc import AnswersServiceServicer
+from footnote.edge.v1.audit_pb2_grpc import AuditServiceServicer
 from footnote.edge.v1.collections_pb2_grpc import CollectionsServiceServicer
 from footnote.edge.v1.conversations_pb2_grpc import ConversationsServiceServicer
 from footnote.edge.v1.documents_pb2_grpc import DocumentsServiceServicer
 from footnote.edge.v1.keys_pb2_grpc import KeysServiceServicer
+from footnote.edge.v1.limits_pb2_grpc import LimitsServiceServicer
 from footnote.edge.v1.operations_pb2_grpc import OperationsServiceServicer
 from footnote.edge.v1.providers_pb2_grpc import ProvidersServiceServicer
 from footnote.edge.v1.system_pb2_grpc import SystemServiceServicer
@@ -12,11 +14,13 @@ from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceServicer
 
 from footnote_edge.api.activity import ActivityApi
 from footnote_edge.api.answers import AnswersApi
+from footnote_edge.api.audit import AuditApi
 from footnote_edge.api.chunks import ChunksApi
 from footnote_edge.api.collections import CollectionsApi
 from footnote_edge.api.conversations import ConversationsApi
 from footnote_edge.api.documents import DocumentsApi
 from footnote_edge.api.keys import KeysApi
+from footnote_edge.api.limits import LimitsApi
 from footnote_edge.api.operations import OperationsApi
 from footnote_edge.api.parts import Parts
 from footnote_edge.api.system import SystemApi
@@ -37,6 +41,8 @@ class EdgeServicer(
     SystemApi,
     UsageApi,
     ActivityApi,
+    LimitsApi,
+    AuditApi,
     VectorsApi,
     CollectionsServiceServicer,
     DocumentsServiceServicer,
@@ -44,6 +50,8 @@ class EdgeServicer(
     ConversationsServiceServicer,
     OperationsServiceServicer,
     KeysServiceServicer,
+    LimitsServiceServicer,
+    AuditServiceServicer,
     ProvidersServiceServicer,
     SystemServiceServicer,
     VectorsServiceServicer,

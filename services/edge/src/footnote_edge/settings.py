@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+from footnote_kit.identifiers import NAME, RULE
 from footnote_kit.net import is_loopback
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -189,6 +190,12 @@ class Settings(BaseSettings):
     answer_days: float = Field(
         default=30, ge=0, le=3650, description="Days that answers outside conversations are kept; 0 keeps none."
     )
+    audit_days: float = Field(default=180, ge=1, le=36500, description="Days that events of the audit log are kept.")
+    operator_tenant: str = Field(
+        default="",
+        description="Tenant whose administrators are this deployment's operators: they set every tenant's limits and "
+        "read every audit event; empty for none. Without authentication every administrator is one.",
+    )
     history_messages: int = Field(default=8, ge=0, description="Messages of a conversation given to augmentation.")
 
     @model_validator(mode="after")
@@ -239,6 +246,13 @@ class Settings(BaseSettings):
         for origin in value:
             if not (info.field_name == "cors_origins" and origin in ("*", "null")) and not _ORIGIN.fullmatch(origin):
                 raise ValueError(f"{origin!r} is no origin; write it as https://console.example.org")
+        return value
+
+    @field_validator("operator_tenant")
+    @classmethod
+    def _tenant(cls, value: str) -> str:
+        if value and not NAME.fullmatch(value):
+            raise ValueError(RULE)
         return value
 
     @field_validator("allowed_hosts")

@@ -157,6 +157,43 @@ export interface AskResponse {
   claims_revised?: ClaimsRevised;
 }
 
+export type AuditDoor =
+  | "AUDIT_DOOR_UNSPECIFIED"
+  | "AUDIT_DOOR_GRPC"
+  | "AUDIT_DOOR_HTTP"
+  | "AUDIT_DOOR_OPENAI"
+  | "AUDIT_DOOR_MCP"
+  | "AUDIT_DOOR_COMMAND";
+
+export interface AuditEvent {
+  id: string;
+  create_time?: string;
+  tenant_id: string;
+  user_id: string;
+  authentication: Authentication;
+  key_id: string;
+  door: AuditDoor;
+  address: string;
+  action: string;
+  resource: string;
+  changed_fields: string[];
+  providers: string[];
+  outcome: AuditOutcome;
+  code: number;
+  reason: ErrorReason;
+  trace_id: string;
+  request_id: string;
+  count: string;
+  last_time?: string;
+  mixed: boolean;
+}
+
+export type AuditOutcome =
+  | "AUDIT_OUTCOME_UNSPECIFIED"
+  | "AUDIT_OUTCOME_SUCCEEDED"
+  | "AUDIT_OUTCOME_REFUSED"
+  | "AUDIT_OUTCOME_FAILED";
+
 export type Authentication =
   | "AUTHENTICATION_UNSPECIFIED"
   | "AUTHENTICATION_NONE"
@@ -628,6 +665,55 @@ export interface EmbeddingSettings {
   settings?: Record<string, unknown>;
 }
 
+export type ErrorReason =
+  | "ERROR_REASON_UNSPECIFIED"
+  | "ERROR_REASON_SCOPE_MISSING"
+  | "ERROR_REASON_CREDENTIALS_INVALID"
+  | "ERROR_REASON_PERMISSION_DENIED"
+  | "ERROR_REASON_INVALID_FIELD"
+  | "ERROR_REASON_INVALID_FILTER"
+  | "ERROR_REASON_COLLECTION_NOT_FOUND"
+  | "ERROR_REASON_COLLECTION_EXISTS"
+  | "ERROR_REASON_DOCUMENT_NOT_FOUND"
+  | "ERROR_REASON_CONVERSATION_NOT_FOUND"
+  | "ERROR_REASON_FILE_EMPTY"
+  | "ERROR_REASON_FILE_TOO_LARGE"
+  | "ERROR_REASON_FILE_UNSUPPORTED"
+  | "ERROR_REASON_FILE_PASSWORD_PROTECTED"
+  | "ERROR_REASON_FILE_CORRUPT"
+  | "ERROR_REASON_QUOTA_EXCEEDED"
+  | "ERROR_REASON_RATE_LIMITED"
+  | "ERROR_REASON_ILLEGAL_STATE"
+  | "ERROR_REASON_CONFLICT"
+  | "ERROR_REASON_DIMENSION_MISMATCH"
+  | "ERROR_REASON_PROVIDER_INVALID"
+  | "ERROR_REASON_PROVIDER_FAILED"
+  | "ERROR_REASON_STORE_UNAVAILABLE"
+  | "ERROR_REASON_STAGE_UNAVAILABLE"
+  | "ERROR_REASON_DEADLINE"
+  | "ERROR_REASON_INTERNAL"
+  | "ERROR_REASON_TRACE_NOT_FOUND"
+  | "ERROR_REASON_SHUTTING_DOWN"
+  | "ERROR_REASON_SCOPE_INVALID"
+  | "ERROR_REASON_PROVIDER_NOT_ALLOWED"
+  | "ERROR_REASON_REQUEST_TOO_LARGE"
+  | "ERROR_REASON_REQUEST_TOO_SLOW"
+  | "ERROR_REASON_WATCH_EXPIRED"
+  | "ERROR_REASON_PROVIDER_UNCONFIGURED"
+  | "ERROR_REASON_TRANSFER_CORRUPT"
+  | "ERROR_REASON_REQUEST_ID_REUSED"
+  | "ERROR_REASON_OWN_VECTORS"
+  | "ERROR_REASON_VECTOR_NOT_FOUND"
+  | "ERROR_REASON_ANSWER_NOT_FOUND"
+  | "ERROR_REASON_CHUNK_NOT_FOUND"
+  | "ERROR_REASON_MESSAGE_NOT_FOUND"
+  | "ERROR_REASON_KEY_NOT_FOUND"
+  | "ERROR_REASON_KEYS_OFF"
+  | "ERROR_REASON_LAST_ADMIN_KEY"
+  | "ERROR_REASON_OPERATION_NOT_FOUND"
+  | "ERROR_REASON_AUDIT_UNAVAILABLE"
+  | "ERROR_REASON_OPERATOR_ONLY";
+
 export interface Failure {
   reason: FailureReason;
   message: string;
@@ -811,6 +897,14 @@ export interface GetSystemInfoResponse {
   answer_lifetime?: string;
 }
 
+export interface GetTenantLimitsRequest {
+  tenant_id: string;
+}
+
+export interface GetTenantLimitsResponse {
+  allowance?: TenantAllowance;
+}
+
 export interface GetTraceRequest {
   trace_id: string;
 }
@@ -871,6 +965,24 @@ export interface Key {
 export interface LineLocator {
   first_line: number;
   last_line: number;
+}
+
+export interface ListAuditEventsRequest {
+  start_time?: string;
+  end_time?: string;
+  user_id: string;
+  key_id: string;
+  action: string;
+  resource: string;
+  outcome: AuditOutcome;
+  tenant_id: string;
+  page_size: number;
+  page_token: string;
+}
+
+export interface ListAuditEventsResponse {
+  events: AuditEvent[];
+  next_page_token: string;
 }
 
 export interface ListChunksRequest {
@@ -989,6 +1101,16 @@ export interface ListProvidersRequest {
 
 export interface ListProvidersResponse {
   providers: Provider[];
+}
+
+export interface ListTenantLimitsRequest {
+  page_size: number;
+  page_token: string;
+}
+
+export interface ListTenantLimitsResponse {
+  allowances: TenantAllowance[];
+  next_page_token: string;
 }
 
 export interface ListUserUsageRequest {
@@ -1464,6 +1586,17 @@ export type SuspicionReason =
   | "SUSPICION_REASON_TURNED_DIRECTION"
   | "SUSPICION_REASON_ENCODED_TEXT";
 
+export interface TenantAllowance {
+  tenant_id: string;
+  documents?: string;
+  bytes?: string;
+  collections?: string;
+  tokens_per_day?: string;
+  cost_usd_per_day?: number;
+  effective?: TenantLimits;
+  update_time?: string;
+}
+
 export interface TenantLimits {
   documents?: string;
   bytes?: string;
@@ -1557,6 +1690,16 @@ export interface UpdateDocumentRequest {
 
 export interface UpdateDocumentResponse {
   document?: Document;
+}
+
+export interface UpdateTenantLimitsRequest {
+  tenant_id: string;
+  resource?: TenantAllowance;
+  update_mask?: string;
+}
+
+export interface UpdateTenantLimitsResponse {
+  allowance?: TenantAllowance;
 }
 
 export interface UploadDocumentResponse {

@@ -6,6 +6,7 @@ from footnote.edge.v1.system_pb2 import GetSystemInfoResponse
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking.asker import Asker
+from footnote_edge.audit.recorder import Recorder
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
@@ -19,6 +20,7 @@ from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.watch import Watch
 from footnote_edge.door.limiting import Limiting
+from footnote_edge.door.operators import Operators
 from footnote_edge.door.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.settings import Settings
@@ -58,5 +60,7 @@ class Parts:
     traces: Traces
     usage: UsageDesk
     activity: Counted
+    operators: Operators
+    audit: Recorder
     about: GetSystemInfoResponse
     version: str

@@ -63,10 +63,10 @@ class UsageApi:
         return pb.ListUserUsageResponse(users=users, next_page_token=token)
 
     async def _limits(self, tenant: str) -> pb.TenantLimits:
-        return _limits(await self.parts.limiting.of(tenant), self.parts.settings)
+        return limits_shown(await self.parts.limiting.of(tenant), self.parts.settings)
 
 
-def _limits(allowed: Allowance, settings: Settings) -> pb.TenantLimits:
+def limits_shown(allowed: Allowance, settings: Settings) -> pb.TenantLimits:
     """Return the limits there are; 0 is none."""
     return pb.TenantLimits(
         documents=allowed.documents or None,

@@ -3,16 +3,21 @@
 import shlex
 import time
 from collections import OrderedDict
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from footnote_database.times import utc
 from footnote_kit.errors import InvalidArgument
-from sqlalchemy import delete, select
+from footnote_kit.identifiers import checked_name
+from footnote_kit.paging import Page
+from sqlalchemy import select
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import TenantLimitsRow
+from footnote_edge.audit.journal import Journal
 from footnote_edge.settings import Settings
 
 CACHE_SECONDS = 5.0
@@ -37,14 +42,28 @@ class Allowance:
         return bool(self.tokens_per_day or self.cost_per_day)
 
 
+@dataclass(frozen=True, slots=True)
+class Own:
+    """The limits of one tenant's own by name; `update_time` in UTC, None where there are none."""
+
+    tenant_id: str
+    limits: Mapping[str, float] = field(default_factory=dict)
+    update_time: datetime | None = None
+
+
 NAMES = tuple(field.name for field in fields(Allowance))
+"""What can be limited."""
 
 
 class Allowances:
     """Finds and changes what tenants are allowed."""
 
-    def __init__(self, database: Database, settings: Settings) -> None:
+    def __init__(self, database: Database, settings: Settings, journal: Journal | None = None) -> None:
+        """Take the database; with a `journal` changes are put into the audit log here, in the same transaction."""
         self._sessions = database.sessions
+        self._journal = journal
+        # By code points, whatever the database's own language: pages go on after a tenant's id.
+        self._tenant = TenantLimitsRow.tenant_id if database.is_sqlite else TenantLimitsRow.tenant_id.collate("C")
         self._usual = Allowance(
             documents=settings.max_documents_per_tenant,
             bytes=settings.max_bytes_per_tenant,
@@ -69,27 +88,41 @@ class Allowances:
             self._cache.popitem(last=False)
         return found
 
-    async def set(self, tenant: str, changes: dict[str, float]) -> Allowance:
-        """Set limits of one tenant's own; those not named stay. Raises InvalidArgument for one below zero."""
+    async def own(self, tenant: str) -> Own:
+        """Return a tenant's own limits as they stand in the database."""
+        async with self._sessions() as session:
+            row = await session.get(TenantLimitsRow, tenant)
+        return Own(tenant) if row is None else _shown(row)
+
+    async def set(self, tenant: str, changes: Mapping[str, float | None]) -> Own:
+        """Change limits of one tenant's own and return them; those not named stay, None leaves one to the deployment.
+
+        Raises InvalidArgument for one below zero.
+        """
+        checked_name("tenant_id", tenant)
         for name, value in changes.items():
-            if value < 0:
+            if value is not None and not 0 <= value < float("inf"):
                 raise InvalidArgument.field(name, "must not be negative; 0 is no limit")
         async with self._sessions.begin() as session:
             row = await session.get(TenantLimitsRow, tenant) or TenantLimitsRow(tenant_id=tenant)
             for name, value in changes.items():
                 setattr(row, name, value)
             row.update_time = datetime.now(UTC)
-            session.add(row)
+            if _own(row):
+                session.add(row)
+            elif row in session:
+                await session.delete(row)
+            found = _shown(row) if _own(row) else Own(tenant)
+            if self._journal is not None:
+                await self._journal.write(session, "UpdateTenantLimits", tenant, f"limits/{tenant}", tuple(changes))
         self._cache.pop(tenant, None)
-        return await self.of(tenant)
+        return found
 
     async def clear(self, tenant: str) -> bool:
         """Let the deployment's limits hold again; False when the tenant had none of its own."""
-        async with self._sessions.begin() as session:
-            found = await session.get(TenantLimitsRow, tenant)
-            await session.execute(delete(TenantLimitsRow).where(TenantLimitsRow.tenant_id == tenant))
-        self._cache.pop(tenant, None)
-        return found is not None
+        had = bool((await self.own(tenant)).limits)
+        await self.set(tenant, dict.fromkeys(NAMES))
+        return had
 
     async def listed(self) -> list[tuple[str, dict[str, float]]]:
         """Return the tenants with limits of their own, each with these."""
@@ -97,18 +130,32 @@ class Allowances:
             rows = await session.scalars(select(TenantLimitsRow).order_by(TenantLimitsRow.tenant_id))
             return [(row.tenant_id, _own(row)) for row in rows]
 
+    async def page(self, page: Page) -> tuple[list[Own], str]:
+        """Return a page of the tenants with limits of their own, by id, and the next page's token."""
+        query = select(TenantLimitsRow).order_by(self._tenant).limit(page.size + 1)
+        if page.position is not None:
+            query = query.where(self._tenant > str(page.position[0]))
+        async with self._sessions() as session:
+            found = [_shown(row) for row in await session.scalars(query)]
+        shown = found[: page.size]
+        return shown, page.token((shown[-1].tenant_id,)) if len(found) > len(shown) else ""
+
 
 async def offline(data_dir: Path) -> tuple[Database, Allowances]:
     """Open the limits of a deployment without its service, for the command line."""
     settings = Settings()
     database = Database(settings.sqlalchemy_url(data_dir / "edge"))
     await database.migrate()
-    return database, Allowances(database, settings)
+    return database, Allowances(database, settings, Journal(database))
 
 
 def raising(tenant: str, option: str, limit: float) -> str:
     """Return the command that allows a tenant twice as much."""
     return f"footnote limits set {shlex.quote(tenant)} --{option} {2 * limit:.12g}"
+
+
+def _shown(row: TenantLimitsRow) -> Own:
+    return Own(row.tenant_id, _own(row), utc(row.update_time))
 
 
 def _own(row: TenantLimitsRow) -> dict[str, Any]:

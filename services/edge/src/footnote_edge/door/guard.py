@@ -11,6 +11,7 @@ from footnote_kit.errors import PermissionDenied
 
 from footnote_edge.door import callers
 from footnote_edge.door.admission import Admission
+from footnote_edge.door.auditing import Auditor
 from footnote_edge.door.callers import Identity
 from footnote_edge.door.identity import Authenticator
 from footnote_edge.door.limits import Limits, Watches
@@ -29,7 +30,9 @@ _WRITER = frozenset(
         "CancelOperation",
     }
 )
-_ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity"})
+_ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity"}) | {
+    *("ListAuditEvents", "GetTenantLimits", "ListTenantLimits", "UpdateTenantLimits")
+}
 
 ROLES: dict[str, Role.ValueType] = {
     method.name: ROLE_WRITER if method.name in _WRITER else ROLE_ADMIN if method.name in _ADMIN else ROLE_READER
@@ -48,7 +51,7 @@ def allows(scope: Scope, least: Role.ValueType) -> bool:
     return any(role >= least for role in scope.roles if role in Role.values())
 
 
-def guard(servicer: Any, door: "Door") -> Any:
+def guard(servicer: Any, door: "Door", auditor: Auditor) -> Any:
     """Return an object with every public RPC, each behind the door; raises AttributeError if one is missing.
 
     Who comes in was decided by `Door.admit` before the request was read; the handlers refuse whoever was not asked.
@@ -59,7 +62,10 @@ def guard(servicer: Any, door: "Door") -> Any:
         make = _unary
         if method.server_streaming:
             make = _watch if method.name.startswith(_WATCH) else _stream
-        setattr(guarded, method.name, make(method.name, handler, door))
+        call = make(method.name, handler, door)
+        if method.name not in PUBLIC:
+            call = (auditor.stream if method.server_streaming else auditor.unary)(method.name, call)
+        setattr(guarded, method.name, call)
     return guarded
 
 
@@ -84,6 +90,7 @@ class Door:
         if service not in _SERVICES or name in PUBLIC:
             return
         identity = await self._authenticator.authenticate(headers)
+        callers.recognise(identity)
         scope = identity.scope
         if not _OF_CALLERS.issuperset(scope.roles):
             raise PermissionDenied("No caller has the role of a service.")

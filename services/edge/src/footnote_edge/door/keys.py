@@ -23,7 +23,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ApiKeyRow
-from footnote_edge.door.callers import REFUSAL, Identity, Proof
+from footnote_edge.audit.journal import Journal
+from footnote_edge.door.callers import REFUSAL, Identity, KeyRefused, Proof
 from footnote_edge.settings import Settings
 
 PREFIX = "fn"
@@ -53,8 +54,10 @@ class ApiKey:
 class ApiKeys:
     """Makes, checks and revokes keys."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, journal: Journal | None = None) -> None:
+        """Take the database; with a `journal` changes are put into the audit log here, in the same transaction."""
         self._sessions = database.sessions
+        self._journal = journal
         self._cache: OrderedDict[str, tuple[float, ApiKeyRow]] = OrderedDict()
         self._revocations = 0
         self._revoking = asyncio.Lock()
@@ -97,6 +100,8 @@ class ApiKeys:
         try:
             async with self._sessions.begin() as session:
                 session.add(row)
+                if self._journal is not None:
+                    await self._journal.write(session, "CreateKey", row.tenant_id, f"keys/{row.id}")
         except IntegrityError:  # made by the same call before
             return await self._get(tenant_id, row.id), ""
         return _key(row), f"{PREFIX}_{row.id}_{secret}"
@@ -152,6 +157,8 @@ class ApiKeys:
                 if not force:
                     await _check_not_last(session, row)
                 row.revoke_time = datetime.now(UTC)
+                if self._journal is not None:
+                    await self._journal.write(session, "RevokeKey", row.tenant_id, f"keys/{row.id}")
         self._revocations += 1
         self._cache.pop(key_id, None)
         return _key(row)
@@ -163,8 +170,10 @@ class ApiKeys:
         row = await self._row(key_id) if prefix == PREFIX and key_id else None
         # Compared also when there is no such key, so that the time taken does not tell.
         same = hmac.compare_digest(_digest(secret), row.hash if row is not None else _digest(""))
-        if row is None or not same or _ended(row):
+        if row is None:
             raise Unauthenticated(REFUSAL)
+        if not same or _ended(row):
+            raise KeyRefused(row.tenant_id, row.id)
         scope = Scope(
             tenant_id=row.tenant_id,
             user_id=row.user_id,
@@ -176,8 +185,10 @@ class ApiKeys:
     async def check(self, key_id: str) -> None:
         """Raise Unauthenticated when a key that was good has ended since."""
         row = await self._row(key_id)
-        if row is None or _ended(row):
+        if row is None:
             raise Unauthenticated(REFUSAL)
+        if _ended(row):
+            raise KeyRefused(row.tenant_id, row.id)
 
     async def _get(self, tenant_id: str, key_id: str) -> ApiKey:
         async with self._sessions() as session:
@@ -207,7 +218,7 @@ async def offline(data_dir: Path) -> tuple[Database, ApiKeys]:
     """Open the keys of a deployment without its service, for the command line: somebody must make the first one."""
     database = Database(Settings().sqlalchemy_url(data_dir / "edge"))
     await database.migrate()
-    return database, ApiKeys(database)
+    return database, ApiKeys(database, Journal(database))
 
 
 def missing(key_id: str) -> NotFound:

@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import compile_path
 from starlette.types import ASGIApp
 
+from footnote_edge.door.auditing import Auditor
 from footnote_edge.door.identity import Authenticator
 from footnote_edge.door.shares import Shares
 from footnote_edge.http.console import pages
@@ -23,7 +24,7 @@ from footnote_edge.http.dialects.wrapper import Wrapper
 from footnote_edge.http.door.bodies import Bodies, LimitOf
 from footnote_edge.http.door.caller import Caller
 from footnote_edge.http.door.entrance import Entrance
-from footnote_edge.http.door.gate import PUBLIC, Gate
+from footnote_edge.http.door.gate import PUBLIC, ActionOf, Gate
 from footnote_edge.http.door.origins import Origins
 from footnote_edge.http.door.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
 from footnote_edge.http.openapi import document as openapi
@@ -32,7 +33,9 @@ from footnote_edge.http.transcoding.rules import rules
 from footnote_edge.settings import Settings
 
 
-def site(channel: Any, settings: Settings, authenticator: Authenticator, shares: Shares, version: str) -> ASGIApp:
+def site(
+    channel: Any, settings: Settings, authenticator: Authenticator, shares: Shares, auditor: Auditor, version: str
+) -> ASGIApp:
     """Return the ASGI application that serves the public API of the edge behind `channel` over HTTP."""
     caller = Caller(channel, settings)
     mcp = McpDoor(EdgeStub(channel), version)
@@ -55,7 +58,14 @@ def site(channel: Any, settings: Settings, authenticator: Authenticator, shares:
         )
     # Who calls, and only then how much it sends.
     middleware += [
-        Middleware(Gate, authenticator=authenticator, shares=shares, public=PUBLIC | pages.paths()),
+        Middleware(
+            Gate,
+            authenticator=authenticator,
+            shares=shares,
+            auditor=auditor,
+            action_of=_actions(),
+            public=PUBLIC | pages.paths(),
+        ),
         Middleware(
             Bodies, limit_of=_limits(settings), patience=settings.body_seconds, rate=settings.body_bytes_per_second
         ),
@@ -82,6 +92,16 @@ def site(channel: Any, settings: Settings, authenticator: Authenticator, shares:
     )
     origins = Origins(settings.cors_origins, keyless=not settings.auth, hosts=settings.allowed_hosts)
     return Entrance(application, origins)
+
+
+def _actions() -> ActionOf:
+    """Return what tells which RPC a request means, as far as the contract's annotations say."""
+    known = [(rule.verb, compile_path(rule.path)[0], rule.method.name) for rule in rules()]
+
+    def action_of(method: str, path: str) -> str:
+        return next((name for verb, pattern, name in known if verb == method and pattern.match(path)), "")
+
+    return action_of
 
 
 def _limits(settings: Settings) -> LimitOf:

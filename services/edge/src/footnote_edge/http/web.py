@@ -4,6 +4,7 @@ from footnote_kit import tls
 from footnote_kit.app import Runtime
 from footnote_kit.logs import get_logger
 
+from footnote_edge.door.auditing import Auditor
 from footnote_edge.door.identity import Authenticator
 from footnote_edge.door.shares import Shares
 from footnote_edge.http.door.connections import Connections
@@ -18,12 +19,19 @@ class Web:
     """Serves HTTP beside gRPC, unless switched off; it calls the gRPC side, so that both have one door."""
 
     def __init__(
-        self, runtime: Runtime, settings: Settings, authenticator: Authenticator, shares: Shares, version: str
+        self,
+        runtime: Runtime,
+        settings: Settings,
+        authenticator: Authenticator,
+        shares: Shares,
+        auditor: Auditor,
+        version: str,
     ) -> None:
         self._runtime = runtime
         self._settings = settings
         self._authenticator = authenticator
         self._shares = shares
+        self._auditor = auditor
         self._version = version
         self._server: HttpServer | None = None
 
@@ -33,7 +41,9 @@ class Web:
             return
         kit = self._runtime.settings
         settings = self._settings
-        application = site(self._runtime.channel("edge"), settings, self._authenticator, self._shares, self._version)
+        application = site(
+            self._runtime.channel("edge"), settings, self._authenticator, self._shares, self._auditor, self._version
+        )
         self._server = HttpServer(
             application,
             kit.listen_host,

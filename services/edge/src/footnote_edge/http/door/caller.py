@@ -8,6 +8,7 @@ from footnote_kit.errors import InvalidArgument
 from google.protobuf.message import Message
 from starlette.requests import Request
 
+from footnote_edge.audit.ways import HEADER as WAY_HEADER
 from footnote_edge.door.limits import ASKS
 from footnote_edge.settings import Settings
 
@@ -20,6 +21,9 @@ PASSED_ON = (
     "x-footnote-groups",
 )
 """Headers that say who calls."""
+
+WAY = "footnote.way"
+"""Where a request's scope has what is said of where it came from."""
 
 TIMEOUT_HEADER = "x-footnote-timeout"
 """Seconds that the caller gives the request."""
@@ -65,5 +69,6 @@ class Caller:
 
 
 def credentials(request: Request) -> tuple[tuple[str, str], ...]:
-    """Return the headers that say who calls, as metadata."""
-    return tuple((name, request.headers[name]) for name in PASSED_ON if name in request.headers)
+    """Return the headers that say who calls, and from where, as metadata."""
+    who = ((name, request.headers[name]) for name in PASSED_ON if name in request.headers)
+    return (*who, (WAY_HEADER, request.scope.get(WAY, "")))

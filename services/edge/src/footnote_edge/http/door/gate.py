@@ -1,20 +1,25 @@
 """Who calls, known before a byte of a request's body is read: one layer around every route."""
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from functools import partial
 
 from footnote_kit.errors import FootnoteError, InvalidArgument, Unauthenticated
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from footnote_edge.audit.ways import http_way
+from footnote_edge.door.auditing import AUTHENTICATE, Auditor
 from footnote_edge.door.callers import REFUSAL
 from footnote_edge.door.identity import Authenticator
 from footnote_edge.door.shares import Shares
-from footnote_edge.http.door.caller import PASSED_ON
+from footnote_edge.http.door.caller import PASSED_ON, WAY
 from footnote_edge.http.door.refusals import refuse
 
 WORKING = "footnote.working"
 """Where a request's scope has what surrounds work on its body: the caller's turn."""
+
+ActionOf = Callable[[str, str], str]
+"""The RPC that a method and a path mean, "" for none."""
 
 PUBLIC = frozenset({"/v1/health", "/openapi.json", "/docs"})
 """Paths that need no identity."""
@@ -23,20 +28,38 @@ PUBLIC = frozenset({"/v1/health", "/openapi.json", "/docs"})
 class Gate:
     """An ASGI layer that lets in whom the authenticator knows. What the caller may do is decided per RPC behind it."""
 
-    def __init__(self, app: ASGIApp, authenticator: Authenticator, shares: Shares, public: Set[str] = PUBLIC) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        authenticator: Authenticator,
+        shares: Shares,
+        auditor: Auditor,
+        action_of: ActionOf,
+        public: Set[str] = PUBLIC,
+    ) -> None:
         self._app = app
+        self._auditor = auditor
+        self._action_of = action_of
         self._public = public
         self._shares = shares
         self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
-        if scope["type"] == "http" and scope["path"] not in self._public:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        way = http_way(scope["path"], scope.get("client"))
+        scope[WAY] = self._auditor.ways.header(way)
+        if scope["path"] not in self._public:
+            headers = Headers(scope=scope)
             try:
-                caller = (await self._authenticator.authenticate(_credentials(Headers(scope=scope)))).scope
+                caller = (await self._authenticator.authenticate(_credentials(headers))).scope
                 self._shares.check(caller.tenant_id)
                 scope[WORKING] = partial(self._shares.working, caller.tenant_id, caller.user_id)
             except FootnoteError as error:
+                action = self._action_of(scope["method"], scope["path"]) or AUTHENTICATE
+                self._auditor.turned_away(action, error, headers, way)
                 await refuse(error, scope, receive, send)
                 return
         await self._app(scope, receive, send)

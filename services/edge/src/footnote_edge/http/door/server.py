@@ -53,6 +53,7 @@ class HttpServer:
             timeout_keep_alive=cast(Any, keep_alive_seconds),
             log_config=None,
             access_log=False,
+            proxy_headers=False,  # anybody on this machine could name another address for the audit log
             lifespan="on",
             server_header=False,
             timeout_graceful_shutdown=5,

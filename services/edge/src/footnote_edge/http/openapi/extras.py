@@ -94,6 +94,18 @@ PATHS: dict[str, dict[str, Any]] = {
     "/v1/feedback.jsonl": {
         "get": _operation("feedback.export", "All feedback as JSON lines", answers=("application/jsonl",))
     },
+    "/v1/audit/events.jsonl": {
+        "get": _operation(
+            "audit.export",
+            "Events of the audit log as JSON lines, newest first",
+            answers=("application/jsonl",),
+            query=[
+                *(_query(name, type="string", format="date-time") for name in ("start_time", "end_time")),
+                *(_query(name, type="string") for name in ("user_id", "key_id", "action", "resource", "tenant_id")),
+                _query("outcome", type="string"),
+            ],
+        )
+    },
     "/v1/chat/completions": {
         "post": _operation(
             "openai.completions",

@@ -1,39 +1,53 @@
-"""Feedback as JSON lines, for review and for training sets."""
+"""Lists as JSON lines: feedback for review and for training sets, the audit log for what keeps logs."""
 
 import json
 from collections.abc import AsyncGenerator
+from typing import Any
 
-from footnote.edge.v1 import answers_pb2 as pb
+from google.protobuf.message import Message
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from footnote_edge.http.door.caller import Caller
-from footnote_edge.http.transcoding.binding import to_json
+from footnote_edge.http.transcoding.binding import bind, to_json
+from footnote_edge.http.transcoding.rules import Rule, rules
 
 PAGE = 1000
+_EXPORTS = {
+    "/v1/feedback.jsonl": ("feedback.export", "ListFeedback", "feedback"),
+    "/v1/audit/events.jsonl": ("audit.export", "ListAuditEvents", "events"),
+}
+"""Names of the routes, their RPCs, and the lists in the responses, by path."""
 
 
 def routes(caller: Caller) -> list[Route]:
-    """Return the routes of exports."""
-
-    async def feedback(request: Request) -> Response:
-        first = await _page(caller, request, "")
-        return StreamingResponse(_lines(caller, request, first), media_type="application/jsonl")
-
-    return [Route("/v1/feedback.jsonl", feedback, methods=["GET"], name="feedback.export")]
-
-
-async def _page(caller: Caller, request: Request, token: str) -> pb.ListFeedbackResponse:
-    asked = pb.ListFeedbackRequest(page_size=PAGE, page_token=token)
-    page: pb.ListFeedbackResponse = await caller.unary("ListFeedback", asked, request)
-    return page
+    """Return the routes of exports; the query is that of the RPC."""
+    known = {rule.method.name: rule for rule in rules()}
+    return [
+        Route(path, _export(caller, known[method], listed), methods=["GET"], name=name)
+        for path, (name, method, listed) in _EXPORTS.items()
+    ]
 
 
-async def _lines(caller: Caller, request: Request, page: pb.ListFeedbackResponse) -> AsyncGenerator[str]:
+def _export(caller: Caller, rule: Rule, listed: str) -> Any:
+    async def export(request: Request) -> Response:
+        asked: Any = bind(rule, {}, request.query_params.multi_items(), {})
+        asked.page_size = asked.page_size or PAGE
+        first = await caller.unary(rule.method.name, asked, request)
+        return StreamingResponse(_lines(caller, request, rule, asked, listed, first), media_type="application/jsonl")
+
+    return export
+
+
+async def _lines(
+    caller: Caller, request: Request, rule: Rule, asked: Any, listed: str, page: Any
+) -> AsyncGenerator[str]:
     while True:
-        for one in page.feedback:
+        one: Message
+        for one in getattr(page, listed):
             yield json.dumps(to_json(one), ensure_ascii=False) + "\n"
         if not page.next_page_token:
             return
-        page = await _page(caller, request, page.next_page_token)
+        asked.page_token = page.next_page_token
+        page = await caller.unary(rule.method.name, asked, request)

@@ -1,0 +1,22 @@
+"""The audit log."""
+
+from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest, ListAuditEventsResponse
+from footnote_kit.call import Call
+from footnote_kit.paging import Page
+
+from footnote_edge.api.parts import Parts
+from footnote_edge.audit.shown import filters, message
+from footnote_edge.door import callers
+
+
+class AuditApi:
+    """RPCs about the audit log."""
+
+    parts: Parts
+
+    async def ListAuditEvents(self, request: ListAuditEventsRequest, context: Call) -> ListAuditEventsResponse:
+        """List events."""
+        identity = callers.identity()
+        tenant = self.parts.operators.tenant(identity, request.tenant_id)
+        found, token = await self.parts.audit.page(filters(request, tenant), Page.of(identity.scope, request))
+        return ListAuditEventsResponse(events=map(message, found), next_page_token=token)

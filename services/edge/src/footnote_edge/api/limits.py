@@ -1,0 +1,80 @@
+"""Limits of single tenants."""
+
+from footnote.edge.v1.limits_pb2 import (
+    GetTenantLimitsRequest,
+    GetTenantLimitsResponse,
+    ListTenantLimitsRequest,
+    ListTenantLimitsResponse,
+    TenantAllowance,
+    UpdateTenantLimitsRequest,
+    UpdateTenantLimitsResponse,
+)
+from footnote_kit.call import Call
+from footnote_kit.errors import InvalidArgument
+from footnote_kit.identifiers import checked_name
+from footnote_kit.paging import Page
+
+from footnote_edge.api.parts import Parts
+from footnote_edge.api.usage import limits_shown
+from footnote_edge.door import callers
+from footnote_edge.door.allowances import Own
+
+NAMES = {
+    "documents": "documents",
+    "bytes": "bytes",
+    "collections": "collections",
+    "tokens_per_day": "tokens_per_day",
+    "cost_usd_per_day": "cost_per_day",
+}
+"""Fields of TenantAllowance, and what they are called in the database and by the command."""
+
+
+class LimitsApi:
+    """RPCs about limits of tenants."""
+
+    parts: Parts
+
+    async def GetTenantLimits(self, request: GetTenantLimitsRequest, context: Call) -> GetTenantLimitsResponse:
+        """Say what a tenant may keep and use."""
+        tenant = self.parts.operators.tenant(callers.identity(), request.tenant_id)
+        own = await self.parts.limiting.allowances.own(checked_name("tenant_id", tenant))
+        return GetTenantLimitsResponse(allowance=await self._whole(own))
+
+    async def ListTenantLimits(self, request: ListTenantLimitsRequest, context: Call) -> ListTenantLimitsResponse:
+        """List the tenants that have limits of their own."""
+        identity = callers.identity()
+        self.parts.operators.check(identity)
+        found, token = await self.parts.limiting.allowances.page(Page.of(identity.scope, request))
+        return ListTenantLimitsResponse(allowances=map(_shown, found), next_page_token=token)
+
+    async def UpdateTenantLimits(self, request: UpdateTenantLimitsRequest, context: Call) -> UpdateTenantLimitsResponse:
+        """Change limits of a tenant's own."""
+        self.parts.operators.check(callers.identity())
+        own = await self.parts.limiting.allowances.set(request.tenant_id, _changes(request))
+        return UpdateTenantLimitsResponse(allowance=await self._whole(own))
+
+    async def _whole(self, own: Own) -> TenantAllowance:
+        shown = _shown(own)
+        allowed = await self.parts.limiting.of(own.tenant_id)
+        shown.effective.CopyFrom(limits_shown(allowed, self.parts.settings))
+        return shown
+
+
+def _changes(request: UpdateTenantLimitsRequest) -> dict[str, float | None]:
+    """Return the new values by what they are called in the database; None where one is cleared."""
+    given = request.resource
+    paths = list(request.update_mask.paths) or [name for name in NAMES if given.HasField(name)]  # type: ignore[arg-type]
+    for path in paths:
+        if path not in NAMES:
+            raise InvalidArgument.field("update_mask", f"names what is no limit: choose of {', '.join(NAMES)}")
+    if not paths:
+        raise InvalidArgument.field("resource", f"changes nothing: set one of {', '.join(NAMES)}")
+    return {NAMES[path]: getattr(given, path) if given.HasField(path) else None for path in paths}  # type: ignore[arg-type]
+
+
+def _shown(own: Own) -> TenantAllowance:
+    values = {name: own.limits[known] for name, known in NAMES.items() if known in own.limits}
+    shown = TenantAllowance(tenant_id=own.tenant_id, **values)  # type: ignore[arg-type]
+    if own.update_time is not None:
+        shown.update_time.FromDatetime(own.update_time)
+    return shown

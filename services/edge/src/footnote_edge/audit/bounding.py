@@ -1,0 +1,104 @@
+"""Bounds how many events refused and failed attempts become: the first few of a tenant one each, the rest counted.
+
+Whatever the flood, one replica writes at most `most_events()` of them in a window. Nothing is left out silently: an
+attempt is an event of its own, or is in the count of one.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from footnote_kit.telemetry import counter
+
+from footnote_edge.audit.events import Event, Principal, Way
+
+WINDOW_SECONDS = 300.0
+SINGLE = 10
+"""Attempts of one tenant in a window that become events of their own."""
+SINGLE_IN_ALL = 200
+KINDS = 16
+"""Kinds of attempts of one tenant that are counted by themselves; all others of it are counted together."""
+KINDS_IN_ALL = 128
+TENANTS = 64
+"""Tenants, by status, whose further kinds are counted together; those of others are counted as of no tenant."""
+
+Kind = tuple[Principal, Way, str, str, str, str]
+
+
+@dataclass(slots=True)
+class _Tally:
+    first: Event
+    last_ms: int
+    count: int = 1
+
+    def add(self, event: Event) -> None:
+        self.count += 1
+        self.last_ms = event.time_ms
+
+    def event(self) -> Event:
+        return replace(self.first, count=self.count, last_ms=self.last_ms)
+
+
+def most_events() -> int:
+    """Return how many events a window may come to."""
+    return SINGLE_IN_ALL + KINDS_IN_ALL + TENANTS + 1
+
+
+class Bounding:
+    """Decides what becomes of each refused or failed attempt; `clock` gives seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, window: float = WINDOW_SECONDS) -> None:
+        self._clock = clock
+        self._window = window
+        self._began = clock()
+        self._single: Counter[str] = Counter()
+        self._kinds: dict[Kind, _Tally] = {}
+        self._kinds_of: Counter[str] = Counter()
+        self._mixed: dict[tuple[str, str], _Tally] = {}
+
+    def take(self, event: Event) -> list[Event]:
+        """Take an attempt; return what is to be written now, of a window that has ended as well."""
+        due = self.due()
+        tenant = event.who.tenant_id
+        if self._single[tenant] < SINGLE and self._single.total() < SINGLE_IN_ALL:
+            self._single[tenant] += 1
+            return [*due, event]
+        counter("footnote.edge.audit_attempts_counted").add(1)
+        self._count(event)
+        return due
+
+    def due(self) -> list[Event]:
+        """Return the counts of a window that has ended, and begin the next one."""
+        return self.rest() if self._clock() - self._began >= self._window else []
+
+    def rest(self) -> list[Event]:
+        """Return all counts, and begin the next window."""
+        found = [tally.event() for tally in (*self._kinds.values(), *self._mixed.values())]
+        self._began = self._clock()
+        self._single.clear()
+        self._kinds.clear()
+        self._kinds_of.clear()
+        self._mixed.clear()
+        return found
+
+    def _count(self, event: Event) -> None:
+        tenant = event.who.tenant_id
+        kind = (event.who, event.way, event.action, event.kind, event.status, event.reason)
+        if (tally := self._kinds.get(kind)) is not None:
+            tally.add(event)
+        elif self._kinds_of[tenant] < KINDS and len(self._kinds) < KINDS_IN_ALL:
+            self._kinds_of[tenant] += 1
+            self._kinds[kind] = _Tally(replace(event, resource=event.kind, trace_id="", request_id=""), event.time_ms)
+        else:
+            self._mix(tenant, event)
+
+    def _mix(self, tenant: str, event: Event) -> None:
+        key = (tenant, event.status)
+        if key not in self._mixed and len(self._mixed) >= TENANTS:
+            key = ("", "UNKNOWN")
+        if (tally := self._mixed.get(key)) is not None:
+            tally.add(event)
+            return
+        first = Event(Principal(key[0]), Way(), "", status=key[1], mixed=True, time_ms=event.time_ms)
+        self._mixed[key] = _Tally(first, event.time_ms)

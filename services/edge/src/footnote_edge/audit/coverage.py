@@ -1,0 +1,63 @@
+"""Which RPCs are in the audit log, and where an event finds what was acted upon; a new RPC has to be declared here."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """An RPC whose every end is an event.
+
+    `kind` is the type of its resource, `named` the path in the request that names it, `made` the path in the response
+    that does so with certainty; `changes` is the request's field whose parts are changed.
+    """
+
+    kind: str
+    named: str = ""
+    made: str = ""
+    changes: str = ""
+
+
+AUDITED: dict[str, Audited] = {
+    "CreateCollection": Audited("collections", made="collection.id", changes="collection"),
+    "UpdateCollection": Audited("collections", "collection", "collection.id", "resource"),
+    "DeleteCollection": Audited("collections", "collection", "operation.collection_id"),
+    "AddVectors": Audited("collections", "collection"),
+    "DeleteVectors": Audited("collections", "collection"),
+    "UploadDocument": Audited("documents", made="document.id"),
+    "ReplaceDocument": Audited("documents", "metadata.document_id", "document.id"),
+    "UpdateDocument": Audited("documents", "document_id", changes="resource"),
+    "DeleteDocument": Audited("documents", "document_id"),
+    "CancelDocument": Audited("documents", "document_id"),
+    "DownloadDocument": Audited("documents", "document_id"),
+    "ReindexDocuments": Audited("operations", made="operation.id"),
+    "CancelOperation": Audited("operations", "operation_id"),
+    "DeleteConversation": Audited("conversations", "conversation_id"),
+    "DeleteAnswer": Audited("answers", "answer_id"),
+    "CreateKey": Audited("keys", made="key.id"),
+    "RevokeKey": Audited("keys", "key_id"),
+    "CheckProvider": Audited("providers", "id"),
+    "UpdateTenantLimits": Audited("limits", "tenant_id", changes="resource"),
+}
+"""By the name of the RPC."""
+
+_READS = "reads what its caller may see and changes nothing"
+_QUESTION = "a question: it is kept with its answer, and its use in the usage of its user"
+_PERSONAL = "of its user alone: no administrator decides by it, and its texts are none of the log's"
+
+NOT_AUDITED: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("GetCollection", "ListCollections", "GetDocument", "ListDocuments", "WatchDocument", "WatchDocuments"),
+            *("QueryChunks", "GetChunk", "ListChunks", "GetVector", "ListVectors", "GetOperation", "ListOperations"),
+            *("WatchOperation", "GetConversation", "ListConversations", "ListMessages", "GetAnswer"),
+            *("GetAnswerManifest", "ListFeedback", "ListKeys", "ListProviders", "GetHealth", "GetTrace", "WhoAmI"),
+            *("GetUsage", "ListUserUsage", "GetActivity", "GetSystemInfo", "GetTenantLimits", "ListTenantLimits"),
+        ),
+        _READS,
+    ),
+    **dict.fromkeys(("Search", "Ask", "ReplayAnswer", "SearchMemory", "RegenerateMessage", "EditMessage"), _QUESTION),
+    **dict.fromkeys(("CreateConversation", "UpdateConversation", "CreateFeedback"), _PERSONAL),
+    "ValidateProvider": "compares settings with a schema; it reaches no provider and changes nothing",
+    "ListAuditEvents": "reads the log: an event for each look at it would fill it with looks",
+}
+"""Why an RPC is not in the log. Of these, too, attempts that are refused (authentication, permission) are events."""

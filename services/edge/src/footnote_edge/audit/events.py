@@ -1,0 +1,74 @@
+"""What an event of the audit log holds: identifiers and names of the contract, never a text that a caller wrote."""
+
+import time
+from dataclasses import dataclass, field, replace
+from uuid import uuid4
+
+from footnote.edge.v1.audit_pb2 import (
+    AUDIT_OUTCOME_FAILED,
+    AUDIT_OUTCOME_REFUSED,
+    AUDIT_OUTCOME_SUCCEEDED,
+    AuditDoor,
+    AuditOutcome,
+)
+from footnote.edge.v1.system_pb2 import Authentication
+
+OK = "OK"
+_REFUSED = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where an attempt came from: the interface and the peer's address, "" where it is unknown."""
+
+    door: AuditDoor.ValueType = AuditDoor.AUDIT_DOOR_UNSPECIFIED
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who made an attempt; everything is empty for an unknown caller."""
+
+    tenant_id: str = ""
+    user_id: str = ""
+    authentication: Authentication.ValueType = Authentication.AUTHENTICATION_UNSPECIFIED
+    key_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One attempt, or `count` of them; times in milliseconds since 1970. See AuditEvent in audit.proto."""
+
+    who: Principal
+    way: Way
+    action: str
+    resource: str = ""
+    status: str = OK
+    reason: str = ""
+    changed_fields: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    trace_id: str = ""
+    request_id: str = ""
+    count: int = 1
+    last_ms: int | None = None
+    mixed: bool = False
+    time_ms: int = field(default_factory=lambda: int(time.time() * 1000))
+    id: str = field(default_factory=lambda: uuid4().hex)
+
+    @property
+    def outcome(self) -> AuditOutcome.ValueType:
+        """What the status means to an administrator."""
+        if self.status == OK:
+            return AUDIT_OUTCOME_SUCCEEDED
+        return AUDIT_OUTCOME_REFUSED if self.status in _REFUSED else AUDIT_OUTCOME_FAILED
+
+    @property
+    def kind(self) -> str:
+        """The type of the resource, as in "documents/"; empty without one."""
+        kind, slash, _ = self.resource.partition("/")
+        return kind + slash
+
+    def of_tenant(self, tenant_id: str) -> "Event":
+        """Return the event as one that belongs to another tenant, whose user the caller is not."""
+        user = f"{self.who.tenant_id}/{self.who.user_id}"
+        return replace(self, who=replace(self.who, tenant_id=tenant_id, user_id=user))

@@ -1,0 +1,33 @@
+"""Deletes events of the audit log whose retention is over: the one place that takes anything out of it."""
+
+import time
+
+from sqlalchemy import delete, select
+
+from footnote_edge.adapters.audit_table import AuditEventRow
+from footnote_edge.adapters.database import Database
+
+BATCH = 1000
+"""Events of one transaction, so that others wait for the database for a moment only."""
+_DAY_MS = 86_400_000
+
+
+class Retention:
+    """Sweeps the audit log; `days` is how long events are kept."""
+
+    def __init__(self, database: Database, days: float) -> None:
+        self._sessions = database.sessions
+        self._days = days
+
+    async def sweep(self) -> int:
+        """Delete what is older and return how many events that were."""
+        before = int(time.time() * 1000 - self._days * _DAY_MS)
+        total = 0
+        while True:
+            oldest = select(AuditEventRow.sequence).where(AuditEventRow.time_ms < before).limit(BATCH)
+            async with self._sessions.begin() as session:
+                found = list(await session.scalars(oldest))
+                await session.execute(delete(AuditEventRow).where(AuditEventRow.sequence.in_(found)))
+            total += len(found)
+            if len(found) < BATCH:
+                return total

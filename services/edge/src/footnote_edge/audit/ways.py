@@ -1,0 +1,47 @@
+"""Where a call came from: the peer's address past the front door, or what edge's own HTTP side says of its client."""
+
+import hmac
+import secrets
+from collections.abc import Callable, Mapping
+
+from footnote.edge.v1.audit_pb2 import AUDIT_DOOR_GRPC, AUDIT_DOOR_HTTP, AUDIT_DOOR_MCP, AUDIT_DOOR_OPENAI, AuditDoor
+
+from footnote_edge.audit.events import Way
+
+HEADER = "x-footnote-way"
+_OPENAI = ("/v1/chat/", "/v1/models")
+_MCP = "/mcp"
+MOST_ADDRESS = 64
+
+
+class Ways:
+    """Tells ways; `address_of` gives the address behind what gRPC calls its peer.
+
+    The HTTP side calls the gRPC side in the same process. It says who called by a header with a secret of this process,
+    so that nobody else can say it.
+    """
+
+    def __init__(self, address_of: Callable[[str], str]) -> None:
+        self._address_of = address_of
+        self._secret = secrets.token_hex(16)
+
+    def header(self, way: Way) -> str:
+        """Return what the HTTP side says of its client in HEADER."""
+        return f"{self._secret} {int(way.door)} {way.address}"
+
+    def of(self, headers: Mapping[str, str], peer: str) -> Way:
+        """Return where a call with these headers came from."""
+        secret, _, said = headers.get(HEADER, "").partition(" ")
+        if secret and hmac.compare_digest(secret.encode(), self._secret.encode()):
+            door, _, address = said.partition(" ")
+            return Way(AuditDoor.ValueType(int(door)), address)
+        return Way(AUDIT_DOOR_GRPC, self._address_of(peer)[:MOST_ADDRESS])
+
+
+def http_way(path: str, client: tuple[str, int] | None) -> Way:
+    """Return where an HTTP request came from."""
+    if path.startswith(_OPENAI):
+        door = AUDIT_DOOR_OPENAI
+    else:
+        door = AUDIT_DOOR_MCP if path == _MCP or path.startswith(f"{_MCP}/") else AUDIT_DOOR_HTTP
+    return Way(door, (client[0] if client else "")[:MOST_ADDRESS])
