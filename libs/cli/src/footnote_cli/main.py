@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 from footnote_cli.command import fail
 from footnote_cli.commands import (
     ask,
+    audit,
     chunks,
     collections,
     conformance,
@@ -73,6 +74,7 @@ app.add_typer(conversations.app, name="conversations")
 app.add_typer(operations.app, name="operations")
 app.add_typer(keys.app, name="keys")
 app.add_typer(limits.app, name="limits")
+app.add_typer(audit.app, name="audit")
 app.add_typer(models.app, name="models")
 app.command()(usage.whoami)
 app.command()(usage.usage)

@@ -1,46 +1,52 @@
 """`footnote limits`: what single tenants may keep and use, where that is not what all may.
 
-Like `footnote keys` it works on the deployment's own database; a running edge sees a change within seconds.
+An operator's key changes them at the server, and an administrator's shows those of its tenant. Without a key the
+command works on the deployment's own database; a running edge sees a change within seconds.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from footnote_kit import private
-from footnote_kit.errors import FootnoteError
 
-from footnote_cli.addresses import DEFAULT_DATA_DIR
-from footnote_cli.command import JsonOption, run
+from footnote_cli import limit_books
+from footnote_cli.addresses import DEFAULT_DATA_DIR, edge_address
+from footnote_cli.api_key import key_of_file
+from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.commands.keys import DataDirOption
 from footnote_cli.console import make_console, print_json
-from footnote_cli.errors import explain_failure, usage_error
-from footnote_cli.installed import OFFLINE, found
+from footnote_cli.errors import usage_error
+from footnote_cli.limit_books import LimitBook
 from footnote_cli.render import tables
+from footnote_cli.session import Connection
 
 app = typer.Typer(
-    no_args_is_help=True, help="Set what single tenants may keep and use. Run it where the edge's database is."
+    no_args_is_help=True,
+    help="Set what single tenants may keep and use: with an operator's key through the server; without a key, or with "
+    "--data-dir, in the deployment's own database.",
 )
 TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Id of the tenant.", show_default=False)]
 
 
-@asynccontextmanager
-async def _allowances(data_dir: Path) -> AsyncIterator[Any]:
-    """Open the deployment's limits. Raises CommandError."""
-    private.keep()  # it may be this command that makes the database
-    database, allowances = await found(OFFLINE, "limits")(data_dir)
-    try:
-        yield allowances
-    except FootnoteError as error:
-        raise explain_failure(error) from error
-    finally:
-        await database.close()
+def _book(
+    context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
+) -> AbstractAsyncContextManager[LimitBook]:
+    """Return the limits that are meant: a folder named in the call comes first, then a key, then the usual folder."""
+    source = context.get_parameter_source("data_dir")
+    if source is None or source.name != "COMMANDLINE":
+        secret = api_key or key_of_file()
+        if secret or address:
+            connection = Connection(edge_address(address), api_key=secret, timeout=timeout)
+            return limit_books.served(connection, f"footnote limits {context.info_name}")
+    elif address:
+        raise usage_error("--data-dir and --address are two places.", "Give the one that holds the limits.")
+    return limit_books.offline(data_dir)
 
 
 @app.command("set")
 def set_(
+    context: typer.Context,
     tenant: TenantArgument,
     documents: Annotated[int | None, typer.Option(metavar="N", help="Documents it may keep; 0 for any number.")] = None,
     bytes_: Annotated[
@@ -55,6 +61,9 @@ def set_(
     ] = None,
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
     as_json: JsonOption = False,
+    address: AddressOption = None,
+    api_key: KeyOption = "",
+    timeout: TimeoutOption = None,
 ) -> None:
     """Set limits of one tenant; those not given stay as they are. 0 is no limit."""
 
@@ -69,9 +78,8 @@ def set_(
         changes = {name: value for name, value in given.items() if value is not None}
         if not changes:
             raise usage_error("There is nothing to set.", "Give --documents, --bytes, --collections or another limit.")
-        async with _allowances(data_dir) as allowances:
-            await allowances.set(tenant, changes)
-            found = dict(await allowances.listed())[tenant]
+        async with _book(context, data_dir, address, api_key, timeout) as book:
+            found = await book.set(tenant, changes)
         if as_json:
             print_json({"tenant_id": tenant, **found})
         else:
@@ -80,13 +88,47 @@ def set_(
     run(body, as_json=as_json)
 
 
+@app.command()
+def show(
+    context: typer.Context,
+    tenant: Annotated[
+        str, typer.Argument(metavar="[TENANT]", help="Id of the tenant; at a server your own by default.")
+    ] = "",
+    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    as_json: JsonOption = False,
+    address: AddressOption = None,
+    api_key: KeyOption = "",
+    timeout: TimeoutOption = None,
+) -> None:
+    """Show the limits of one tenant's own; what holds for you by all limits is in `footnote whoami`."""
+
+    async def body() -> None:
+        async with _book(context, data_dir, address, api_key, timeout) as book:
+            found = await book.own(tenant)
+        if as_json:
+            print_json({"tenant_id": tenant, **found})
+        elif found:
+            make_console().print(tables.limits({tenant or "your tenant": found}))
+        else:
+            make_console().print(f"{tenant or 'Your tenant'} has no limits of its own.")
+
+    run(body, as_json=as_json)
+
+
 @app.command("list")
-def list_(data_dir: DataDirOption = Path(DEFAULT_DATA_DIR), as_json: JsonOption = False) -> None:
+def list_(
+    context: typer.Context,
+    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    as_json: JsonOption = False,
+    address: AddressOption = None,
+    api_key: KeyOption = "",
+    timeout: TimeoutOption = None,
+) -> None:
     """List the tenants with limits of their own."""
 
     async def body() -> None:
-        async with _allowances(data_dir) as allowances:
-            found = dict(await allowances.listed())
+        async with _book(context, data_dir, address, api_key, timeout) as book:
+            found = await book.listed()
         if as_json:
             print_json({"limits": [{"tenant_id": tenant, **limits} for tenant, limits in found.items()]})
         elif found:
@@ -98,12 +140,19 @@ def list_(data_dir: DataDirOption = Path(DEFAULT_DATA_DIR), as_json: JsonOption 
 
 
 @app.command()
-def clear(tenant: TenantArgument, data_dir: DataDirOption = Path(DEFAULT_DATA_DIR)) -> None:
+def clear(
+    context: typer.Context,
+    tenant: TenantArgument,
+    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
+    address: AddressOption = None,
+    api_key: KeyOption = "",
+    timeout: TimeoutOption = None,
+) -> None:
     """Let the deployment's limits hold for a tenant again."""
 
     async def body() -> None:
-        async with _allowances(data_dir) as allowances:
-            there = await allowances.clear(tenant)
+        async with _book(context, data_dir, address, api_key, timeout) as book:
+            there = await book.clear(tenant)
         make_console().print(f"{tenant} has no limits of its own {'any more' if there else 'anyway'}.")
 
     run(body)
