@@ -8,7 +8,7 @@ from pathlib import Path
 from footnote_kit import private
 from footnote_kit.clients import check_health, open_channel
 
-from footnote_cli.admin import machine, stores
+from footnote_cli.admin import logs, machine, stores
 from footnote_cli.admin.findings import Finding, broken, ok, warning
 from footnote_cli.admin.places import STORE, engine_answers, places
 from footnote_cli.errors import CommandError
@@ -42,6 +42,8 @@ async def _kept(folder: Path) -> AsyncIterator[Finding]:
     for one in (*machine.certificates(where.settings), *machine.servers(where)):
         yield one
     async for one in stores.databases(where):
+        yield one
+    async for one in logs.examine(where):
         yield one
     for one in await asyncio.to_thread(lambda: list(stores.files(where))):
         yield one

@@ -1,0 +1,92 @@
+"""Examines the logs of services: whether they are append-only still, and whether what is too old goes."""
+
+import asyncio
+import contextlib
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from footnote_database.engine import server
+from footnote_database.keeping import AppendOnly, KeptDatabase
+from sqlalchemy import text
+
+from footnote_cli.admin.findings import Finding, broken, ok, warning
+from footnote_cli.admin.places import Places
+
+_SECONDS = 5.0
+_DAY_MS = 86_400_000
+_LATE_DAYS = 1.0
+"""How long after its time a row may still be there: the sweeper looks every hour."""
+_TRIGGERS = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = :table",
+    "postgresql": "SELECT t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
+    "JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = :schema AND c.relname = :table AND NOT t.tgisinternal AND t.tgenabled <> 'D'",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What stands in a database: the triggers, how many rows, and the oldest one's time."""
+
+    triggers: frozenset[str]
+    rows: int
+    oldest_ms: int | None
+
+
+async def examine(where: Places) -> AsyncIterator[Finding]:
+    """Look at the log of each service that keeps one, if its database can be read and has it already."""
+    for kept in where.services.values():
+        if kept.log is None:
+            continue
+        one = next(database for database in kept.databases if database.name == kept.log.database)
+        with contextlib.suppress(Exception):  # a database that cannot be read, or is older, has a finding of its own
+            if one.file is None:
+                yield _judged(kept.log, "postgresql", await _on_server(one, kept.log))
+            elif one.file.exists():
+                yield _judged(kept.log, "sqlite", await asyncio.to_thread(_in_file, str(one.file), kept.log))
+
+
+def _judged(log: AppendOnly, dialect: str, seen: _Seen) -> Finding:
+    check = f"{log.table.replace('_', ' ')}"
+    if missing := sorted(log.guards[dialect] - seen.triggers):
+        return broken(
+            check,
+            f"the table {log.table} has lost its triggers {', '.join(missing)}: its rows can be changed",
+            "Find out who took them away, export the log (footnote audit export), and put back a copy of the database.",
+        )
+    late = 0.0 if seen.oldest_ms is None else (time.time() * 1000 - seen.oldest_ms) / _DAY_MS - log.days
+    if late > _LATE_DAYS:
+        return warning(
+            check,
+            f"the oldest of {seen.rows} rows is {late:.0f} days older than the {log.days:g} days that they are kept",
+            "They go within an hour of the next start; if the service runs, see its log.",
+        )
+    return ok(check, f"{seen.rows} rows, append-only, kept {log.days:g} days")
+
+
+def _in_file(file: str, log: AppendOnly) -> _Seen:
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        found = connection.execute(_TRIGGERS["sqlite"], {"table": log.table})
+        triggers = frozenset(str(name) for (name,) in found)
+        rows, oldest = connection.execute(_counts(log)).fetchone()
+    return _Seen(triggers, rows, oldest)
+
+
+async def _on_server(one: KeptDatabase, log: AppendOnly) -> _Seen:
+    schema = (one.traits.schema if one.traits is not None else None) or "public"
+    engine = server(one.url, {"timeout": _SECONDS, "server_settings": {"search_path": schema}})
+    try:
+        async with asyncio.timeout(2 * _SECONDS), engine.connect() as connection:
+            named = {"table": log.table, "schema": schema}
+            triggers = frozenset((await connection.execute(text(_TRIGGERS["postgresql"]), named)).scalars())
+            rows, oldest = (await connection.execute(text(_counts(log)))).one()
+    finally:
+        await engine.dispose()
+    return _Seen(triggers, rows, oldest)
+
+
+def _counts(log: AppendOnly) -> str:
+    # Names of a service's own contract, from no caller.
+    return f"SELECT count(*), min({log.time_column}) FROM {log.table}"
