@@ -1,6 +1,6 @@
 """What a service keeps: it says so itself, for those who look after a deployment from outside of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +11,30 @@ from footnote_database.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """A library that keeps tables of its own: `migrate` makes them, or brings them up to date, at a SQLAlchemy URL.
+
+    In PostgreSQL they are in `schema`; their version is in `version_table`.
+    """
+
+    schema: str
+    version_table: str
+    migrate: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeptDatabase:
-    """A database: `traits` are None where a library keeps its tables, `witness` is what is not there without it."""
+    """A database: either `traits` or `library` says whose tables are in it, `witness` is what is not there without it.
+
+    `variable` is the setting that holds its URL, and the URLs of those databases that have no setting of their own.
+    """
 
     name: str
     url: URL
     traits: Traits | None = None
+    library: Library | None = None
     witness: Path | None = None
+    variable: str = ""
 
     @property
     def migrations(self) -> Migrations | None:
@@ -69,9 +86,16 @@ class Kept:
     log: AppendOnly | None = None
 
 
-def database(name: str, url: str, file: Path, traits: Traits | None = None, witness: Path | None = None) -> (
-    KeptDatabase
-):  # fmt: skip
+def database(
+    name: str,
+    url: str,
+    file: Path,
+    traits: Traits | None = None,
+    witness: Path | None = None,
+    *,
+    library: Library | None = None,
+    variable: str = "",
+) -> KeptDatabase:
     """Return the database that a setting names; without one it is that SQLite file."""
     found = make_url(url) if url else URL.create("sqlite", database=str(file))
-    return KeptDatabase(name=name, url=found, traits=traits, witness=witness)
+    return KeptDatabase(name=name, url=found, traits=traits, library=library, witness=witness, variable=variable)

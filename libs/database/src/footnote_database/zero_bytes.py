@@ -26,11 +26,12 @@ def _has(value: Any) -> bool:
 
 def _replaced(row: Any) -> Any:
     if isinstance(row, dict):
-        return {name: _shown(value) for name, value in row.items()}
-    return type(row)(_shown(value) for value in row)
+        return {name: shown(value) for name, value in row.items()}
+    return type(row)(shown(value) for value in row)
 
 
-def _shown(value: Any) -> Any:
+def shown(value: Any) -> Any:
+    """Return a value without zero bytes."""
     if isinstance(value, list):
-        return [_shown(one) for one in value]
+        return [shown(one) for one in value]
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value

@@ -75,7 +75,7 @@ from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.interrupting import Interruptions
-from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.jobs import LEDGER, Jobs
 from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.processing import Processor
@@ -310,8 +310,20 @@ def kept(data_dir: Path) -> keeping.Kept:
     settings, folder = Settings(), data_dir / "edge"
     return keeping.Kept(
         databases=(
-            keeping.database("edge", settings.sqlalchemy_url(folder), folder / "edge.db", TRAITS),
-            keeping.database("jobs", settings.dbos_url(folder), folder / "jobs.db"),
+            keeping.database(
+                "edge",
+                settings.sqlalchemy_url(folder),
+                folder / "edge.db",
+                TRAITS,
+                variable="FOOTNOTE_EDGE_DATABASE_URL",
+            ),
+            keeping.database(
+                "jobs",
+                settings.dbos_url(folder),
+                folder / "jobs.db",
+                library=LEDGER,
+                variable="FOOTNOTE_EDGE_JOBS_DATABASE_URL",
+            ),
         ),
         log=keeping.AppendOnly(
             database="edge",

@@ -139,7 +139,11 @@ def kept(data_dir: Path) -> keeping.Kept:
     settings, folder = Settings(), data_dir / "indexing"
     cache = (("the cache of embeddings", settings.cache_url),) if settings.cache_url else ()
     return keeping.Kept(
-        databases=(keeping.database("indexing", settings.database_url, folder / FILE, TRAITS),),
+        databases=(
+            keeping.database(
+                "indexing", settings.database_url, folder / FILE, TRAITS, variable="FOOTNOTE_INDEXING_DATABASE_URL"
+            ),
+        ),
         servers=cache,
         collections="SELECT id FROM indexing_collections",
     )

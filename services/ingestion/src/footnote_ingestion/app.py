@@ -147,7 +147,9 @@ def kept(data_dir: Path) -> keeping.Kept:
     settings, folder = Settings(), data_dir / "ingestion"
     blobs = folder / "blobs"
     witness = None if settings.blob_url else blobs / "uploads"
-    documents = keeping.database("documents", settings.database_url, folder / FILE, TRAITS, witness)
+    documents = keeping.database(
+        "documents", settings.database_url, folder / FILE, TRAITS, witness, variable="FOOTNOTE_INGESTION_DATABASE_URL"
+    )
     return keeping.Kept(
         databases=(documents,),
         files=None if settings.blob_url else blobs,

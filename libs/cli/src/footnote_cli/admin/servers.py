@@ -17,12 +17,6 @@ from footnote_cli.admin.findings import Finding, broken, ok, older, refused, war
 
 _SECONDS = 5.0
 _APART_SECONDS = 30.0
-_VARIABLES = {
-    "edge": "FOOTNOTE_EDGE_DATABASE_URL",
-    "jobs": "FOOTNOTE_EDGE_JOBS_DATABASE_URL",
-    "indexing": "FOOTNOTE_INDEXING_DATABASE_URL",
-    "documents": "FOOTNOTE_INGESTION_DATABASE_URL",
-}
 _PASSWORD = ("28P01", "28000")
 _NO_DATABASE = "3D000"
 _NO_RIGHT = "42501"
@@ -44,7 +38,7 @@ async def examine(one: KeptDatabase) -> Finding:
     try:
         engine = server(one.url, {"timeout": _SECONDS, "server_settings": settings})
     except FootnoteError as error:
-        return broken(check, error.message, f"Set {_VARIABLES.get(one.name, 'its URL')} right.")
+        return broken(check, error.message, f"Set {one.variable or 'its URL'} right.")
     try:
         async with asyncio.timeout(2 * _SECONDS), engine.connect() as connection:
             return await _connected(check, one, schema or "public", connection)
@@ -57,7 +51,7 @@ async def examine(one: KeptDatabase) -> Finding:
 def _unreached(check: str, one: KeptDatabase, error: BaseException) -> Finding:
     """Return why nothing could be asked; the driver's own words are left out, they may quote."""
     where = f"{one.url.host}:{one.url.port or 5432}"
-    variable = _VARIABLES.get(one.name, "its URL")
+    variable = one.variable or "its URL"
     if isinstance(error, FootnoteError) and not isinstance(error, NotReached):
         return broken(check, error.message, f"Put a good certificate in its place, or set {variable} right.")
     state = next((found for found in map(_sqlstate, _chain(error)) if found), "")

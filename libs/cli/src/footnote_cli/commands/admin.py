@@ -96,14 +96,29 @@ def restore(
 def migrate(
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
     look_only: Annotated[bool, typer.Option("--look-only", help="Say what would be done, and do nothing.")] = False,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="URL",
+            envvar="FOOTNOTE_MIGRATE_TO",
+            show_default=False,
+            help="Then copy all databases from SQLite to this empty PostgreSQL database: postgresql://…",
+        ),
+    ] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Bring all databases to this release's schema; services must be stopped. They do it themselves when they start.
 
     There is no way back but a backup: an earlier release refuses to open what a later one has migrated.
     """
+    if to and look_only:
+        raise typer.BadParameter("copying cannot be looked at beforehand: leave one of --to and --look-only out")
 
     async def body() -> None:
+        if to:
+            await _move(data_dir, to, as_json)
+            return
         steps = await migrate_databases(data_dir, look_only=look_only)
         if as_json:
             print_json({"databases": [one.as_dict() for one in steps], "done": not look_only})
@@ -118,6 +133,28 @@ def migrate(
                 )
 
     _run(body(), as_json)
+
+
+async def _move(data_dir: Path, to: str, as_json: bool) -> None:
+    from footnote_database.moving import Copied
+
+    from footnote_cli.admin.moving import move
+
+    out = make_console()
+
+    def progress(one: Copied) -> None:
+        if not as_json and one.rows:
+            out.print(f"{one.table}: {one.rows} rows, checksum {one.checksum[:16]}.")
+
+    made = await move(data_dir, to, progress)
+    if as_json:
+        print_json(made.as_dict())
+        return
+    rows, tables = sum(one.rows for one in made.tables), len(made.tables)
+    out.print(f"Copied and compared {rows} rows of {tables} tables. Set these to the URL, and start the services:")
+    for variable in made.variables:
+        out.print(variable)
+    out.print("The SQLite files are unchanged: keep them until the services have answered.")
 
 
 @app.command("copy-store")

@@ -17,6 +17,7 @@ from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, Queue, SetWorkflo
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED, Document
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_database import soundness
+from footnote_database.keeping import Library
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
 from footnote_database.transactions import START_PATIENCE
 from footnote_kit.logs import get_logger
@@ -59,6 +60,15 @@ _VANISHED = {
 as long as the system does: hours."""
 
 _log = get_logger(__name__)
+
+
+def migrate_ledger(url: str) -> None:
+    """Bring the ledger's tables at a URL up to date, as each launch does."""
+    _hush_dbos()
+    DBOS.migrate(url)
+
+
+LEDGER = Library(schema="dbos", version_table="dbos_migrations", migrate=migrate_ledger)
 
 
 class Jobs:

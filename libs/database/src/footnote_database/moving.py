@@ -1,0 +1,227 @@
+"""Copies databases from SQLite to PostgreSQL: one transaction for all of them, checked before it commits.
+
+The copy is whole or absent. A copy that is interrupted leaves empty tables behind, and can be run again.
+"""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from footnote_kit.errors import FailedPrecondition
+from sqlalchemy.exc import DBAPIError
+
+from footnote_database.zero_bytes import shown
+
+_BATCH = 500
+_LOCK = 7_100_099
+"""Advisory lock of PostgreSQL: one copy at a time."""
+_MODULUS = 1 << 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One database to copy: its file, and where its tables are in PostgreSQL.
+
+    `schema` is None for the database's default schema. `tables` names those that are this part's, None for all tables
+    of the schema. `version_table` holds the version of the schema: it is left as the migrations have written it.
+    """
+
+    name: str
+    file: Path
+    schema: str | None
+    tables: frozenset[str] | None
+    version_table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A table that was copied: its rows, and a checksum of their values that does not depend on their order."""
+
+    part: str
+    table: str
+    rows: int
+    checksum: str
+
+
+class _Sum:
+    """Counts rows and adds up their hashes; `parsed` are columns of JSON, which PostgreSQL may space in its own way."""
+
+    def __init__(self, parsed: Collection[str] = ()) -> None:
+        self.rows = 0
+        self._parsed = parsed
+        self._total = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Add a row."""
+        plain = {name: _parsed(value) if name in self._parsed else _plain(value) for name, value in row.items()}
+        words = json.dumps(plain, sort_keys=True)
+        self._total += int.from_bytes(hashlib.sha256(words.encode()).digest(), "big")
+        self.rows += 1
+
+    @property
+    def checksum(self) -> str:
+        """The sum, in hexadecimal digits."""
+        return f"{self._total % _MODULUS:064x}"
+
+
+def copy(parts: Sequence[Part], target: sa.Connection, progress: Callable[[Copied], None]) -> list[Copied]:
+    """Copy all rows of all parts within the target's transaction, which the caller commits.
+
+    The target's tables are there, of the same schema version as the files. FailedPrecondition when one of them holds
+    rows, when a file has a table or a column that the target lacks, when PostgreSQL refuses a row, and when what was
+    written differs from what was read.
+    """
+    target.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    found = {part.name: _tables(part, target) for part in parts}
+    for part in parts:
+        _refuse_rows(part, found[part.name], target)
+    copied = []
+    for part in parts:
+        if not part.file.exists():
+            continue
+        engine = sa.create_engine(f"sqlite:///file:{part.file}?mode=ro&uri=true", poolclass=sa.NullPool)
+        try:
+            with engine.connect() as source:
+                _refuse_unknown(part, found[part.name], source)
+                for table in found[part.name]:
+                    one = _copy_table(part, table, source, target)
+                    copied.append(one)
+                    progress(one)
+        finally:
+            engine.dispose()
+    return copied
+
+
+def _tables(part: Part, target: sa.Connection) -> list[sa.Table]:
+    """Return a part's tables as they are in PostgreSQL, those that others refer to first."""
+    metadata = sa.MetaData()
+    there = sa.inspect(target).get_table_names(part.schema)
+    wanted = [name for name in there if name != part.version_table and (part.tables is None or name in part.tables)]
+    if not wanted:
+        raise FailedPrecondition(f"The tables of the {part.name} database are not there: bring its schema up to date.")
+    metadata.reflect(target, schema=part.schema, only=wanted)
+    return metadata.sorted_tables
+
+
+def _refuse_rows(part: Part, tables: Iterable[sa.Table], target: sa.Connection) -> None:
+    for table in tables:
+        if target.scalar(sa.select(sa.exists(sa.select(sa.literal(1)).select_from(table)))):
+            raise FailedPrecondition(
+                f"The target already holds rows of the {part.name} database (table {table.fullname}): name an empty "
+                "PostgreSQL database, which no service has been started on."
+            )
+
+
+def _refuse_unknown(part: Part, tables: Iterable[sa.Table], source: sa.Connection) -> None:
+    """Refuse a file that has more than the target has room for: it would be left behind."""
+    room = {table.name: {column.name for column in table.columns} for table in tables}
+    seen = sa.inspect(source)
+    for name in seen.get_table_names():
+        if name == part.version_table:
+            continue
+        lacking = {column["name"] for column in seen.get_columns(name)} - room.get(name, set())
+        if lacking:
+            raise FailedPrecondition(
+                f"{part.file} has {name}.{sorted(lacking)[0]}, which the schema in PostgreSQL lacks: use the release "
+                "that wrote the file."
+            )
+
+
+def _copy_table(part: Part, table: sa.Table, source: sa.Connection, target: sa.Connection) -> Copied:
+    if not sa.inspect(source).has_table(table.name):
+        return Copied(part.name, table.fullname, 0, _Sum().checksum)
+    there = {column["name"] for column in sa.inspect(source).get_columns(table.name)}
+    columns = [column for column in table.columns if column.name in there and column.computed is None]
+    parsed = {column.name for column in columns if _is_json(column)}
+    read, written = _Sum(parsed), _Sum(parsed)
+    insert = table.insert().values({column.name: _parameter(column) for column in columns})
+    try:
+        for rows in _batches(source, sa.select(*map(_typed, columns)).select_from(sa.table(table.name))):
+            for row in rows:
+                read.add(row)
+            target.execute(insert, rows)
+        for rows in _batches(target, sa.select(*map(_back, columns))):
+            for row in rows:
+                written.add(row)
+        _advance_sequences(table, target)
+    except DBAPIError as error:
+        state = getattr(error.orig, "sqlstate", None) or type(error.orig).__name__
+        raise FailedPrecondition(
+            f"A row of {part.name}.{table.name} could not be copied ({state}): {error.orig}. Nothing was copied."
+        ) from error
+    if (read.rows, read.checksum) != (written.rows, written.checksum):
+        raise FailedPrecondition(
+            f"{written.rows} rows of {part.name}.{table.name} differ from the {read.rows} that were read. Nothing was "
+            "copied; report it."
+        )
+    return Copied(part.name, table.fullname, read.rows, read.checksum)
+
+
+def _batches(connection: sa.Connection, query: sa.Select[Any]) -> Iterator[list[dict[str, Any]]]:
+    with connection.execute(query, execution_options={"yield_per": _BATCH}) as result:
+        for rows in result.mappings().partitions():
+            yield [{name: _moment(value) for name, value in row.items()} for row in rows]
+
+
+def _is_json(column: sa.Column[Any]) -> bool:
+    return isinstance(column.type, sa.JSON)
+
+
+def _typed(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    """Return a column of the file, read as the target's type; JSON as the text that it is there."""
+    return sa.column(column.name, sa.Text() if _is_json(column) else column.type.as_generic())
+
+
+def _parameter(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    if _is_json(column):  # as text: else SQL's NULL would become JSON's
+        return sa.cast(sa.bindparam(column.name, type_=sa.Text()), column.type)
+    return sa.bindparam(column.name, type_=column.type)
+
+
+def _back(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    return sa.cast(column, sa.Text()).label(column.name) if _is_json(column) else column
+
+
+def _moment(value: Any) -> Any:
+    """Return a value as both databases hold it: times with their zone, no zero bytes, which PostgreSQL refuses."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    return shown(value)
+
+
+def _parsed(value: Any) -> Any:
+    """Return what a text of JSON says; PostgreSQL refuses by itself what is none."""
+    with contextlib.suppress(ValueError, TypeError):
+        return json.loads(value)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can tell it, the same for the same value of either database."""
+    if isinstance(value, bytes | memoryview):
+        return {"bytes": bytes(value).hex()}
+    if isinstance(value, datetime):
+        return {"time": value.isoformat()}
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    return value
+
+
+def _advance_sequences(table: sa.Table, target: sa.Connection) -> None:
+    """Have a table's numbers go on after those that were copied."""
+    quoted = target.dialect.identifier_preparer.format_table(table)
+    for column in table.columns:
+        sequence = target.scalar(
+            sa.text("SELECT pg_get_serial_sequence(:table, :column)"), {"table": quoted, "column": column.name}
+        )
+        if sequence is None:
+            continue
+        highest = target.scalar(sa.select(sa.func.max(column)))
+        if highest is not None:
+            target.execute(sa.text("SELECT setval(:sequence, :highest)"), {"sequence": sequence, "highest": highest})
