@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo quick test test-all faults polyglot lint format protos protos-lint protos-freeze bench bench-peers benches clean
+.PHONY: setup demo quick test test-all faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches clean
 
 $(VENV)/.installed: pyproject.toml libs/contracts/pyproject.toml constraints.txt libs/contracts/hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +44,14 @@ faults: setup
 
 polyglot: setup
 	$(BIN)/python tests/polyglot/run.py
+
+# Kubernetes' own API server, five minutes of processor time once, for tests/integration/test_chart_applied.py.
+apiserver: build/apiserver/apiserver
+
+build/apiserver/apiserver: $(wildcard tests/support/apiserver/*)
+	mkdir -p $(@D)
+	cd tests/support/apiserver && go build -trimpath -o $(CURDIR)/$@ \
+		-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" .
 
 lint: setup
 	$(BIN)/ruff check .

@@ -1,10 +1,8 @@
 """The Helm chart: lint, five sets of values against Kubernetes' own schemas, and what each of them promises."""
 
 import re
-import shutil
 import subprocess
 import sys
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,11 +14,22 @@ from footnote_kit.edge import SERVICES
 from footnote_kit.settings import DEFAULT_PORTS
 from footnote_store import tls
 from support.certificates import Authority
+from support.chart import (
+    CHART,
+    HELM,
+    ROOT,
+    VALUES,
+    container,
+    helm,
+    kinds,
+    rendered,
+    stages,
+    template,
+    variables,
+    workload,
+)
 from support.settings import known_variables
 
-ROOT = Path(__file__).resolve().parents[3]
-CHART = ROOT / "deploy" / "helm" / "footnote"
-VALUES = sorted(CHART.glob("ci/*-values.yaml"))
 VERSIONS = ("1.34", "1.36", "1.37")
 FOREIGN = {
     "gateway.networking.k8s.io/v1": {"GRPCRoute", "HTTPRoute", "BackendTLSPolicy"},
@@ -31,52 +40,10 @@ FOREIGN = {
     "milvus.io/v1beta1": {"Milvus"},
 }
 """Others' kinds, of which Kubernetes has no schemas: what is promised of them is asked below, by name."""
-HELM = shutil.which("helm")
 pytestmark = [
     pytest.mark.slow,  # helm is started for most of them
     pytest.mark.skipif(HELM is None, reason="helm is not installed (go install helm.sh/helm/v3/cmd/helm@v3.19.5)"),
 ]
-
-
-def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["helm", *arguments], capture_output=True, text=True, check=False, timeout=120)
-
-
-def template(*arguments: str, version: str = "1.36") -> subprocess.CompletedProcess[str]:
-    return helm(
-        "template", "footnote", str(CHART), "--namespace", "footnote", "--kube-version", f"{version}.0", *arguments
-    )
-
-
-@cache
-def rendered(values: str, version: str = "1.36") -> tuple[dict[str, Any], ...]:
-    """What the chart makes of `ci/<values>-values.yaml`."""
-    made = template("--values", str(CHART / "ci" / f"{values}-values.yaml"), version=version)
-    assert made.returncode == 0, made.stderr
-    return tuple(one for one in yaml.safe_load_all(made.stdout) if one)
-
-
-def kinds(values: str, kind: str) -> dict[str, dict[str, Any]]:
-    return {one["metadata"]["name"]: one for one in rendered(values) if one["kind"] == kind}
-
-
-def workload(values: str, stage: str) -> dict[str, Any]:
-    (found,) = [
-        one
-        for one in rendered(values)
-        if one["kind"] in ("Deployment", "StatefulSet")
-        and one["metadata"]["labels"]["app.kubernetes.io/component"] == stage
-    ]
-    return found
-
-
-def container(values: str, stage: str) -> dict[str, Any]:
-    (only,) = workload(values, stage)["spec"]["template"]["spec"]["containers"]
-    return only  # type: ignore[no-any-return]
-
-
-def variables(values: str, stage: str) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in container(values, stage)["env"]}
 
 
 def test_there_are_five_sets_of_values_and_helm_finds_nothing_to_say() -> None:
@@ -107,13 +74,16 @@ def test_every_name_is_there_once_and_every_variable_is_one_that_is_read(values:
     made = rendered(values)
     names = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in made]
     assert len(set(names)) == len(names)
-    told = {name for stage in DEFAULT_PORTS for name in variables(values, stage)}
+    told = {name for stage in stages(values) for name in variables(values, stage)}
     for config in kinds(values, "ConfigMap").values():
         told |= {name for name in config["data"] if name.startswith("FOOTNOTE_")}
     assert told - known_variables() == set()
 
 
 REFUSED = {
+    "generation.external.address=g.example:1,generation.image=o": "generation.external.address says that it runs",
+    "generation.external.peers[0].ipBlock.cidr=10.0.0.0/8": "generation.external.peers has no effect without",
+    "config.FOOTNOTE_METRICS_PORT=1": "config.FOOTNOTE_METRICS_PORT cannot be changed",
     "edge.replicas=2": "edge keeps its state on a volume that one pod can have: for more than one replica set",
     "ingestion.replicas=2": "postgresql.mode external or cloudnativepg, and objectStorage.url",
     "indexing.autoscaling.enabled=true": "indexing keeps its state on a volume",
@@ -289,7 +259,7 @@ def test_milvus_lives_outside_of_the_restricted_namespace() -> None:
 
 @pytest.mark.parametrize("values", [path.name.removesuffix("-values.yaml") for path in VALUES])
 def test_pods_keep_to_the_restricted_standard(values: str) -> None:
-    for stage in DEFAULT_PORTS:
+    for stage in stages(values):
         pod, only = workload(values, stage)["spec"]["template"]["spec"], container(values, stage)
         assert pod["securityContext"]["runAsNonRoot"]
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}

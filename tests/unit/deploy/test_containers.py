@@ -20,7 +20,14 @@ FILES = [
     ROOT / "deploy" / "docker" / "Dockerfile",
     *sorted(path for path in (ROOT / "deploy").rglob("*") if path.suffix in (".yaml", ".md", ".tpl", ".txt")),
 ]
-NOT_SETTINGS = {"FOOTNOTE_PROBE_ADDRESS", "FOOTNOTE_API_KEY", "FOOTNOTE_API_KEY_FILE", "FOOTNOTE", "FOOTNOTE_TLS"}
+NOT_SETTINGS = {
+    "FOOTNOTE_MIGRATE_TO",
+    "FOOTNOTE_PROBE_ADDRESS",
+    "FOOTNOTE_API_KEY",
+    "FOOTNOTE_API_KEY_FILE",
+    "FOOTNOTE",
+    "FOOTNOTE_TLS",
+}
 """Read by the command line; and what is left of names that stand for several, as FOOTNOTE_TLS_…"""
 HTTP_PORT = 7180
 METRICS_PORT = 9464
@@ -155,7 +162,7 @@ def test_an_outage_of_a_dependency_neither_restarts_a_service_nor_hides_it(stage
     started, alive = (only[name]["exec"]["command"][-1] for name in ("startupProbe", "livenessProbe"))
     assert started.startswith(f"grpc_health_probe -addr=127.0.0.1:{port} ")
     assert alive == f"{started}; code=$?; [ $code = 0 ] || [ $code = 4 ]"  # 4: it answers that it is not ready
-    assert only["readinessProbe"]["tcpSocket"] == {"port": "grpc"}
+    assert only["readinessProbe"]["exec"]["command"][-1] == alive
     assert (
         of_kind(stage, "Deployment", "StatefulSet")["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= 40
     )

@@ -2,8 +2,10 @@
 
 import re
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent import futures
@@ -55,7 +57,7 @@ def served() -> Iterator[tuple[health.HealthServicer, grpc.Server]]:
 
 
 @pytest.mark.parametrize(("status", "started", "alive"), [(SERVING, 0, 0), (NOT_SERVING, 4, 0)])
-def test_not_ready_is_alive_and_not_yet_started(
+def test_degraded_is_alive_and_ready_and_not_yet_started(
     folder: Path, served: tuple[health.HealthServicer, grpc.Server], status: int, started: int, alive: int
 ) -> None:
     servicer, server = served
@@ -63,6 +65,7 @@ def test_not_ready_is_alive_and_not_yet_started(
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     assert (code("startupProbe", port, folder), code("livenessProbe", port, folder)) == (started, alive)
+    assert code("readinessProbe", port, folder) == alive
 
 
 @pytest.mark.slow
@@ -93,3 +96,62 @@ def test_it_shows_its_certificate_where_the_service_asks_for_one(
     assert code("livenessProbe", port, folder, flags(own)) == 0
     assert code("livenessProbe", port, folder, flags(other)) != 0
     assert code("livenessProbe", port, folder) != 0
+
+
+_SERVER = """
+import asyncio, signal, sys, time
+import grpc
+from grpc_health.v1 import health, health_pb2_grpc
+
+async def main():
+    server = grpc.aio.server()
+    servicer = health.aio.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    await servicer.set("", 1)
+    # What blocks the loop: a call in it that does not come back.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, time.sleep, 600)
+    print(port, flush=True)
+    await server.wait_for_termination()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[str]]:
+    """Run a service of its own process, whose event loop can be blocked."""
+    running = subprocess.Popen([sys.executable, "-c", _SERVER], stdout=subprocess.PIPE, text=True)
+    yield running
+    running.kill()
+    running.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGUSR1, signal.SIGSTOP], ids=["a blocked loop", "a stopped process"])
+def test_a_service_that_hangs_is_neither_ready_nor_alive_though_its_port_takes_connections(
+    folder: Path, process: subprocess.Popen[str], how: signal.Signals
+) -> None:
+    assert process.stdout is not None
+    port = int(process.stdout.readline())
+    assert code("readinessProbe", port, folder) == 0
+    process.send_signal(how)
+    assert code("readinessProbe", port, folder) != 0
+    with socket.create_connection(("127.0.0.1", port), timeout=10):
+        pass  # which is all that a probe of the port would ask
+    assert code("livenessProbe", port, folder) != 0
+    if how is signal.SIGSTOP:
+        process.send_signal(signal.SIGCONT)
+        assert code("readinessProbe", port, folder) == 0
+
+
+def test_no_probe_asks_only_whether_the_port_is_open() -> None:
+    found = [one for one in MANIFESTS if one["kind"] in ("Deployment", "StatefulSet")]
+    assert len(found) == 6
+    for one in found:
+        (container,) = one["spec"]["template"]["spec"]["containers"]
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            assert container[probe]["exec"]["command"][-1].startswith("grpc_health_probe ")
+            # The program gives up by itself before the kubelet ends it.
+            assert container[probe]["timeoutSeconds"] > 6

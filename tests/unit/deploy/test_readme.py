@@ -16,7 +16,9 @@ CLIENT_VARIABLES = {f"FOOTNOTE_{name}" for name in ("EDGE_ADDRESS", "API_KEY", "
 
 
 @pytest.mark.parametrize(
-    "readme", [ROOT / "README.md", *ROOT.glob("services/*/README.md")], ids=lambda path: path.parent.name
+    "readme",
+    [ROOT / "README.md", *ROOT.glob("services/*/README.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("deploy/*/README.md")],
+    ids=str,
 )
 def test_links_lead_somewhere(readme: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", re.sub(r"`[^`\n]*`", "", readme.read_text())):

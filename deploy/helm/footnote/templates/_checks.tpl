@@ -15,6 +15,18 @@
 {{- fail (printf "%s.autoscaling.minReplicas is more than maxReplicas" $stage) -}}
 {{- end -}}
 {{- end -}}
+{{- range $stage := list "ingestion" "indexing" "retrieval" "augmentation" "generation" -}}
+{{- $own := index $values $stage -}}
+{{- if and $own.external.address (or $own.image $own.autoscaling.enabled) -}}
+{{- fail (printf "%s.external.address says that it runs elsewhere: leave %s.image and %s.autoscaling out" $stage $stage $stage) -}}
+{{- end -}}
+{{- if and $own.external.peers (not $own.external.address) -}}
+{{- fail (printf "%s.external.peers has no effect without %s.external.address" $stage $stage) -}}
+{{- end -}}
+{{- end -}}
+{{- if hasKey $values.config "FOOTNOTE_METRICS_PORT" -}}
+{{- fail "config.FOOTNOTE_METRICS_PORT cannot be changed: the pods' port and the network policies are 9464" -}}
+{{- end -}}
 {{- if and (eq $values.milvus.mode "external") (not $values.milvus.uri) -}}
 {{- fail "milvus.uri is empty: give the address of your Milvus or Zilliz, or let the operator make one with milvus.mode=operator" -}}
 {{- end -}}

@@ -1,9 +1,17 @@
-{{/* What all services are told; nothing secret. */}}
+{{/* What all services are told, nothing secret: `config` goes before what the chart says, so that each name is there once. */}}
 {{- define "footnote.settings" -}}
+{{- $settings := include "footnote.ownSettings" . | fromYaml -}}
+{{- range $key, $value := .Values.config -}}
+{{- $_ := set $settings $key ($value | toString) -}}
+{{- end -}}
+{{- toYaml $settings -}}
+{{- end -}}
+
+{{- define "footnote.ownSettings" -}}
 {{- $name := include "footnote.name" . -}}
 {{- range $stage, $port := include "footnote.ports" . | fromYaml }}
 {{- if ne $stage "edge" }}
-FOOTNOTE_{{ upper $stage }}_ADDRESS: {{ $name }}-{{ $stage }}:{{ $port }}
+FOOTNOTE_{{ upper $stage }}_ADDRESS: {{ include "footnote.external" (dict "root" $ "stage" $stage) | default (printf "%s-%s:%v" $name $stage $port) }}
 {{- end }}
 {{- end }}
 FOOTNOTE_VECTOR_STORE_URI: {{ include "footnote.milvusUri" . | quote }}
@@ -29,13 +37,15 @@ FOOTNOTE_TLS_CERT_FILE: /tls/tls.crt
 FOOTNOTE_TLS_KEY_FILE: /tls/tls.key
 FOOTNOTE_TLS_CA_FILE: /tls/ca.crt
 FOOTNOTE_TLS_CLIENT_AUTH: "true"
-FOOTNOTE_TLS_PEERS: {{ range $i, $stage := keys (include "footnote.ports" . | fromYaml) | sortAlpha }}{{ if $i }},{{ end }}{{ $name }}-{{ $stage }}{{ end }}
+{{- $peers := list }}
+{{- range $stage := keys (include "footnote.ports" . | fromYaml) | sortAlpha }}
+{{- $elsewhere := include "footnote.external" (dict "root" $ "stage" $stage) }}
+{{- $peers = append $peers (regexReplaceAll ":[0-9]+$" $elsewhere "" | default (printf "%s-%s" $name $stage)) }}
+{{- end }}
+FOOTNOTE_TLS_PEERS: {{ join "," $peers }}
 {{- end }}
 {{- with .Values.otel.endpoint }}
 OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
-{{- end }}
-{{- range $key, $value := .Values.config }}
-{{ $key }}: {{ $value | toString | quote }}
 {{- end }}
 {{- end -}}
 
@@ -61,7 +71,20 @@ OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
+{{/* The variables of one service; its own `env` goes before what the chart says, so that each name is there once. */}}
 {{- define "footnote.env" -}}
+{{- $own := (index .root.Values .stage).env -}}
+{{- range include "footnote.ownEnv" . | fromYamlArray }}
+{{- if not (hasKey $own .name) }}
+- {{ toJson . }}
+{{- end }}
+{{- end }}
+{{- range $key, $value := $own }}
+- {name: {{ $key }}, value: {{ $value | toString | quote }}}
+{{- end }}
+{{- end -}}
+
+{{- define "footnote.ownEnv" -}}
 {{- $values := .root.Values -}}
 {{- $own := index $values .stage -}}
 # By this the services know one another; a pod waits until the Secret is there.
@@ -93,8 +116,5 @@ OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
 - {name: FOOTNOTE_EDGE_AUTH, value: {{ $own.auth | quote }}}
 # What its jobs are marked with; those it leaves unfinished are taken over by whichever replica is left.
 - {name: FOOTNOTE_EDGE_EXECUTOR_ID, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
-{{- end }}
-{{- range $key, $value := $own.env }}
-- {name: {{ $key }}, value: {{ $value | toString | quote }}}
 {{- end }}
 {{- end -}}

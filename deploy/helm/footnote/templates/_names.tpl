@@ -12,6 +12,25 @@ augmentation: 7104
 generation: 7105
 {{- end -}}
 
+{{/* The stages that this release runs, with their ports: those without an external address. */}}
+{{- define "footnote.stages" -}}
+{{- range $stage, $port := include "footnote.ports" . | fromYaml }}
+{{- if not (include "footnote.external" (dict "root" $ "stage" $stage)) }}
+{{ $stage }}: {{ $port }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* host:port of a stage that runs elsewhere, "" of one that this release runs. */}}
+{{- define "footnote.external" -}}
+{{- ((index .root.Values .stage).external | default dict).address | default "" -}}
+{{- end -}}
+
+{{/* "true" for a stage of another make: an image of its own. */}}
+{{- define "footnote.foreign" -}}
+{{- if (index .root.Values .stage).image -}}true{{- end -}}
+{{- end -}}
+
 {{- define "footnote.selector" -}}
 app.kubernetes.io/name: footnote
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -29,8 +48,12 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 
 {{- define "footnote.image" -}}
+{{- if include "footnote.foreign" . -}}
+{{ (index .root.Values .stage).image }}
+{{- else -}}
 {{- with .root.Values.image -}}
 {{ .repository }}{{ if .perService }}-{{ $.stage }}{{ end }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.root.Chart.AppVersion }}{{ end }}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -62,7 +85,7 @@ true
 {{- end -}}
 {{- end -}}
 
-{{/* Edge's pods have stable names, by which they take up their jobs; who keeps something needs its volume back. */}}
+{{/* Edge's pods have stable names, by which jobs know their replica; a service that keeps something needs its volume back. */}}
 {{- define "footnote.kind" -}}
 {{- if or (eq .stage "edge") (include "footnote.keeps" .) -}}StatefulSet{{- else -}}Deployment{{- end -}}
 {{- end -}}
@@ -102,9 +125,28 @@ redis: {{ $values.redis.tlsSecret }}
 {{- if regexMatch ":[0-9]+$" $host -}}{{ regexFind "[0-9]+$" $host }}{{- else if hasPrefix "http://" . -}}80{{- else -}}443{{- end -}}
 {{- end -}}
 
-{{/* How the health of a pod is asked: the image's own small program, which speaks mTLS where the services do. */}}
+{{/*
+How the health of a pod is asked: the image's own small program, which speaks mTLS where the services do. An image of
+another make need not have it: the kubelet asks by itself, which it can without mTLS only.
+*/}}
 {{- define "footnote.probe" -}}
 {{- $port := index (include "footnote.ports" . | fromYaml) .stage -}}
 grpc_health_probe -addr=127.0.0.1:{{ $port }} -connect-timeout=3s -rpc-timeout=3s
 {{- if .root.Values.mtls.enabled }} -tls -tls-ca-cert=/tls/ca.crt -tls-client-cert=/tls/tls.crt -tls-client-key=/tls/tls.key -tls-server-name=localhost{{ end }}
+{{- end -}}
+
+{{/*
+The handler of a probe: "serving" wants the service able to work, "answering" an answer, whatever it says (4: "not
+serving"), and so does "life". The kubelet's own probe cannot tell the two apart, and must not end a pod that is degraded.
+*/}}
+{{- define "footnote.handler" -}}
+{{- $command := include "footnote.probe" . -}}
+{{- if ne .wants "serving" -}}
+{{- $command = printf "%s; code=$?; [ $code = 0 ] || [ $code = 4 ]" $command -}}
+{{- end -}}
+{{- if and (include "footnote.foreign" .) (not .root.Values.mtls.enabled) -}}
+{{ ternary "tcpSocket" "grpc" (eq .wants "life") }}: {port: {{ index (include "footnote.ports" .root | fromYaml) .stage }}}
+{{- else -}}
+exec: {command: [sh, -c, {{ $command | quote }}]}
+{{- end -}}
 {{- end -}}

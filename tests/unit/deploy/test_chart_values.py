@@ -1,0 +1,132 @@
+"""Stages of another make in the chart, keys that are there once, and values that say what they are."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from footnote_kit.settings import DEFAULT_PORTS
+from support.chart import CHART, HELM, VALUES, container, kinds, once, rendered, template, workload
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(HELM is None, reason="helm is not installed (.ci/run installs it where there is Go)"),
+]
+STAGES = ("ingestion", "indexing", "retrieval", "augmentation", "generation")
+
+
+def test_the_loader_of_this_test_sees_a_key_that_is_there_twice() -> None:
+    with pytest.raises(AssertionError, match="twice"):
+        once("{kind: ConfigMap, data: {a: 1, a: 2}}")
+
+
+@pytest.mark.parametrize("values", [path.name.removesuffix("-values.yaml") for path in VALUES])
+def test_no_key_is_there_twice(values: str) -> None:
+    assert once(template("--values", str(CHART / "ci" / f"{values}-values.yaml")).stdout)
+
+
+def test_what_is_set_by_hand_goes_before_what_the_chart_says_and_is_there_once() -> None:
+    """Every variable that the chart sets itself, set by hand besides."""
+    values = str(CHART / "ci" / "postgresql-values.yaml")
+    plain = once(template("--values", values).stdout)
+    (config,) = [one for one in plain if one["kind"] == "ConfigMap" and one["metadata"]["name"] == "footnote"]
+    shared = sorted(set(config["data"]) - {"FOOTNOTE_METRICS_PORT"})
+    own = {
+        stage: [one["name"] for one in container("postgresql", stage)["env"] if "value" in one]
+        for stage in DEFAULT_PORTS
+    }
+    given = [f"config.{name}=mine" for name in shared]
+    given += [f"{stage}.env.{name}=mine" for stage, names in own.items() for name in names]
+    made = once(template("--values", values, *(word for one in given for word in ("--set", one))).stdout)
+    (config,) = [one for one in made if one["kind"] == "ConfigMap" and one["metadata"]["name"] == "footnote"]
+    assert {config["data"][name] for name in shared} == {"mine"}
+    found = 0
+    for one in made:
+        if one["kind"] in ("Deployment", "StatefulSet"):
+            stage = one["metadata"]["labels"]["app.kubernetes.io/component"]
+            env = {one["name"]: one for one in one["spec"]["template"]["spec"]["containers"][0]["env"]}
+            assert all(env[name]["value"] == "mine" for name in own[stage])
+            found += len(own[stage])
+    assert found >= 3
+
+
+def test_a_stage_of_another_make_is_run_by_its_image_or_reached_at_its_address() -> None:
+    only = container("foreign", "generation")
+    assert (only["image"], only["args"]) == ("registry.example/other/generation:2.1", ["--port", "7105"])
+    assert container("foreign", "retrieval")["image"] == "footnote:0.1.0"
+    # An image of another make need not have our program for probes.
+    assert only["readinessProbe"]["grpc"] == only["startupProbe"]["grpc"] == {"port": 7105}
+    assert "exec" not in only["livenessProbe"]
+    egress = kinds("foreign", "NetworkPolicy")["footnote-generation"]["spec"]["egress"]
+    assert {"to": [{"ipBlock": {"cidr": "203.0.113.7/32"}}], "ports": [{"port": 8443}]} in egress
+
+    elsewhere = [one for one in rendered("foreign") if "augmentation" in one["metadata"]["name"]]
+    assert elsewhere == [], "nothing of a stage that runs elsewhere is in this release"
+    told = kinds("foreign", "ConfigMap")["footnote"]["data"]
+    assert told["FOOTNOTE_AUGMENTATION_ADDRESS"] == "augmentation.partner.example:7443"
+    edge = kinds("foreign", "NetworkPolicy")["footnote-edge"]["spec"]["egress"]
+    assert {"to": [{"ipBlock": {"cidr": "198.51.100.0/24"}}], "ports": [{"port": 7443}]} in edge
+    assert workload("foreign", "edge")["spec"]["replicas"] == 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_stage_can_run_elsewhere(stage: str) -> None:
+    address = f"--set={stage}.external.address=there.example:9000"
+    peers = f"--set={stage}.external.peers[0].ipBlock.cidr=192.0.2.0/24"
+    made = once(
+        template(address, peers, "--set", "mtls.enabled=true", "--set", "metrics.serviceMonitor.enabled=true").stdout
+    )
+    assert {one["kind"] for one in made} >= {"NetworkPolicy", "Certificate", "ServiceMonitor"}
+    here = {one["metadata"].get("labels", {}).get("app.kubernetes.io/component") for one in made}
+    assert here - {None} == set(DEFAULT_PORTS) - {stage}
+    (config,) = [one for one in made if one["kind"] == "ConfigMap"]
+    assert config["data"][f"FOOTNOTE_{stage.upper()}_ADDRESS"] == "there.example:9000"
+    assert "there.example" in config["data"]["FOOTNOTE_TLS_PEERS"].split(",")
+    assert len(config["data"]["FOOTNOTE_TLS_PEERS"].split(",")) == len(DEFAULT_PORTS)
+    policies = {one["metadata"]["name"]: one["spec"] for one in made if one["kind"] == "NetworkPolicy"}
+    peer = {"ipBlock": {"cidr": "192.0.2.0/24"}}
+    asked_by = {name for name, one in policies.items() if any(peer in rule.get("to", []) for rule in one["egress"])}
+    answers = {name for name, one in policies.items() if any(peer in rule.get("from", []) for rule in one["ingress"])}
+    assert asked_by == {"indexing": {"footnote-edge", "footnote-ingestion", "footnote-retrieval"}}.get(
+        stage, {"footnote-edge"}
+    )
+    assert answers == ({"footnote-indexing"} if stage in ("ingestion", "retrieval") else set())
+
+
+def leaves(values: Any, path: str = "") -> list[str]:
+    """Paths of all values that have nothing below them."""
+    if isinstance(values, dict) and values:
+        return [leaf for key, value in values.items() for leaf in leaves(value, f"{path}.{key}" if path else key)]
+    return [path]
+
+
+PLAIN: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+
+
+def test_every_value_has_words_for_it() -> None:
+    """A comment on its line or right above it or its parents; the stages have one for all of them."""
+    lines = (CHART / "values.yaml").read_text().splitlines()
+    stages = " ".join(line.strip("# ") for line in lines if line.startswith("#"))
+    described: set[str] = set()
+    path: list[tuple[int, str, bool]] = []
+    for number, line in enumerate(lines):
+        found = re.match(r"( *)(\w+):", line)
+        if not found:
+            continue
+        depth = len(found[1])
+        path = [one for one in path if one[0] < depth]
+        above = number and lines[number - 1].strip().startswith("#") and "----" not in lines[number - 1]
+        path.append((depth, found[2], bool(above or "  # " in line)))
+        if any(one[2] for one in path) or (path[0][1] in DEFAULT_PORTS and re.search(rf"\b{found[2]}\b", stages)):
+            described.add(".".join(one[1] for one in path))
+    bare = [leaf for leaf in leaves(PLAIN) if not any(leaf == one or leaf.startswith(f"{one}.") for one in described)]
+    assert bare == []
+
+
+def test_every_value_is_read_by_a_template() -> None:
+    templates = "".join(path.read_text() for path in (CHART / "templates").iterdir())
+    unread = [leaf for leaf in leaves(PLAIN) if not re.search(rf"[.\"]{leaf.rpartition('.')[2]}\b", templates)]
+    # Kubernetes' own structures are passed on whole.
+    whole = re.compile(r"\.(resources|annotations|labels)\.")
+    assert [leaf for leaf in unread if not whole.search(leaf)] == []
