@@ -33,7 +33,11 @@ class Settings(BaseSettings):
         default="",
         description="Name of this replica, no other's; where it dies, others go on with its jobs within half a minute.",
     )
-    document_concurrency: int = Field(default=4, ge=1, description="Documents processed at once by this replica.")
+    document_concurrency: int = Field(
+        default=4,
+        ge=1,
+        description="Documents processed at once by this replica, and one more of a tenant that has none of these.",
+    )
     background_concurrency: int = Field(default=2, ge=1, description="Other jobs done at once by this replica.")
     queue_polling_seconds: float = Field(
         default=0.05,

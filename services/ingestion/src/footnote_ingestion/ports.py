@@ -149,8 +149,8 @@ class Files(Protocol):
 class Readers(Protocol):
     """Processes that read files; see `worker.pool.Pool`."""
 
-    def run(self, job: Job, tenant: str) -> AsyncGenerator[tuple[bytes, bytes], None]:
-        """Yield the frames of a job, read by a process that sees no other tenant's files."""
+    def run(self, job: Job, tenant: str, user: str = "") -> AsyncGenerator[tuple[bytes, bytes], None]:
+        """Yield the frames of a job, read by a process that sees no other tenant's files; users take turns."""
 
-    async def last(self, job: Job, tenant: str) -> bytes:
+    async def last(self, job: Job, tenant: str, user: str = "") -> bytes:
         """Return the payload of a job's last frame."""

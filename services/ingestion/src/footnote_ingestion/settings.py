@@ -38,7 +38,7 @@ class Settings(BaseSettings):
     inspect_seconds: float = Field(default=15.0, gt=0)
     """Time that the check before storing may take."""
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=64)
-    """Files read at the same time, each in a process of its own."""
+    """Files read at the same time, each in a process of its own, and one more of a tenant that has none of these."""
     isolation: Mode = "auto"
     """How far worker processes are shut in: `auto` as far as the kernel goes, `required` or the service does not start,
     `off`."""

@@ -20,6 +20,7 @@ from footnote_database import soundness
 from footnote_database.keeping import Library
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
 from footnote_database.transactions import START_PATIENCE
+from footnote_kit.fair_slots import SPARE
 from footnote_kit.logs import get_logger
 from footnote_kit.patience import Backoff
 from footnote_kit.telemetry import current_traceparent
@@ -146,7 +147,7 @@ class Jobs:
         # A partition per tenant, drawn in random order: one tenant's thousand files do not hold up another's one.
         documents = await DBOS.register_queue_async(
             DOCUMENTS,
-            worker_concurrency=limit,
+            worker_concurrency=limit + SPARE,  # for a tenant beside one that has as many as it may
             partition_worker_concurrency=limit,
             polling_interval_sec=often,
             on_conflict="always_update",
@@ -197,13 +198,13 @@ class Jobs:
         job = job_of(document)
         if document.state == DOCUMENT_STATE_UPLOADED:
             self._work.processor.taken(document)
-        tenant = document.tenant_id
-        values = (tenant, document.owner_id, document.id, document.revision, job, current_traceparent())
+        tenant, owner = document.tenant_id, document.owner_id
+        values = (tenant, owner, document.id, document.revision, job, current_traceparent())
         # The queue divides work among replicas; one that is alone needs it for what it can't hold.
-        if self.alone and self._work.begins_at_once(tenant):
+        if self.alone and self._work.begins_at_once(tenant, owner):
             await begin_document(*values)
             return
-        self._work.queued[tenant] += self.alone
+        self._work.queued[tenant, owner] += self.alone
         self._work.hurry(DOCUMENTS)
         await enqueue_document(*values)
 

@@ -17,6 +17,7 @@ from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit import names
 from footnote_kit.context import detached
+from footnote_kit.fair_slots import FairSlots
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import remote_context, span
 
@@ -27,15 +28,14 @@ from footnote_edge.jobs.pace import Pace
 from footnote_edge.jobs.processing import Processor, job_of
 from footnote_edge.jobs.putting_off import PutOff, PuttingOff
 from footnote_edge.jobs.reindexing import Reindexing
-from footnote_edge.jobs.turns import Turns
 from footnote_edge.jobs.waiting import until_available
 
 R = TypeVar("R")
 
 DOCUMENTS, BACKGROUND = "documents", "background"
 
-MOST_AT_HAND = 32
-"""Documents of a tenant that wait in this process; those after them wait in the queue."""
+MOST_AT_HAND, MOST_OF_TENANT = 32, 256
+"""Documents of a user, and of a tenant, that wait in this process; those after them wait in the queue."""
 
 _log = get_logger(__name__)
 
@@ -64,27 +64,29 @@ class Work:
         """How a document that waits without a job is taken on; the ledger's, once it is there."""
         self.retry_ceiling = retry_ceiling
         """Longest pause between two attempts at what is away; seconds."""
-        self.turns = Turns(places)
+        self.slots = FairSlots(places)
         """Of documents, those begun at once and those from the queue."""
-        self.queued: Counter[str] = Counter()
-        """Documents noted in the queue by this process and not begun yet, by tenant."""
+        self.queued: Counter[tuple[str, str]] = Counter()
+        """Documents noted in the queue by this process and not begun yet, by tenant and owner."""
         self.beginnings: set[asyncio.Task[None]] = set()
         self.tasks: set[asyncio.Task[Any]] = set()
         self.paces: dict[str, Pace] = {}
         """By queue, where it has a pace of its own."""
         self._closing = False
 
-    def begins_at_once(self, tenant: str) -> bool:
-        """Tell whether a tenant's next document need not go by the queue: few wait here, and none of it there."""
-        if self.turns.idle:
+    def begins_at_once(self, tenant: str, owner: str) -> bool:
+        """Tell whether a user's next document need not go by the queue: few wait here, and none of it there."""
+        if self.slots.idle:
             self.queued.clear()  # also what was noted twice, and so is never begun
-        return self.turns.waiting(tenant) < MOST_AT_HAND and not self.queued[tenant]
+        if self.queued[tenant, owner] or self.slots.waiting(tenant) >= MOST_OF_TENANT:
+            return False
+        return self.slots.waiting(tenant, owner) < MOST_AT_HAND
 
-    def left_queue(self, tenant: str) -> None:
+    def left_queue(self, tenant: str, owner: str) -> None:
         """Note that a document from the queue is begun; those from before this process are not counted."""
-        self.queued[tenant] -= 1
-        if self.queued[tenant] <= 0:
-            del self.queued[tenant]
+        self.queued[tenant, owner] -= 1
+        if self.queued[tenant, owner] <= 0:
+            del self.queued[tenant, owner]
 
     def hurry(self, queue: str) -> None:
         """Note that a queue has work."""
@@ -154,7 +156,7 @@ async def process_document(tenant: str, owner: str, document_id: str, revision: 
     """Parse and index one revision of a document; its span is linked to the upload's trace."""
     work, scope = active_work(), own_account(tenant, owner)
     if not _begun_here.get():
-        work.left_queue(tenant)
+        work.left_queue(tenant, owner)
         work.hurry(DOCUMENTS)  # those behind it in the queue
     origin = remote_context(traceparent) if traceparent else None
     attributes: dict[str, str | int] = {
@@ -162,16 +164,16 @@ async def process_document(tenant: str, owner: str, document_id: str, revision: 
         names.DOCUMENT_ID: document_id,
         names.REVISION: revision,
     }
-    async with _turn(work, tenant, scope):
+    async with _turn(work, scope):
         with span("process document", attributes, links=(origin,) if origin else ()):
             return await _process(work, scope, document_id, revision)
 
 
 @asynccontextmanager
-async def _turn(work: Work, tenant: str, scope: Scope) -> AsyncIterator[None]:
-    """Wait for a place among the documents in work."""
+async def _turn(work: Work, scope: Scope) -> AsyncIterator[None]:
+    """Wait for a slot among the documents in work."""
     with work.running(), detached("edge", scope):
-        async with work.turns.place(tenant):
+        async with work.slots.slot(scope.tenant_id, scope.user_id):
             yield
 
 

@@ -167,7 +167,7 @@ class Catalog:
         )
         if same is not None:
             return await self._merged(scope, new, same.document, request)
-        kind = await self._inspect(scope.tenant_id, received.path, new.filename)
+        kind = await self._inspect(scope, received.path, new.filename)
         async with self._stored(scope, received.path) as key:
             document = _new_document(scope, new, received, kind)
             same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate, request)
@@ -216,7 +216,7 @@ class Catalog:
             if request is not None:
                 await self._documents.change(scope.tenant_id, new.document_id, lambda before: before, request=request)
             return seen, True
-        kind = await self._inspect(scope.tenant_id, received.path, new.filename or seen.filename)
+        kind = await self._inspect(scope, received.path, new.filename or seen.filename)
         old: list[str] = []
         async with self._stored(scope, received.path) as key:
 
@@ -349,12 +349,12 @@ class Catalog:
         stored = await self._documents.change(scope.tenant_id, document_id, how)
         return stored.document
 
-    async def _inspect(self, tenant: str, path: Path, filename: str) -> FileType:
+    async def _inspect(self, scope: Scope, path: Path, filename: str) -> FileType:
         """Return the type of the file, found in a worker process; raises the typed error of one that cannot be read."""
         job = Job("inspect", str(path), "", filename, self._limits)
         with span("ingestion.inspect"):
             try:
-                return FileType(**json.loads(await self._inspectors.last(job, tenant)))
+                return FileType(**json.loads(await self._inspectors.last(job, scope.tenant_id, scope.user_id)))
             except ParseError as error:
                 raise file_error(error) from error
 

@@ -203,7 +203,7 @@ class Extraction:
         try:
             async with self._files.as_file(stored.blob_key) as source:
                 job = wire.Job("parse", str(source), document.document_type, document.filename, self._limits)
-                async with aclosing(self._readers.run(job, document.tenant_id)) as frames:
+                async with aclosing(self._readers.run(job, document.tenant_id, document.owner_id)) as frames:
                     async for kind, payload in frames:
                         if kind == wire.PAGES:
                             await spooled.note(payload)

@@ -1,12 +1,16 @@
-"""A small pool of worker processes: one tenant's each, kept for its next file, gone after a while without one."""
+"""A small pool of worker processes: one tenant's each, kept for its next file, gone after a while without one.
+
+Tenants, and users of a tenant, take turns, and no tenant's files hold every process (`footnote_kit.fair_slots`).
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 
-from footnote_kit.errors import Unavailable
+from footnote_kit.errors import ResourceExhausted, Unavailable
+from footnote_kit.fair_slots import FairSlots
 from footnote_kit.logs import get_logger
 
 from footnote_ingestion.parsers.failures import PARSER_CRASHED, ParseError
@@ -23,12 +27,15 @@ _IDLE_SECONDS = 30.0
 # Tenants that take turns find their own workers again, beside as many as may work at once. They share most of their
 # memory with the process that they were forked from.
 _MORE_IDLE = 6
+# The part of the waiting places that one tenant's files may take.
+_TENANTS_PART = 0.75
 
 
 class Pool:
-    """Runs jobs, at most `size` at once, each for `seconds` of processor time; `starter` is closed by whoever made it.
+    """Runs jobs, each for `seconds` of processor time; `starter` is closed by whoever made it.
 
-    A worker reads the files of one tenant, at most `files_per_worker`, and never another's.
+    At most `size` run at once, and one more of a tenant that has none of these. A worker reads the files of one
+    tenant, at most `files_per_worker`, and never another's.
     """
 
     def __init__(
@@ -48,7 +55,7 @@ class Pool:
         self._files_per_worker = files_per_worker
         self._max_waiting = max_waiting
         self._idle_seconds = idle_seconds
-        self._slots = asyncio.Semaphore(size)
+        self._slots = FairSlots(size)
         self._waiting = 0
         # Oldest first, each with the timer that ends it.
         self._idle: dict[Worker, asyncio.TimerHandle] = {}
@@ -66,46 +73,59 @@ class Pool:
         await worker.kill()
         return worker.measures
 
-    async def run(self, job: Job, tenant: str) -> AsyncGenerator[Frame, None]:
+    async def run(self, job: Job, tenant: str, user: str = "") -> AsyncGenerator[Frame, None]:
         """Yield the frames of a job; raises `ParseError` as `Worker.run`, `Unavailable` when too many wait.
 
-        A worker that dies in the middle is replaced once.
+        Raises `ResourceExhausted` when too many of the tenant's wait. A worker that dies in the middle is replaced
+        once.
         """
+        self._check_waiting(tenant)
+        self._waiting += 1
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._slots.slot(tenant, user))
+            finally:
+                self._waiting -= 1
+            frames = await stack.enter_async_context(aclosing(self._run(job, tenant)))
+            async for frame in frames:
+                yield frame
+
+    def _check_waiting(self, tenant: str) -> None:
         if self._waiting >= self._max_waiting:
             raise Unavailable("Too many files wait to be read", retry_after=5.0)
-        self._waiting += 1
-        try:
-            await self._slots.acquire()
-        finally:
-            self._waiting -= 1
-        given = 0  # frames of blocks: a second reading gives the same, and goes on after them
-        try:
-            for last in (False, True):
-                worker = await self._take(tenant)
-                skip = given
-                try:
-                    async with aclosing(worker.run(job, self._seconds)) as frames:
-                        async for frame in frames:
-                            if frame[0] == BLOCKS and skip:
-                                skip -= 1
-                                continue
-                            given += frame[0] == BLOCKS
-                            yield frame
-                    return
-                except ParseError as error:
-                    # Its death may have been another's doing: an operator's, the system's for want of memory.
-                    if last or error.reason != PARSER_CRASHED:
-                        raise
-                    _log.warning("worker_died", pid=worker.pid, action=job.action)
-                finally:
-                    await asyncio.shield(self._give_back(worker))
-        finally:
-            self._slots.release()
+        if self._slots.waiting(tenant) >= max(1.0, self._max_waiting * _TENANTS_PART):
+            raise ResourceExhausted(
+                "Too many files of this tenant wait to be read; try again when some of them are done.",
+                reason="RATE_LIMITED",
+                retry_after=5.0,
+            )
 
-    async def last(self, job: Job, tenant: str) -> bytes:
+    async def _run(self, job: Job, tenant: str) -> AsyncGenerator[Frame, None]:
+        given = 0  # frames of blocks: a second reading gives the same, and goes on after them
+        for last in (False, True):
+            worker = await self._take(tenant)
+            skip = given
+            try:
+                async with aclosing(worker.run(job, self._seconds)) as frames:
+                    async for frame in frames:
+                        if frame[0] == BLOCKS and skip:
+                            skip -= 1
+                            continue
+                        given += frame[0] == BLOCKS
+                        yield frame
+                return
+            except ParseError as error:
+                # Its death may have been another's doing: an operator's, the system's for want of memory.
+                if last or error.reason != PARSER_CRASHED:
+                    raise
+                _log.warning("worker_died", pid=worker.pid, action=job.action)
+            finally:
+                await asyncio.shield(self._give_back(worker))
+
+    async def last(self, job: Job, tenant: str, user: str = "") -> bytes:
         """Run a job for the payload of its last frame."""
         payload = b""
-        async with aclosing(self.run(job, tenant)) as frames:
+        async with aclosing(self.run(job, tenant, user)) as frames:
             async for frame in frames:
                 payload = frame[1]
         return payload
@@ -146,12 +166,13 @@ class Pool:
     async def _give_back(self, worker: Worker) -> None:
         self._busy.discard(worker)
         fat = resident_bytes(worker.pid) - worker.baseline > _FAT * self._workers.memory_bytes
-        if worker.alive and not self._closed and not fat and worker.jobs < self._files_per_worker:
+        kept = worker.alive and not (self._closed or fat or worker.slow)
+        if kept and worker.jobs < self._files_per_worker:
             self._idle[worker] = asyncio.get_running_loop().call_later(self._idle_seconds, self._retire, worker)
             if len(self._idle) > self._size + _MORE_IDLE:
                 self._retire(next(iter(self._idle)))
             return
-        _log.debug("worker_retired", pid=worker.pid, jobs=worker.jobs, alive=worker.alive, fat=fat)
+        _log.debug("worker_retired", pid=worker.pid, jobs=worker.jobs, alive=worker.alive, fat=fat, slow=worker.slow)
         await worker.close()
 
     def _retire(self, worker: Worker) -> None:

@@ -22,6 +22,8 @@ from footnote_ingestion.worker.starter import Started, Starter
 _START_SECONDS = 60.0
 _WATCH_SECONDS = 0.05
 _END_SECONDS = 2.0
+SLOW_SECONDS, SLOW_NICENESS = 1.0, 19
+"""Processor time of one file after which its worker gives way to those of other files, and the niceness it then has."""
 # However busy the machine is, a file has an end.
 _MOST_WALL = 20
 _PART = 64 * 1024
@@ -50,6 +52,8 @@ class Worker:
         self._peak = 0
         self._cleared = False
         self._asked = False
+        self.slow = False
+        """Whether it gives way to other workers; it cannot be made quick again."""
         self.pid = started.pid
         self.tenant = tenant
         self.measures = Measures()
@@ -146,6 +150,8 @@ class Worker:
             # A late look tells nothing of the time before it.
             still += min(now - last, 2 * _WATCH_SECONDS) if self._asked and not runs else 0.0
             last = now
+            if used - used_before >= SLOW_SECONDS and not self.slow:
+                self._slow_down()
             self._peak = max(self._peak, resident_bytes(self.pid))
             if self._peak > self._memory_bytes:
                 self._killed_for = OUT_OF_MEMORY
@@ -154,6 +160,14 @@ class Worker:
             if self._killed_for:
                 self._signal(signal.SIGKILL)
                 return
+
+    def _slow_down(self) -> None:
+        """Let the workers that read short files go first, also those programs that this one has started."""
+        self.slow = True
+        with contextlib.suppress(OSError):  # it has ended, or may not be changed by us
+            os.setpriority(os.PRIO_PGRP, self.pid, SLOW_NICENESS)
+        with contextlib.suppress(OSError):  # Linux may weigh sessions before processes; each worker has its own
+            Path(f"/proc/{self.pid}/autogroup").write_text(str(SLOW_NICENESS))
 
     def _limit_processor(self, seconds: float) -> None:
         """Let the kernel end a job that takes too long should the supervisor be held up; only we can raise this."""

@@ -1,0 +1,109 @@
+"""Concurrency slots shared fairly: tenants take turns, then the users of a tenant, and no tenant holds all of them."""
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+SPARE = 1
+"""Slots beside the usual ones, each for a tenant that holds none."""
+
+Turn = asyncio.Future[None]
+Line = OrderedDict[str, deque[Turn]]
+"""Waiters of one tenant, by user; the user whose turn is next comes first."""
+
+
+class FairSlots:
+    """Grants `size` slots, and `spare` more that only a tenant without a slot gets.
+
+    Nothing that runs is interrupted, so a tenant that came first could hold every slot for as long as its work takes.
+    The spare slots keep the next tenant from waiting for that. A tenant alone still uses all `size`.
+
+    A free slot goes to the tenant that holds the fewest; tenants that hold as many take turns, and so do the users
+    of a tenant. One user's waiters are served in order.
+    """
+
+    def __init__(self, size: int, spare: int = SPARE) -> None:
+        self._size, self._spare = size, spare
+        self._used = 0
+        self._held: Counter[str] = Counter()
+        self._held_by_user: Counter[tuple[str, str]] = Counter()
+        self._lines: OrderedDict[str, Line] = OrderedDict()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no slot is held."""
+        return not self._used
+
+    def waiting(self, tenant: str, user: str | None = None) -> int:
+        """Return how many of a tenant wait, or of one of its users."""
+        line = self._lines.get(tenant, {})
+        return sum(len(turns) for name, turns in line.items() if user in (None, name))
+
+    @asynccontextmanager
+    async def slot(self, tenant: str, user: str = "") -> AsyncIterator[None]:
+        """Wait for a slot and hold it."""
+        await self._wait(tenant, user)
+        try:
+            yield
+        finally:
+            self._release(tenant, user)
+
+    async def _wait(self, tenant: str, user: str) -> None:
+        turn: Turn = asyncio.get_running_loop().create_future()
+        self._lines.setdefault(tenant, OrderedDict()).setdefault(user, deque()).append(turn)
+        self._grant()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._release(tenant, user)  # granted in the moment of the cancellation
+            else:
+                self._leave(tenant, user, turn)
+            raise
+
+    def _leave(self, tenant: str, user: str, turn: Turn) -> None:
+        """Take a turn that was given up out of the line, where it still stands."""
+        turns = self._lines.get(tenant, {}).get(user)
+        if turns is not None and turn in turns:
+            turns.remove(turn)
+            self._forget_empty(tenant, user)
+
+    def _forget_empty(self, tenant: str, user: str) -> None:
+        line = self._lines[tenant]
+        if not line[user]:
+            del line[user]
+        if not line:
+            del self._lines[tenant]
+
+    def _release(self, tenant: str, user: str) -> None:
+        self._used -= 1
+        self._held[tenant] -= 1
+        self._held_by_user[tenant, user] -= 1
+        if not self._held[tenant]:
+            del self._held[tenant]
+        if not self._held_by_user[tenant, user]:
+            del self._held_by_user[tenant, user]
+        self._grant()
+
+    def _grant(self) -> None:
+        """Give free slots to those whose turn it is."""
+        while (tenant := self._next_tenant()) is not None:
+            line = self._lines[tenant]
+            user = min(line, key=lambda name: self._held_by_user[tenant, name])
+            turn = line[user].popleft()
+            if not turn.cancelled():
+                self._used += 1
+                self._held[tenant] += 1
+                self._held_by_user[tenant, user] += 1
+                turn.set_result(None)
+                self._lines.move_to_end(tenant)
+                line.move_to_end(user)
+            self._forget_empty(tenant, user)
+
+    def _next_tenant(self) -> str | None:
+        """Return the tenant that gets the next slot; None where no slot is free for any that wait."""
+        if not self._lines or self._used >= self._size + self._spare:
+            return None
+        tenant = min(self._lines, key=lambda name: self._held[name])
+        return tenant if self._used < self._size or not self._held[tenant] else None
