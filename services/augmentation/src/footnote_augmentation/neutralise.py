@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from footnote.types.v1.locator_pb2 import Anchor
 
 from footnote_augmentation.lookalikes import read
+from footnote_augmentation.template_marks import ANGLED, SPEAKER, SQUARED
 
 _JOINERS = frozenset("\u200c\u200d")  # needed between letters of Arabic and Indic scripts and inside emoji
 _ROLE = re.compile(
-    r"(?im)^[ \t>#*\-]*(?:system|assistant|user|human|developer|tool|ai|systeme|utilisateur|developpeur|"
-    r"new instructions?|nouvelles? instructions?|nouvelles? consignes?)[ \t*]*(?P<colon>:)"
+    r"(?im)^[ \t>#*\-_|~]*(?:system|assistant|user|human|developer|tool|ai|systeme|utilisateur|developpeur|chatbot|bot|"
+    r"new instructions?|nouvelles? instructions?|nouvelles? consignes?)[ \t*_|~]*:"
 )
 _CITATION = re.compile(r"(?i)\[(?=\s*(?:sources?\b|\d))[^\[\]\n]{0,120}\]|\[(?=\s*sources?\s*\d)")
 _LABEL = re.compile(r"(?i)\[(?=\s*sources?\b)[^\[\]\n]{0,120}\]|\[(?=\s*sources?\s*\d)")
 _ANGLES = re.compile(
-    r"<{2,}|>{2,}|<\||\|>|</?(?:s|system|user|assistant|human|sources?|context|instructions?)\b[^<>\n]{0,80}>", re.I
+    r"<{2,}|>{2,}|</?(?:s|system|user|assistant|human|sources?|context|instructions?)\b[^<>\n]{0,80}>", re.I
 )
 _INST = re.compile(r"(?i)\[\s{0,8}/?(?:inst|sys|system|user|assistant)\b[^\[\]\n]{0,40}\]")
 _FENCE_ROLE = re.compile(r"(?im)^(?P<hashes>#{2,})(?=[ \t]*(?:system|instruction|assistant|user|human|response)\b)")
@@ -112,10 +113,14 @@ def _disarm(text: str, citation: re.Pattern[str]) -> str:
             change(match, _TO_ROUND)
     for match in _INST.finditer(plain):
         change(match, _TO_ROUND)
-    for match in _ANGLES.finditer(plain):
-        change(match, _TO_ANGLE)
-    for match in _ROLE.finditer(plain):
-        changes[reading.source(match.start("colon"))] = "∶"
+    for match in SQUARED.finditer(plain):
+        change(match, _BRACKETS)
+    for pattern in (_ANGLES, ANGLED):
+        for match in pattern.finditer(plain):
+            change(match, _TO_ANGLE)
+    for pattern in (_ROLE, SPEAKER):
+        for match in pattern.finditer(plain):
+            changes[reading.source(match.end() - 1)] = "∶"
     for match in _FENCE_ROLE.finditer(plain):
         for index in range(match.start("hashes"), match.end("hashes")):
             changes[reading.source(index)] = "♯"
