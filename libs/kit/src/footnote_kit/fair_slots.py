@@ -37,7 +37,7 @@ class FairSlots:
 
     def waiting(self, tenant: str, user: str | None = None) -> int:
         """Return how many of a tenant wait, or of one of its users."""
-        line = self._lines.get(tenant, {})
+        line = self._lines.get(tenant, Line())
         return sum(len(turns) for name, turns in line.items() if user in (None, name))
 
     @asynccontextmanager
@@ -64,7 +64,7 @@ class FairSlots:
 
     def _leave(self, tenant: str, user: str, turn: Turn) -> None:
         """Take a turn that was given up out of the line, where it still stands."""
-        turns = self._lines.get(tenant, {}).get(user)
+        turns = self._lines.get(tenant, Line()).get(user)
         if turns is not None and turn in turns:
             turns.remove(turn)
             self._forget_empty(tenant, user)

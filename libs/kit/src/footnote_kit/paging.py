@@ -9,8 +9,9 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from footnote.types.v1.scope_pb2 import Scope
@@ -26,8 +27,50 @@ PAGE_BYTES = 3_500_000
 MOST_TOKEN = 4096
 """Characters of the longest token ever given out, and more than that."""
 
+_MOST_SEQUENCE = 2**31 - 1
+_MOST_MICROS = 253_402_300_799_999_999
+"""The last microsecond of the year 9999, which is the last of a Timestamp."""
+
 M = TypeVar("M", bound=Message)
-Position = tuple[str | int, ...]
+Position = tuple[Any, ...]
+"""Values of the kinds that the list names."""
+Kind = Callable[[object], Any]
+"""Reads one value of a position; raises ValueError for one that no list of ours was ever ordered by."""
+
+
+def text(value: object) -> str:
+    """Read a text that every database takes."""
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError("no text")
+    value.encode()  # half a surrogate pair is a ValueError
+    return value
+
+
+def sequence(value: object) -> int:
+    """Read a sequence number, place or revision."""
+    return _whole(value, _MOST_SEQUENCE)
+
+
+def micros(value: object) -> int:
+    """Read microseconds since 1970, or a number of bytes."""
+    return _whole(value, _MOST_MICROS)
+
+
+def moment(value: object) -> datetime:
+    """Read a time in ISO 8601, in UTC."""
+    found = datetime.fromisoformat(text(value))
+    if found.utcoffset() not in (None, timedelta()):
+        raise ValueError("not in UTC")
+    return found.replace(tzinfo=UTC)
+
+
+def _whole(value: object, most: int) -> int:
+    if type(value) is not int or not -1 <= value <= most:
+        raise ValueError("no such number")
+    return value
+
+
+TEXTS: Sequence[Kind] = (text, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +87,8 @@ class Page:
         return cls(size, None, "")
 
     @classmethod
-    def of(cls, scope: Scope, request: Any, *, places: int = 1) -> "Page":
-        """Read `page_size` and `page_token` of a request; `places` is how many values make a position.
+    def of(cls, scope: Scope, request: Any, *, kinds: Sequence[Kind] = (text,)) -> "Page":
+        """Read `page_size` and `page_token` of a request; `kinds` are the values that make a position.
 
         Raises InvalidArgument for a negative size, and for a token that was not given out for this very list.
         """
@@ -53,7 +96,7 @@ class Page:
             raise InvalidArgument.field("page_size", f"must be 1 to {LARGEST_SIZE}, or 0 for {DEFAULT_SIZE}")
         size = min(request.page_size or DEFAULT_SIZE, LARGEST_SIZE)
         print_ = _print(scope, request)
-        return cls(size, _read(request.page_token, print_, places) if request.page_token else None, print_)
+        return cls(size, _read(request.page_token, print_, kinds) if request.page_token else None, print_)
 
     def token(self, position: Sequence[str | int]) -> str:
         """Return the token of the page after the element at `position`."""
@@ -65,9 +108,11 @@ def position_token(scope: Scope, request: Any, position: Sequence[str | int]) ->
     return _written(_print(scope, request), position)
 
 
-def position_of(scope: Scope, request: Any, token: str, *, places: int = 1, field: str = "page_token") -> Position:
+def position_of(
+    scope: Scope, request: Any, token: str, *, kinds: Sequence[Kind], field: str = "page_token"
+) -> Position:
     """Return the position in a token; raises InvalidArgument for one that was not given out for this request."""
-    return _read(token, _print(scope, request), places, field)
+    return _read(token, _print(scope, request), kinds, field)
 
 
 def fitting(elements: Sequence[M], most_bytes: int = PAGE_BYTES) -> int:
@@ -96,18 +141,16 @@ def _written(print_: str, position: Sequence[str | int]) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _read(token: str, print_: str, places: int, field: str = "page_token") -> Position:
+def _read(token: str, print_: str, kinds: Sequence[Kind], field: str = "page_token") -> Position:
+    """Return the position in a token; what is in it is the caller's, and only what the list could have written."""
     try:
         if len(token) > MOST_TOKEN:
             raise ValueError
         padded = token.encode("ascii") + b"=" * (-len(token) % 4)
-        values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        given, *position = values
-        right = len(position) == places and all(isinstance(one, str) or type(one) is int for one in position)
+        given, *values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        position = tuple(kind(value) for kind, value in zip(kinds, values, strict=True))
     except (binascii.Error, ValueError, TypeError, RecursionError):
-        right, given, position = False, "", []
-    if not right:
-        raise InvalidArgument.field(field, "is not one that was given out")
+        raise InvalidArgument.field(field, "is not one that was given out") from None
     if given != print_:
         raise InvalidArgument.field(field, "belongs to another request: send it with the one it came from")
-    return tuple(position)
+    return position

@@ -9,7 +9,7 @@ from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.access import Access, access_of, is_system
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, PermissionDenied
-from footnote_kit.paging import LARGEST_SIZE, Page
+from footnote_kit.paging import LARGEST_SIZE, TEXTS, Page, sequence
 from footnote_kit.redact import redact_all
 from footnote_providers.egress import egress
 from footnote_store.filters import parse_filter
@@ -85,7 +85,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:
         """Return a page of collections."""
-        page, token, total = await self._collections.page(request.scope, Page.of(request.scope, request, places=2))
+        page, token, total = await self._collections.page(request.scope, Page.of(request.scope, request, kinds=TEXTS))
         return pb.ListCollectionsResponse(collections=page, next_page_token=token, total_size=total)
 
     async def UpdateCollection(self, request: pb.UpdateCollectionRequest, context: Call) -> pb.UpdateCollectionResponse:
@@ -183,7 +183,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             request.collection_id,
             request.document_id,
             request.revision if request.HasField("revision") else None,
-            Page.of(request.scope, request, places=2),
+            Page.of(request.scope, request, kinds=(sequence, sequence)),
         )
         return pb.ListChunksResponse(
             chunks=page.chunks, next_page_token=page.next_token, total_size=page.total, revision=page.revision
@@ -295,8 +295,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
         if len(request.document_ids) > LARGEST_SIZE:
             raise InvalidArgument.field("document_ids", f"must be at most {LARGEST_SIZE}")
-        page = Page.of(request.scope, request, places=2)
-        after = ("", "") if page.position is None else (str(page.position[0]), str(page.position[1]))
+        page = Page.of(request.scope, request, kinds=TEXTS)
+        after = page.position or ("", "")
         found = await self._inventory.indexed(request.document_ids, after, page.size)
         last = found[-1] if len(found) == page.size else None
         return pb.ListIndexedDocumentsResponse(

@@ -27,7 +27,7 @@ from footnote.edge.v1.answers_pb2 import (
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, NotFound
-from footnote_kit.paging import Page
+from footnote_kit.paging import Page, sequence
 from footnote_kit.telemetry import current_trace_id
 
 from footnote_edge.api.answer_parts import KEPT, sent, trim
@@ -138,5 +138,6 @@ class AnswersApi:
     async def ListFeedback(self, request: ListFeedbackRequest, context: Call) -> ListFeedbackResponse:
         """List feedback, newest first."""
         scope = caller()
-        found, token, total = await self.parts.feedback.page(scope, request.rating, Page.of(scope, request))
+        page = Page.of(scope, request, kinds=(sequence,))
+        found, token, total = await self.parts.feedback.page(scope, request.rating, page)
         return ListFeedbackResponse(feedback=found, next_page_token=token, total_size=total)

@@ -25,7 +25,7 @@ from footnote.edge.v1.conversations_pb2 import (
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, NotFound
-from footnote_kit.paging import Page
+from footnote_kit.paging import Page, moment, sequence, text
 
 from footnote_edge.api.answer_parts import sent, trim
 from footnote_edge.api.common import caller, seconds
@@ -60,7 +60,7 @@ class ConversationsApi:
     async def ListConversations(self, request: ListConversationsRequest, context: Call) -> ListConversationsResponse:
         """List the caller's conversations, or those in which something was said, the most recently used first."""
         scope = caller()
-        page = Page.of(scope, request, places=2)
+        page = Page.of(scope, request, kinds=(moment, text))
         found, token, total = await self.parts.conversations.page(scope, page, request.query)
         return ListConversationsResponse(conversations=found, next_page_token=token, total_size=total)
 
@@ -90,7 +90,7 @@ class ConversationsApi:
     async def ListMessages(self, request: ListMessagesRequest, context: Call) -> ListMessagesResponse:
         """List a conversation's messages, oldest first."""
         scope = caller()
-        page = Page.of(scope, request, places=2)
+        page = Page.of(scope, request, kinds=(sequence, sequence))
         await self.parts.conversations.get(scope, request.conversation_id)
         found, token, total = await self.parts.conversations.messages.page(
             scope, request.conversation_id, page, superseded=request.include_superseded

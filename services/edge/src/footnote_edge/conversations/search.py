@@ -2,8 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
 
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
 from footnote.types.v1.scope_pb2 import Scope
@@ -53,7 +51,7 @@ class ConversationSearch:
                     return found, row if more is not None or index + 1 < len(rows) else None
             if more is None:
                 return found, None
-            position = more.update_time.isoformat(), more.id
+            position = more.update_time, more.id
             looked_through += len(rows)
         return found, more
 
@@ -102,15 +100,8 @@ async def listed(session: AsyncSession, scope: Scope, position: Position | None,
         .limit(most + 1)
     )
     if position is not None:
-        moment, last = _moment(position[0]), str(position[1])
+        moment, last = position
         same = and_(ConversationRow.update_time == moment, ConversationRow.id > last)
         query = query.where(or_(ConversationRow.update_time < moment, same))
     rows = list((await session.scalars(query)).all())
     return rows[:most], rows[most - 1] if len(rows) > most else None
-
-
-def _moment(value: Any) -> datetime:
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError as error:
-        raise InvalidArgument.field("page_token", "is not one that was given out") from error

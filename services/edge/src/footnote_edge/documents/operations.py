@@ -15,7 +15,7 @@ from footnote_kit.access import Access, collection_missing
 from footnote_kit.context import detached
 from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
-from footnote_kit.paging import Page
+from footnote_kit.paging import Page, moment, text
 from footnote_kit.status import to_proto
 from google.rpc.status_pb2 import Status
 
@@ -155,7 +155,7 @@ class Operations:
             if 0 in values:
                 raise InvalidArgument.field(field, "must not hold UNSPECIFIED; empty means all")
         collection_id = await self._collection_id(scope, request.collection) if request.collection else ""
-        page = Page.of(scope, request, places=2)
+        page = Page.of(scope, request, kinds=(moment, text))
         rows, token, total = await self._book.page(scope, page, request.kinds, request.states, collection_id)
         names = await self._names(scope, {row.collection_id for row in rows})
         return pb.ListOperationsResponse(

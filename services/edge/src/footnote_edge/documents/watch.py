@@ -12,7 +12,7 @@ from footnote.types.v1.document_pb2 import PROGRESS_PHASE_DONE, PROGRESS_PHASE_Q
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import NotFound
-from footnote_kit.paging import position_of, position_token
+from footnote_kit.paging import micros, position_of, position_token
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_edge.collections.names import CollectionNames
@@ -108,7 +108,7 @@ class Watch:
         bound = pb.WatchDocumentsRequest(collection=collection_id)
         since: int | None = None
         if resume_token:
-            since = int(position_of(scope, bound, resume_token, field="resume_token")[0])
+            (since,) = position_of(scope, bound, resume_token, kinds=(micros,), field="resume_token")
         teller = _Teller(self._bus)
         due = self._seldom.begin()
         with self._bus.watching(collection_id) as watcher:

@@ -132,7 +132,7 @@ class ApiKeys:
             select(ApiKeyRow).where(*chosen).order_by(ApiKeyRow.create_time.desc(), ApiKeyRow.id).limit(page.size + 1)
         )
         if page.position is not None:
-            time, last = _moment(page.position[0]), str(page.position[1])
+            time, last = page.position
             same = and_(ApiKeyRow.create_time == time, ApiKeyRow.id > last)
             query = query.where(or_(ApiKeyRow.create_time < time, same))
         async with self._sessions() as session:
@@ -250,13 +250,6 @@ async def _check_not_last(session: AsyncSession, row: ApiKeyRow) -> None:
 def _usable() -> ColumnElement[bool]:
     lasting = or_(ApiKeyRow.expire_time.is_(None), ApiKeyRow.expire_time > datetime.now(UTC))
     return and_(ApiKeyRow.revoke_time.is_(None), lasting)
-
-
-def _moment(text: str | int) -> datetime:
-    try:
-        return datetime.fromisoformat(str(text))
-    except ValueError:
-        raise InvalidArgument.field("page_token", "is not one that was given out") from None
 
 
 def _digest(secret: str) -> str:

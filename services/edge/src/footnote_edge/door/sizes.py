@@ -16,6 +16,8 @@ from footnote_kit.text_work import beside
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
+from footnote_edge.door import values
+
 T = TypeVar("T", bound=type)
 
 ID = 256
@@ -51,7 +53,7 @@ _JSON = "google.protobuf.Struct"
 
 
 def bounded(servicer: T) -> T:
-    """Put `check` in front of every RPC of a servicer class of the public API; OUTPUT_ONLY fields are cleared first."""
+    """Put `check`, and that of `values`, in front of every RPC of a servicer class; OUTPUT_ONLY fields are cleared."""
     for method in METHODS:
         handler = getattr(servicer, method.name)
         if method.client_streaming:
@@ -142,6 +144,7 @@ def _unary(handler: Callable[..., Any]) -> Callable[..., Any]:
     async def checked(self: Any, request: Any, context: Any) -> Any:
         clear_outputs(request)
         await beside(_effort(request), check, request)
+        await values.check(request)
         return await handler(self, request, context)
 
     return checked
@@ -152,6 +155,7 @@ def _streaming(handler: Callable[..., Any]) -> Callable[..., Any]:
     async def checked(self: Any, request: Any, context: Any) -> AsyncIterator[Any]:
         clear_outputs(request)
         await beside(_effort(request), check, request)
+        await values.check(request)
         async with aclosing(handler(self, request, context)) as responses:
             async for response in responses:
                 yield response
@@ -171,4 +175,5 @@ async def _each(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
     async for request in requests:
         clear_outputs(request)
         check(request)
+        await values.check(request)
         yield request

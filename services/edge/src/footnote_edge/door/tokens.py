@@ -17,6 +17,16 @@ from footnote_edge.settings import Settings
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures with public keys only: a secret shared with the issuer would let every replica issue tokens."""
 
+_OF_KEYS = {
+    "RSA": [name for name in ALGORITHMS if name.startswith(("RS", "PS"))],
+    "EC": [name for name in ALGORITHMS if name.startswith("ES")],
+    "OKP": ["EdDSA"],
+}
+"""By the type of the key that the issuer publishes; the library fails on a signature of another type."""
+_MALFORMED = (TypeError, ValueError, OverflowError, RecursionError)
+"""What the library raises of headers and claims whose values are of a kind that it does not expect."""
+_LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+
 _ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
 
 _log = get_logger(__name__)
@@ -36,7 +46,7 @@ class Tokens:
             claims = jwt.decode(
                 text,
                 key.key,
-                algorithms=list(ALGORITHMS),
+                algorithms=_OF_KEYS.get(key.key_type or "", []),
                 audience=self._settings.jwt_audience,
                 issuer=self._settings.jwt_issuer or None,
                 leeway=self._settings.jwt_leeway_seconds,
@@ -45,9 +55,9 @@ class Tokens:
         except jwt.PyJWKClientConnectionError as error:
             _log.error("jwks_unreachable", error=type(error).__name__)
             raise Unavailable("Tokens cannot be checked just now.", retry_after=5.0) from None
-        except jwt.PyJWTError:
+        except (jwt.PyJWTError, *_MALFORMED):
             raise Unauthenticated(REFUSAL) from None
-        return Identity(self._scope(claims), Proof.TOKEN, expire_time=datetime.fromtimestamp(claims["exp"], UTC))
+        return Identity(self._scope(claims), Proof.TOKEN, expire_time=_end(claims["exp"]))
 
     def _scope(self, claims: Mapping[str, Any]) -> Scope:
         tenant = _claim(claims, self._settings.jwt_tenant_claim) or self._settings.jwt_default_tenant
@@ -70,6 +80,13 @@ class Tokens:
         if len(groups) < len(named):
             _log.warning("groups_left_out", left_out=len(named) - len(groups), most=MOST_GROUPS)
         return groups
+
+
+def _end(seconds: object) -> datetime:
+    """Return when a token ends, at the latest the last second that a calendar has."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise Unauthenticated(REFUSAL)
+    return datetime.fromtimestamp(seconds, UTC) if seconds < _LAST.timestamp() else _LAST
 
 
 def _words(given: Any) -> list[str]:

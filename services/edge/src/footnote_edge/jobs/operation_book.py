@@ -109,7 +109,7 @@ class OperationBook:
             wanted.append(OperationRow.collection_id == collection_id)
         query = select(OperationRow).where(*wanted)
         if page.position is not None:
-            time, last = datetime.fromisoformat(str(page.position[0])), str(page.position[1])
+            time, last = page.position
             same = and_(OperationRow.create_time == time, OperationRow.id > last)
             query = query.where(or_(OperationRow.create_time < time, same))
         query = query.order_by(OperationRow.create_time.desc(), OperationRow.id).limit(page.size + 1)

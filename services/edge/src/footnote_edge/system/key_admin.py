@@ -6,7 +6,7 @@ from typing import Any
 
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, Role, Scope
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
-from footnote_kit.paging import Page
+from footnote_kit.paging import Page, moment, text
 
 from footnote_edge.door.keys import ApiKey, ApiKeys
 from footnote_edge.door.request_ids import RequestIds
@@ -47,7 +47,7 @@ class KeyAdmin:
 
     async def page(self, scope: Scope, request: Any) -> tuple[list[ApiKey], str, int]:
         """Return the page asked for, newest first; the next page's token; how many there are."""
-        page = Page.of(scope, request, places=2)
+        page = Page.of(scope, request, kinds=(moment, text))
         self._check_on()
         return await self._keys.page(scope.tenant_id, page, request.user_id, ended=request.include_ended)
 

@@ -58,7 +58,7 @@ class UsageDesk:
 
         Raises PermissionDenied for who is no administrator.
         """
-        after = str(page.position[0]) if page.position else ""
+        after = page.position[0] if page.position else ""
         most = page.size + 1
         kept = {one.owner_id: one for one in (await self._kept(scope, most, after)).owners}
         spent = await self._meter.users_today(scope.tenant_id, after, most)

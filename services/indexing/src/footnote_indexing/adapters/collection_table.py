@@ -103,7 +103,7 @@ class CollectionTable:
         """Return one more than `size` visible collections by name, after a position, and how many there are in all."""
         query = _joined().where(visible(scope)).order_by(collections.c.name, collections.c.id).limit(size + 1)
         if position is not None:
-            name, last = map(str, position)
+            name, last = position
             same = sa.and_(collections.c.name == name, collections.c.id > last)
             query = query.where(sa.or_(collections.c.name > name, same))
         async with self._database.read() as connection:

@@ -88,7 +88,7 @@ class ChunkReading:
 
     async def _following(self, found: Found, searched: Searched, page: Page) -> tuple[list[Chunk], bool]:
         """Return the chunks after the page's position, as many as it takes, and whether there are more."""
-        after = int(page.position[1]) if page.position is not None else -1
+        after = page.position[1] if page.position is not None else -1
         chunks: list[Chunk] = []
         size = 0
         while True:

@@ -60,7 +60,7 @@ class OwnRows:
         # A row of 8192 numbers has 32 kB: no more of them are read than fit into a page.
         heavy = 4 * found.generation.embedding.dimensions * vectors
         at_once = max(1, min(_AT_ONCE, PAGE_BYTES // (heavy + 1)))
-        after = str(page.position[0]) if page.position else ""
+        after = page.position[0] if page.position else ""
         kept: list[VectorRow] = []
         size = 0
         for _ in range(_LOOKS):

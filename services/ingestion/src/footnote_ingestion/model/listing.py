@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from footnote.ingestion.v1.ingestion_service_pb2 import ListDocumentsRequest
 from footnote.types.v1.document_pb2 import DocumentState
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.paging import Page
+from footnote_kit.paging import Page, text
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_ingestion.model.values import NEWEST_FIRST, ORDERS, ListQuery, Order
@@ -25,6 +25,7 @@ def list_query(request: ListDocumentsRequest) -> ListQuery:
     for state in request.states:
         if state not in DocumentState.values() or not state:
             raise InvalidArgument.field("states", "holds an unknown state")
+    order = _order(request.order_by)
     return ListQuery(
         tenant_id="" if request.all_tenants else request.scope.tenant_id,
         states=tuple(request.states),
@@ -34,8 +35,8 @@ def list_query(request: ListDocumentsRequest) -> ListQuery:
         languages=[one.lower() for one in _values("languages", request.languages)],
         created_after=_moment(request.created_after) if request.HasField("created_after") else None,
         created_before=_moment(request.created_before) if request.HasField("created_before") else None,
-        order=_order(request.order_by),
-        page=Page.of(request.scope, request, places=2),
+        order=order,
+        page=Page.of(request.scope, request, kinds=(order.kind, text)),
     )
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from footnote.types.v1.document_pb2 import Document, DocumentState
-from footnote_kit.paging import Page
+from footnote_kit.paging import Kind, Page, micros, text
 
 # A file that is written but not yet referred to may be deleted after this time: by then its upload has ended or died.
 GRACE_MICROS = 3600 * 1_000_000
@@ -40,9 +40,10 @@ class Order:
     field: str
     descending: bool = False
 
-    def fits(self, value: object) -> bool:
-        """Tell whether a value from a page token is one of what it orders by."""
-        return isinstance(value, str if self.field == "filename" else int)
+    @property
+    def kind(self) -> Kind:
+        """What a page token holds of the field."""
+        return text if self.field == "filename" else micros
 
 
 NEWEST_FIRST = Order("create_time", descending=True)

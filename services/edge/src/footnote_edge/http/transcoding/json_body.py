@@ -6,6 +6,7 @@ except where it calls back into Python; so the numbers of long vectors are made 
 
 import asyncio
 import json
+import math
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,8 @@ AT_ONCE = 8 * 1024
 # Every alternative begins with a byte of its own and never gives back what it took: one pass, whatever the text is.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|\[[-+0-9.eE,\s]++\]|[\[{]|[\]}]|,', re.DOTALL)
 _LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_TOO_LARGE = "The body must hold no number beyond what a double can be, about 1.8e308"
+_SURE_DIGITS = 300
 _threads = ThreadPoolExecutor(2, thread_name_prefix="http-json")
 
 
@@ -77,10 +80,15 @@ async def aside(size: int, work: Callable[[], T]) -> T:
 
 
 def _real(text: str) -> float:
-    return float(text)
+    value = float(text)
+    if not math.isfinite(value):
+        raise InvalidArgument(_TOO_LARGE)
+    return value
 
 
 def _whole(text: str) -> int:
+    if len(text) > _SURE_DIGITS and not math.isfinite(float(text)):
+        raise InvalidArgument(_TOO_LARGE)
     return int(text)
 
 

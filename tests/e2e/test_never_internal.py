@@ -1,0 +1,287 @@
+"""Whatever a caller sends in place of what the server gave it, the answer is never INTERNAL and never UNKNOWN.
+
+Every text and bytes field of every RPC, and of every HTTP route, as the descriptors list them; page and resume tokens
+are taken apart, and each value in them is changed.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import grpc
+import httpx
+import pytest
+from footnote.edge.v1 import answers_pb2 as ans
+from footnote.edge.v1 import collections_pb2 as col
+from footnote.edge.v1 import conversations_pb2 as con
+from footnote.edge.v1 import documents_pb2 as doc
+from footnote.edge.v1 import vectors_pb2 as vec
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.vector_pb2 import VectorRow
+from footnote_edge.http.transcoding.rules import Rule, rules
+from footnote_kit.edge import METHODS, PATHS, EdgeStub
+from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message_factory import GetMessageClass
+from support.access.people import Person, make_keys
+from support.deployment import Deployment, deployment
+from support.mutations import PLACEHOLDER, TEXTS, put, raw, tokens, ways
+
+pytestmark = [pytest.mark.slow, pytest.mark.full, pytest.mark.timeout(600)]
+
+FAULTS = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DATA_LOSS}
+QUESTION = "How long is the warranty of the laser?"
+SECONDS = 60
+PAGED = [method for method in METHODS if {"page_token", "resume_token"} & set(method.input_type.fields_by_name)]
+
+
+class Filled:
+    """A deployment that holds two of everything that is listed, and what the server called the first of each."""
+
+    def __init__(self, running: Deployment, key: str, other: str) -> None:
+        self.running = running
+        self.metadata = (("authorization", f"Bearer {key}"),)
+        self.channel = grpc.insecure_channel(running.address())
+        self.stub: Any = EdgeStub(self.channel)
+        self.http = httpx.Client(
+            base_url=f"http://{running.address('http')}", headers={"authorization": f"Bearer {key}"}, timeout=SECONDS
+        )
+        self.names: dict[str, Any] = {"query": "laser", "question": QUESTION, "text": QUESTION, "id": "builtin"}
+        for name in ("papers", "rows"):
+            wanted = Collection(name=name)
+            if name == "rows":
+                wanted.settings.embedding.provider, wanted.settings.embedding.dimensions = "none", 3
+            self._say("CreateCollection", col.CreateCollectionRequest(collection=wanted))
+        rows = [VectorRow(id=f"r{n}", text=f"Row {n}.", vector=[1.0, n, 0.0]) for n in range(3)]
+        self._say("AddVectors", vec.AddVectorsRequest(collection="rows", rows=rows))
+        uploaded = [self._upload(number) for number in range(2)]
+        self._say("ReindexDocuments", doc.ReindexDocumentsRequest(collection="papers"))
+        last = self._say("ReindexDocuments", doc.ReindexDocumentsRequest(document_ids=uploaded[:1]))
+        for _ in range(2):
+            talk = self._say("CreateConversation", con.CreateConversationRequest()).conversation.id
+            request = ans.AskRequest(question=QUESTION, conversation_id=talk, collections=["papers"])
+            answer = self._ask(request, self.metadata)
+            feedback = ans.CreateFeedbackRequest(answer_id=answer.answer.id, rating=ans.RATING_UP)
+            self._say("CreateFeedback", feedback)
+        self._ask(ans.AskRequest(question=QUESTION), (("authorization", f"Bearer {other}"),))
+        said = self._say("ListMessages", con.ListMessagesRequest(conversation_id=talk)).messages
+        found = self._say("Search", ans.SearchRequest(query="laser", collections=["papers"]))
+        self.names |= {
+            "collection": "papers", "collections": "papers", "document_id": uploaded[0], "document_ids": uploaded[0],
+            "answer_id": answer.answer.id, "conversation_id": talk, "message_id": said[0].id, "vector_id": "r0",
+            "chunk_id": found.chunks[0].chunk.id, "operation_id": last.operation.id, "ids": "r0", "etag": "x",
+        }  # fmt: skip
+
+    def close(self) -> None:
+        self.http.close()
+        self.channel.close()
+
+    def _say(self, name: str, request: Any) -> Any:
+        return getattr(self.stub, name)(request, metadata=self.metadata, timeout=SECONDS)
+
+    def _ask(self, request: Any, metadata: Any) -> Any:
+        return list(self.stub.Ask(request, metadata=metadata, timeout=SECONDS))[-1].completed
+
+    def _upload(self, number: int) -> str:
+        text = "\n\n".join(
+            f"The laser of type {number}{part} has a warranty of {part + 12} months." for part in range(60)
+        )
+        parts = [
+            doc.UploadDocumentRequest(metadata=doc.UploadMetadata(collection="papers", filename=f"{number}.txt")),
+            doc.UploadDocumentRequest(data=text.encode()),
+        ]
+        document = self._say("UploadDocument", iter(parts)).document.id
+        watched = self.stub.WatchDocument(
+            doc.WatchDocumentRequest(document_id=document), metadata=self.metadata, timeout=SECONDS
+        )
+        list(watched)
+        return str(document)
+
+    def usual(self, method: MethodDescriptor) -> Any:
+        """Return a request that names what is there, wherever it has to name something."""
+        request = GetMessageClass(method.input_type)()
+        for field in method.input_type.fields:
+            if field.name in self.names and field.type == FieldDescriptor.TYPE_STRING:
+                value = "rows" if "Vector" in method.name and field.name == "collection" else self.names[field.name]
+                put(request, (field,), value)
+        return request
+
+    def code(self, method: MethodDescriptor, *messages: bytes) -> grpc.StatusCode:
+        """Return how a call with these very bytes ends; of what goes on for ever, the first answer counts."""
+        several, streams = method.client_streaming, method.server_streaming
+        kind = f"{'stream' if several else 'unary'}_{'stream' if streams else 'unary'}"
+        call = getattr(self.channel, kind)(PATHS[method.name], None, None)
+        try:
+            answer = call(iter(messages) if several else messages[0], metadata=self.metadata, timeout=SECONDS)
+            if streams:
+                next(answer, None)
+                answer.cancel()
+        except grpc.RpcError as error:
+            return error.code()
+        return grpc.StatusCode.OK
+
+    def token(self, method: MethodDescriptor) -> str:
+        """Return a token that the server gave for this list."""
+        if method.name == "WatchDocuments":
+            request = doc.WatchDocumentsRequest(collection="papers")
+            for event in self.stub.WatchDocuments(request, metadata=self.metadata, timeout=SECONDS):
+                if event.resume_token:
+                    return str(event.resume_token)
+        return str(self._say(method.name, self._page(method)).next_page_token)
+
+    def _page(self, method: MethodDescriptor) -> Any:
+        request = self.usual(method)
+        request.page_size = 1
+        for name in ("query", "collection"):
+            if method.name not in ("ListVectors",) and name in method.input_type.fields_by_name:
+                request.ClearField(name)
+        return request
+
+    def with_token(self, method: MethodDescriptor, token: str) -> Any:
+        if method.name == "WatchDocuments":
+            return doc.WatchDocumentsRequest(collection="papers", resume_token=token)
+        request = self._page(method)
+        request.page_token = token
+        return request
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    env = {"FOOTNOTE_EDGE_AUTH": "keys"}
+    if request.param == "postgres":
+        env |= request.getfixturevalue("databases")
+    folder = tmp_path_factory.mktemp("internal")
+    with deployment(folder, env=env) as running:
+        people = [Person("ann", "acme", "ann", "admin"), Person("bob", "acme", "bob", "writer")]
+        made = Filled(running, *make_keys_of(folder, people, env))
+        yield made
+        made.close()
+        for event in ('"rpc_failed"', '"http_failed"'):
+            assert event not in running.log()
+
+
+def make_keys_of(folder: Path, people: list[Person], env: dict[str, str]) -> list[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        return make_keys(folder, people)
+
+
+@pytest.mark.parametrize("method", PAGED, ids=lambda method: str(method.name))
+def test_tokens_over_grpc(filled: Filled, method: MethodDescriptor) -> None:
+    real = filled.token(method)
+    assert real
+    assert filled.code(method, filled.with_token(method, real).SerializeToString()) is grpc.StatusCode.OK
+    faults = []
+    for token in tokens(real):
+        found = filled.code(method, filled.with_token(method, token).SerializeToString())
+        if found in FAULTS:
+            faults.append((found, token))
+    assert not faults
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: str(method.name))
+def test_texts_over_grpc(filled: Filled, method: MethodDescriptor) -> None:
+    faults = []
+    for path in ways(method.input_type):
+        for text in TEXTS:
+            request = filled.usual(method)
+            put(request, path, text)
+            found = filled.code(method, raw(request))
+            if found in FAULTS:
+                faults.append((".".join(field.name for field in path), text[:40], found))
+    assert not faults
+
+
+def asked(filled: Filled, rule: Rule, request: Any) -> httpx.Response:
+    """Send a request by the route, its values as text; those that are no UTF-8 as JSON can write them, escaped."""
+    values = MessageToDict(request, preserving_proto_field_name=True)
+    path = rule.path.replace(":path", "")
+    for variable in rule.variables:
+        value = values.pop(variable, "x")
+        path = path.replace("{" + variable + "}", quote(str(value), safe="").replace(quote(PLACEHOLDER), "%ed%a0%80"))
+    if rule.verb in ("GET", "DELETE"):
+        query = "&".join(f"{name}={quote(one)}" for name, one in _pairs(values))
+        return _answer(filled, rule.verb, f"{path}?{query.replace(quote(PLACEHOLDER), '%ed%a0%80')}", None)
+    body = values.get(rule.body, {}) if rule.body not in ("*", "") else values
+    return _answer(filled, rule.verb, path, json.dumps(body).replace(PLACEHOLDER, "\\ud800"))
+
+
+def _pairs(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        for one in value if isinstance(value, list) else [value]:
+            yield name, one if isinstance(one, str) else json.dumps(one)
+
+
+def _answer(filled: Filled, verb: str, path: str, body: str | None) -> httpx.Response:
+    headers = {"content-type": "application/json"} if body is not None else {}
+    # What goes on for ever is left at its head.
+    with filled.http.stream(verb, path, content=body, headers=headers) as answer:
+        if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+            answer.read()
+        return answer
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: f"{rule.verb} {rule.template}")
+def test_texts_and_tokens_over_http(filled: Filled, rule: Rule) -> None:
+    faults = []
+    for path in ways(rule.method.input_type):
+        for text in TEXTS:
+            request = filled.usual(rule.method)
+            put(request, path, text[:4000])
+            status = asked(filled, rule, request).status_code
+            if status == 500:
+                faults.append((".".join(field.name for field in path), text[:40], status))
+    if rule.method in PAGED:
+        for token in tokens(filled.token(rule.method)):
+            status = asked(filled, rule, filled.with_token(rule.method, token[:4000])).status_code
+            if status == 500:
+                faults.append(("token", token, status))
+    assert not faults
+
+
+METADATA = [
+    "1e999", "-1e999", "NaN", '"\\ud800"', '"\\u0000"', "9" * 400, "9" * 5000, "1, \"a\": 2", '"Infinity"',
+    "[[[[[[[[1]]]]]]]]", *('{"a":' * depth + "1" + "}" * depth for depth in (12, 16, 17, 30, 33, 34, 60)),
+    "[" * 30 + "]" * 30, "{}", "null", "-0",
+]  # fmt: skip
+OTHERS = [
+    '{"name": "x", "name": "y"}', '{"settings": {"retrieval": {"limit": 1e999}}}', '{"": {"": ""}}', "[]", "1",
+    '"x"', "nul", '{"query": "x", "retrieval": {"minScore": 1e999}}',
+    '{"query": "x", "retrieval": {"minScore": "NaN"}}', "\ufeff{}",
+    '{"rows": [{"text": "x", "vector": [1e999, 1, 1]}]}', '{"rows": [{"text": "x", "vector": ["NaN", 1, 1]}]}',
+    '{"rows": [{"text": "x", "vector": [1e39, 1, 1]}]}', '{"lifetime": "1e99s"}', '{"lifetime": "315576000001s"}',
+    '{"expireTime": "0000-00-00T00:00:00Z"}', '{"pageSize": 1e999}', '{"pageSize": 99999999999}',
+    '{"rating": 1e30}', '{"rows": [{"text": "x", "vector": [1, 1, 1], "metadata": {"a": 1e400}}]}',
+    '{"ttl": "-1s"}', '{"updateMask": "a..b,,*"}',
+]  # fmt: skip
+
+
+def bodies(rule: Rule) -> Iterator[str]:
+    """Yield bodies of any kind, and those with metadata where the route has such."""
+    fields = rule.method.input_type.fields_by_name
+    inner = fields[rule.body].message_type.fields_by_name if rule.body in fields else fields
+    named = '"name": "deep", ' if "name" in inner else ""
+    yield from OTHERS
+    for value in METADATA:
+        yield f'{{{named}"metadata": {{"a": {value}}}}}'
+        yield f'{{{named}"metadata": {{"\\udfff": {value}}}}}'
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in rules() if rule.body], ids=lambda rule: f"{rule.verb} {rule.template}"
+)
+def test_bodies_over_http(filled: Filled, rule: Rule) -> None:
+    faults = []
+    for body in bodies(rule):
+        path = rule.path.replace(":path", "")
+        for variable in rule.variables:
+            rows = "Vector" in rule.method.name and variable == "collection"
+            value = "rows" if rows else filled.names.get(variable, "x")
+            path = path.replace("{" + variable + "}", quote(str(value), safe=""))
+        status = _answer(filled, rule.verb, path, body).status_code
+        if status == 500:
+            faults.append((body[:60], status))
+    assert not faults
