@@ -4,9 +4,9 @@ Every text and bytes field of every RPC, and of every HTTP route, as the descrip
 are taken apart, and each value in them is changed.
 """
 
+import asyncio
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -17,15 +17,17 @@ from footnote.edge.v1 import answers_pb2 as ans
 from footnote.edge.v1 import collections_pb2 as col
 from footnote.edge.v1 import conversations_pb2 as con
 from footnote.edge.v1 import documents_pb2 as doc
+from footnote.edge.v1 import keys_pb2 as keys
 from footnote.edge.v1 import vectors_pb2 as vec
 from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.scope_pb2 import ROLE_WRITER
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_edge.http.transcoding.rules import Rule, rules
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message_factory import GetMessageClass
-from support.access.people import Person, make_keys
+from support import postgres
 from support.deployment import Deployment, deployment
 from support.mutations import PLACEHOLDER, TEXTS, put, raw, tokens, ways
 
@@ -40,7 +42,7 @@ PAGED = [method for method in METHODS if {"page_token", "resume_token"} & set(me
 class Filled:
     """A deployment that holds two of everything that is listed, and what the server called the first of each."""
 
-    def __init__(self, running: Deployment, key: str, other: str) -> None:
+    def __init__(self, running: Deployment, key: str) -> None:
         self.running = running
         self.metadata = (("authorization", f"Bearer {key}"),)
         self.channel = grpc.insecure_channel(running.address())
@@ -65,6 +67,9 @@ class Filled:
             answer = self._ask(request, self.metadata)
             feedback = ans.CreateFeedbackRequest(answer_id=answer.answer.id, rating=ans.RATING_UP)
             self._say("CreateFeedback", feedback)
+        other = self._say(
+            "CreateKey", keys.CreateKeyRequest(label="of another", user_id="bob", role=ROLE_WRITER)
+        ).secret
         self._ask(ans.AskRequest(question=QUESTION), (("authorization", f"Bearer {other}"),))
         said = self._say("ListMessages", con.ListMessagesRequest(conversation_id=talk)).messages
         found = self._say("Search", ans.SearchRequest(query="laser", collections=["papers"]))
@@ -147,26 +152,29 @@ class Filled:
         return request
 
 
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    if (why := postgres.why_not()) is not None:
+        pytest.skip(why)
+    with postgres.server() as url:
+        yield asyncio.run(postgres.new_database(url))
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
-    env = {"FOOTNOTE_EDGE_AUTH": "keys"}
-    if request.param == "postgres":
-        env |= request.getfixturevalue("databases")
     folder = tmp_path_factory.mktemp("internal")
-    with deployment(folder, env=env) as running:
-        people = [Person("ann", "acme", "ann", "admin"), Person("bob", "acme", "bob", "writer")]
-        made = Filled(running, *make_keys_of(folder, people, env))
+    key = folder / "first.key"
+    env = {"FOOTNOTE_EDGE_AUTH": "keys", "FOOTNOTE_EDGE_FIRST_KEY_FILE": str(key)}
+    if request.param == "postgres":
+        url = request.getfixturevalue("database")
+        env |= {f"FOOTNOTE_{stage}_DATABASE_URL": url for stage in ("EDGE", "INGESTION", "INDEXING")}
+    (folder / "data").mkdir()
+    with deployment(folder / "data", env=env) as running:
+        made = Filled(running, key.read_text().strip())
         yield made
         made.close()
-        for event in ('"rpc_failed"', '"http_failed"'):
-            assert event not in running.log()
-
-
-def make_keys_of(folder: Path, people: list[Person], env: dict[str, str]) -> list[str]:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in env.items():
-            patch.setenv(name, value)
-        return make_keys(folder, people)
+        faults = [line for line in running.log().splitlines() if '"rpc_failed"' in line or '"http_failed"' in line]
+        assert not faults, faults[0]
 
 
 @pytest.mark.parametrize("method", PAGED, ids=lambda method: str(method.name))

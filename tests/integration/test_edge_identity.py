@@ -151,7 +151,7 @@ async def test_no_rpc_answers_without_a_valid_key(tenant: Tenant) -> None:
 
 
 async def test_health_needs_no_key(tenant: Tenant) -> None:
-    assert (await tenant.stub.GetHealth(GetHealthRequest())).components
+    assert not (await tenant.stub.GetHealth(GetHealthRequest())).components
 
 
 async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:

@@ -114,6 +114,9 @@ async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
         async def authenticate(self, metadata: Any) -> Identity:
             return Identity(Scope(tenant_id="t", user_id="u", roles=[ROLE_ADMIN, role]), Proof.NONE)
 
+        def anonymous(self, metadata: Any) -> bool:
+            return False
+
         async def check(self, identity: Identity) -> None:
             """Let everybody go on."""
 

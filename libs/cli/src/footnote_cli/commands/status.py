@@ -25,7 +25,8 @@ async def health(session: Session) -> None:
     if session.as_json:
         print_json(response)
     else:
-        session.out.print(tables.health(response))
+        if response.components:
+            session.out.print(tables.health(response))
         for part in response.components:
             if part.detail:
                 session.out.print(f"{part.name}: {part.detail}.")
@@ -34,6 +35,8 @@ async def health(session: Session) -> None:
         session.out.print(
             f"{words}: {session.connection.address}{version}.", style="green" if response.healthy else "red"
         )
+        if not response.components:
+            session.out.print("Which part, and more of each, is told to callers with a key: set FOOTNOTE_API_KEY.")
     if not response.healthy:
         raise typer.Exit(EXIT_FAILED)
 

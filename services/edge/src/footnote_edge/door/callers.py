@@ -62,6 +62,11 @@ def admit(identity: Identity) -> None:
     _admitted.set(identity)
 
 
+def known() -> bool:
+    """Tell whether it is known who makes the call that is being served."""
+    return _admitted.get() is not None
+
+
 def identity() -> Identity:
     """Return who makes the call that is being served; raises Unauthenticated where nobody was let in."""
     found = _admitted.get()

@@ -87,13 +87,16 @@ class Door:
         `method` is the full name, "/footnote.edge.v1.AnswersService/Ask"; `headers` have names in lower case.
         """
         service, _, name = method[1:].rpartition("/")
-        if service not in _SERVICES or name in PUBLIC:
+        if service not in _SERVICES or (name in PUBLIC and self._authenticator.anonymous(headers)):
             return
         identity = await self._authenticator.authenticate(headers)
         callers.recognise(identity)
         scope = identity.scope
         if not _OF_CALLERS.issuperset(scope.roles):
             raise PermissionDenied("No caller has the role of a service.")
+        if name in PUBLIC:
+            callers.admit(identity)
+            return
         if not allows(scope, ROLES[name]):
             least = Role.Name(ROLES[name]).removeprefix("ROLE_").lower()
             none = "" if scope.roles else "; the credentials name no role"

@@ -29,6 +29,10 @@ class Authenticator(Protocol):
         """Return the caller; raises Unauthenticated without saying what is known and what is not."""
         ...
 
+    def anonymous(self, metadata: Mapping[str, str]) -> bool:
+        """Tell whether a caller shows nothing by which it could be known, where callers have to be."""
+        ...
+
     async def check(self, identity: Identity) -> None:
         """Raise Unauthenticated when a caller whose call goes on has lost its key since."""
         ...
@@ -52,6 +56,10 @@ class Off:
         scope = Scope(tenant_id=tenant, user_id=user, roles=[ROLES[role]], groups=groups)
         return Identity(scope, Proof.NONE)
 
+    def anonymous(self, metadata: Mapping[str, str]) -> bool:
+        """Return False: every caller is taken for what it says."""
+        return False
+
     async def check(self, identity: Identity) -> None:
         """Let everybody go on."""
 
@@ -72,6 +80,10 @@ class Credentials:
         if text.count(".") == 2 and self._tokens is not None:
             return await self._tokens.identify(text)
         raise Unauthenticated(REFUSAL)
+
+    def anonymous(self, metadata: Mapping[str, str]) -> bool:
+        """Tell whether there is neither key nor token."""
+        return not (metadata.get("authorization") or metadata.get(KEY_HEADER))
 
     async def check(self, identity: Identity) -> None:
         """Raise Unauthenticated when a caller's key has ended since; a token holds until its call ends."""

@@ -234,6 +234,13 @@ class Connection(H11Protocol):
         seconds = f"{self._limits.head_seconds:g}"
         self._refuse(408, "REQUEST_TOO_SLOW", f"The headers did not come within {seconds} seconds; send them at once.")
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP; where an answer is on its way already, hang up."""
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.close()
+            return
+        self._refuse(400, "INVALID_FIELD", "This is no request of HTTP/1.1; check the request line and the headers.")
+
     def _refuse(self, status: int, reason: str, detail: str) -> None:
         """Answer without any of the application and hang up."""
         self._got_head()

@@ -19,6 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from footnote_edge.http.door.headers import SAFE
 from footnote_edge.http.door.origins import Origins
 from footnote_edge.http.door.problems import MEDIA_TYPE
 
@@ -27,6 +28,19 @@ REQUEST_ID = "x-request-id"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _propagator = TraceContextTextMapPropagator()
 _log = get_logger(__name__)
+
+
+def _safely(send: Send) -> Send:
+    """Return a `send` that gives every answer the headers it lacks."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in SAFE.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sent
 
 
 class Entrance:
@@ -42,6 +56,7 @@ class Entrance:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        send = _safely(send)
         bind_service("edge")
         bind_deadline(None)
         given = headers.get(REQUEST_ID, "")

@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
 
+from footnote_edge.http.door.headers import LINES
+
 MEDIA_TYPE = "application/problem+json"
 
 STATUS = {
@@ -93,10 +95,8 @@ def raw(status: int, reason: str, detail: str) -> bytes:
         }
     ).encode()
     phrase = HTTPStatus(status).phrase
-    head = (
-        f"HTTP/1.1 {status} {phrase}\r\ncontent-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close"
-    )
-    return head.encode() + b"\r\n\r\n" + body
+    lines = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n{LINES}connection: close\r\n\r\n"
+    return f"HTTP/1.1 {status} {phrase}\r\n{lines}".encode() + body
 
 
 async def on_footnote_error(_: Request, error: Exception) -> Response:

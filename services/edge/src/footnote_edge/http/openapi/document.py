@@ -1,5 +1,7 @@
 """The OpenAPI 3.1 document of the HTTP API, and a page that shows it without any network."""
 
+import base64
+import hashlib
 import html
 import json
 from typing import Any
@@ -71,7 +73,10 @@ def routes(version: str) -> list[Route]:
     """Return the routes of the document and of the page."""
     # Made once: anybody may ask for them.
     content = document(version)
-    whole, page = JSONResponse(content), HTMLResponse(_page(content))
+    text = _page(content)
+    style = base64.b64encode(hashlib.sha256(text.partition("<style>")[2].partition("</style>")[0].encode()).digest())
+    policy = f"default-src 'none'; style-src 'sha256-{style.decode()}'; frame-ancestors 'none'; base-uri 'none'"
+    whole, page = JSONResponse(content), HTMLResponse(text, headers={"content-security-policy": policy})
 
     async def as_json(_: Request) -> Response:
         return whole

@@ -86,7 +86,6 @@ def _download(rule: Rule, caller: Caller) -> Endpoint:
         headers = {
             # Never shown in place: an uploaded page must not run as one of ours.
             "content-disposition": f"attachment; filename*=UTF-8''{quote(first.document.filename)}",
-            "x-content-type-options": "nosniff",
         }
         if first.document.size_bytes:
             headers["content-length"] = str(first.document.size_bytes)
