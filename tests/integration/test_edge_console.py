@@ -52,7 +52,7 @@ async def test_the_page_needs_no_key_and_runs_nothing_but_its_own_files(http: ht
 
 async def test_without_an_issuer_a_key_is_all_there_is_to_sign_in_with(http: httpx.AsyncClient) -> None:
     ways = await http.get("/signin.json")
-    assert ways.json() == {"keys": True}
+    assert ways.json() == {"keys": True, "links": True}
     assert ways.headers["cache-control"] == "no-cache"
     assert "connect-src 'self';" in ways.headers["content-security-policy"]
 
@@ -73,7 +73,7 @@ async def test_with_an_issuer_the_page_may_ask_it_and_nobody_else(
     ):
         issuer = "https://login.example/realms/a"
         known = {"issuer": issuer, "client_id": "console", "scope": "openid", "token": "access"}
-        assert (await client.get("/signin.json")).json() == {"keys": auth == "keys,jwt", "oidc": known}
+        assert (await client.get("/signin.json")).json() == {"keys": auth == "keys,jwt", "links": True, "oidc": known}
         for path in ("/", ASSETS[0], "/signin.json"):
             found = (await client.get(path)).headers["content-security-policy"]
             policy = dict(part.split(" ", 1) for part in found.split("; "))

@@ -1,11 +1,15 @@
 """Answers that no server of ours gives at will: unsupported, hostile, endless. The page must show and bear them."""
 
+import asyncio
 import json
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from support.console import Page, Site, ask
+from support.console import Page, Site, ask, barriers, make_keys
+from support.deployment import Deployment
 from support.xss_corpus import CODE_TRICKS, HANDLERS, IMAGES, LINKS, TAGS
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
@@ -162,3 +166,72 @@ def test_a_stop_ends_the_stream_and_keeps_what_has_come(site: Site) -> None:
     assert "It begins" in page.locator(".answer").text_content()
     assert page.get_by_role("button", name=re.compile("^Ask$")).count() == 1
     page.context.close()
+
+
+ADDRESSES = {
+    "https://evil.example/?q=1": "evil.example",
+    "https://good.example@evil.example/path": "evil.example",
+    "http://еvil.example/a": "xn--vil-qdd.example",
+}
+
+
+def with_addresses(site: Site) -> Page:
+    """A page with an answer that names addresses, in which no network is to be had outside."""
+    page = site.page("writer")
+    page.went = []
+    page.context.on("request", lambda request: page.went.append(request.url))
+    page.context.route(
+        "**/*", lambda route: route.continue_() if route.request.url.startswith(site.url) else route.abort()
+    )
+    text = "See " + ", ".join(ADDRESSES) + ", or [here](https://evil.example/x)."
+    scripted(page, stream(("text_delta", text), ("completed", answered(text))))
+    ask(page, "where is it?")
+    assert page.locator(".answer-text").inner_text().replace("\n", "").startswith("See https://evil.example/?q=1")
+    return page
+
+
+def test_an_address_is_shown_with_its_host_and_followed_only_after_a_look(site: Site) -> None:
+    page = with_addresses(site)
+    buttons = page.locator(".answer-text button.outside")
+    assert buttons.all_text_contents() == [*ADDRESSES, "https://evil.example/x"]
+    hosts = buttons.evaluate_all("all => all.map(one => getComputedStyle(one, '::after').content)")
+    assert hosts == [f'" ↗ {host}"' for host in (*ADDRESSES.values(), "evil.example")]
+    assert page.locator(".answer-text a").count() == 0
+    buttons.nth(1).click()
+    leads = page.locator(".leads")
+    assert "This leads out of here, to evil.example:" in leads.inner_text()
+    assert "https://good.example@evil.example/path" in leads.locator("code").inner_text()
+    barriers(page, "a link that asks")
+    leads.get_by_role("button", name="Cancel").click()
+    assert leads.count() == 0
+    assert all(url.startswith((site.url, "data:")) for url in page.went)
+    buttons.nth(0).click()
+    way = page.get_by_role("link", name="Go to evil.example")
+    assert way.get_attribute("rel") == "noopener noreferrer nofollow"
+    with page.context.expect_page():
+        way.click()
+    page.wait_for_function("() => !document.querySelector('.leads')")
+    assert any(url.startswith("https://evil.example/?q=1") for url in page.went)
+    assert not page.faults
+    page.context.close()
+
+
+def test_an_operator_can_have_no_links(site: Site, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("no-links")
+    keys = aside(lambda: asyncio.run(make_keys(folder)))
+    running = Deployment(folder, env={"FOOTNOTE_EDGE_AUTH": "keys", "FOOTNOTE_EDGE_EXTERNAL_LINKS": "false"})
+    try:
+        aside(running.start)
+        page = with_addresses(Site(running, site.browser, keys))
+        assert page.locator("button.outside").count() == 0
+        assert page.locator(".answer-text a").count() == 0
+        assert page.locator(".answer-text").inner_text().endswith("or [here](https://evil.example/x).")
+        page.context.close()
+    finally:
+        running.kill()
+
+
+def aside(work: Callable[[], Any]) -> Any:
+    """Do something in a thread that has no event loop: in this one the browser's driver runs its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()

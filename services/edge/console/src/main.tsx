@@ -3,7 +3,7 @@ import { useSignalEffect } from "@preact/signals";
 import { render } from "preact";
 import { useState } from "preact/hooks";
 import { get } from "./api/client";
-import { finish, signOut } from "./api/oidc";
+import { finish, signOut, ways } from "./api/oidc";
 import { key, refused } from "./api/session";
 import type { WhoAmIResponse } from "./api/types";
 import { Failure, type Fault, Told, faultOf } from "./parts/failure";
@@ -91,6 +91,7 @@ function Foot() {
 
 // Who comes back from an issuer is signed in before anything is asked of the server.
 finish().then(() => {
+  void ways(); // and with it whether addresses in answers are links
   arrive();
   render(<App />, document.getElementById("app")!);
 });

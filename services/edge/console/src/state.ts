@@ -69,6 +69,9 @@ export async function loadCollections(): Promise<void> {
   collections.value = found.sort((a, b) => a.name.localeCompare(b.name));
 }
 
+/** Whether addresses in answers are links; the operator's choice, none until it is known. */
+export const outsideLinks = signal(false);
+
 /** What went wrong with something that has no place of its own to say it; shown until it is closed. */
 export const told = signal("");
 

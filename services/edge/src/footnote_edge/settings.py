@@ -150,6 +150,10 @@ class Settings(BaseSettings):
     oidc_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Origins of that issuer's token and revocation endpoints, where they are not its own."
     )
+    external_links: bool = Field(
+        default=True,
+        description="Whether addresses in answers can be followed in the console, after a look at where they lead.",
+    )
     requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant, all replicas; 0 for no limit.")
     uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant, all replicas; 0 for no limit.")
     upload_bytes_per_minute: float = Field(

@@ -1,5 +1,6 @@
 // OpenID Connect: the authorization code flow with PKCE, as a public client. No token ever stands in an address.
 import { AT_ISSUER, hold, key, refused, signIn, type Tokens, tokens, why } from "./session";
+import { outsideLinks } from "../state";
 import type { Key } from "../strings";
 
 const BEGUN = "footnote.oidc.begun";
@@ -14,6 +15,8 @@ interface Issuer {
 /** How people sign in here. */
 export interface Ways {
   keys: boolean;
+  /** Whether addresses in answers may be links. */
+  links?: boolean;
   oidc?: Issuer;
 }
 
@@ -54,7 +57,10 @@ let asked: Promise<Ways> | null = null;
 
 /** Ask once how people sign in here; only a key where that is not to be had. */
 export function ways(): Promise<Ways> {
-  asked ??= fetch("/signin.json", { credentials: "omit" }).then((found) => found.json()).catch(() => {
+  asked ??= fetch("/signin.json", { credentials: "omit" }).then((found) => found.json()).then((known: Ways) => {
+    outsideLinks.value = known.links === true;
+    return known;
+  }).catch(() => {
     asked = null;
     return { keys: true };
   });

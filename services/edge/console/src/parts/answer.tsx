@@ -4,6 +4,7 @@ import type { Citation, Claim, Source, Verdict } from "../api/types";
 import { show } from "../state";
 import { named, number, t } from "../strings";
 import { badge, cellValue, place, segments } from "../text";
+import { linked } from "./outside";
 import { Tipped } from "./tip";
 
 interface Props {
@@ -44,7 +45,7 @@ export function Answer({ text, citations, claims, sources, answerId }: Props) {
   );
 }
 
-/** Emphasis and code of Markdown; everything else stays as it is written. Never HTML, never a link, never an image. */
+/** Emphasis and code of Markdown, and addresses as links that ask first; all else stays as it is written. Never HTML or an image. */
 function Words({ text }: { text: string }) {
   const bold = text.split("**");
   return (
@@ -56,8 +57,8 @@ function Words({ text }: { text: string }) {
 
 function codes(text: string): ComponentChildren {
   const parts = text.split("`");
-  if (parts.length < 3) return text;
-  return parts.map((part, index) => (index % 2 && index < parts.length - 1 ? <code>{part}</code> : index % 2 ? `\`${part}` : part));
+  if (parts.length < 3) return linked(text);
+  return parts.map((part, index) => (index % 2 && index < parts.length - 1 ? <code>{part}</code> : linked(index % 2 ? `\`${part}` : part)));
 }
 
 function Mark({ claim }: { claim: Claim | undefined }) {

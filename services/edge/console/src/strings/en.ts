@@ -21,6 +21,7 @@ export const en = {
   "answer.dropped": "{n} further passages were found and left out: {reasons}", "answer.by": "{provider}/{model} · {seconds} s",
   "badge.name": "Footnote {n}: {badge}, {verdict}",
   "tip.sheet": "Sheet {sheet}", "tip.cell": "Cell {cell}", "tip.value": "Value {value}", "tip.collection": "Collection {collection}", "tip.open": "Click to open the place",
+  "outside.name": "{address}, leads to {host}", "outside.leads": "This leads out of here, to {host}:", "outside.open": "Go to {host}",
   "place.page": "Page {page}", "place.pages": "Pages {first}-{last}", "place.slide": "Slide {slide}", "place.line": "Line {line}", "place.lines": "Lines {first}-{last}",
   "verdict.VERDICT_UNSPECIFIED": "not checked", "verdict.VERDICT_SUPPORTED": "supported", "verdict.VERDICT_WEAK": "weak",
   "verdict.VERDICT_UNSUPPORTED": "unsupported", "verdict.VERDICT_UNCITED": "no source", "verdict.VERDICT_NOT_A_CLAIM": "nothing to check",

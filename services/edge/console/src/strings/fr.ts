@@ -23,6 +23,7 @@ export const fr: Record<keyof typeof en, string> = {
   "answer.dropped": "{n} autres passages ont été trouvés et écartés : {reasons}", "answer.by": "{provider}/{model} · {seconds} s",
   "badge.name": "Note {n} : {badge}, {verdict}",
   "tip.sheet": "Feuille {sheet}", "tip.cell": "Cellule {cell}", "tip.value": "Valeur {value}", "tip.collection": "Collection {collection}", "tip.open": "Cliquez pour ouvrir l’endroit",
+  "outside.name": "{address}, mène à {host}", "outside.leads": "Ce lien sort d’ici, vers {host} :", "outside.open": "Aller à {host}",
   "place.page": "Page {page}", "place.pages": "Pages {first}-{last}", "place.slide": "Diapositive {slide}", "place.line": "Ligne {line}", "place.lines": "Lignes {first}-{last}",
   "verdict.VERDICT_UNSPECIFIED": "non vérifié", "verdict.VERDICT_SUPPORTED": "étayé", "verdict.VERDICT_WEAK": "faible",
   "verdict.VERDICT_UNSUPPORTED": "non étayé", "verdict.VERDICT_UNCITED": "sans source", "verdict.VERDICT_NOT_A_CLAIM": "rien à vérifier",

@@ -11,10 +11,12 @@ def ways(settings: Settings) -> Mapping[str, Any]:
     """Return what the page has to know before anybody is known: nothing of it is secret.
 
     `keys` says whether a key or a pasted token is taken by the form; `oidc` is there where there is an issuer to go to.
+    `links` says whether addresses in answers may be followed.
     """
     if not settings.oidc_client_id:
-        return {"keys": True}
+        return {"keys": True, "links": settings.external_links}
     return {
+        "links": settings.external_links,
         "keys": "keys" in settings.auth,
         "oidc": {
             "issuer": settings.jwt_issuer,
