@@ -148,9 +148,10 @@ def _read(token: str, print_: str, kinds: Sequence[Kind], field: str = "page_tok
             raise ValueError
         padded = token.encode("ascii") + b"=" * (-len(token) % 4)
         given, *values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        position = tuple(kind(value) for kind, value in zip(kinds, values, strict=True))
+        # Those of another request are of other kinds.
+        position = tuple(kind(value) for kind, value in zip(kinds, values, strict=True)) if given == print_ else None
     except (binascii.Error, ValueError, TypeError, RecursionError):
         raise InvalidArgument.field(field, "is not one that was given out") from None
-    if given != print_:
+    if position is None:
         raise InvalidArgument.field(field, "belongs to another request: send it with the one it came from")
     return position
