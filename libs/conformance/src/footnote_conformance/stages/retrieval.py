@@ -84,6 +84,7 @@ async def the_best_passage_comes_first(target: Target) -> None:
     "meaning, and can be mixed.",
     "Only of these documents; empty means all.",
     "Only passages that fulfil this.",
+    "Where `filter` and `document_ids` are both given, both hold.",
 )
 async def filters_are_respected(target: Target) -> None:
     """On tags, on metadata, on the file; typed and as JSON find the same."""
@@ -121,6 +122,7 @@ async def wrong_filters_are_refused(target: Target) -> None:
 
 @SUITE.check(
     "Chunks to return, 1 to 100; 5 where nobody says.",
+    "The pages of a search are pieces of one list: two of one chunk have what one of two has.",
     "RetrieveRequest.page_token: `next_page_token` of the previous page, of the same request by the same caller.",
 )
 async def limits_and_pages_are_kept(target: Target) -> None:
@@ -191,6 +193,7 @@ async def nothing_of_another_tenant_is_found(target: Target) -> None:
     "Chunks to skip before the first page.",
     "QueryChunksResponse.next_page_token: Token of the next page; empty on the last.",
     "Only chunks that fulfil this.",
+    "Pages of QueryChunks, and an offset, cut the list and not the total.",
 )
 async def chunks_are_queried_by_metadata(target: Target) -> None:
     """Pages cut the list, not the total."""
@@ -217,6 +220,8 @@ async def chunks_are_queried_by_metadata(target: Target) -> None:
     "A text that is required is missing when it is empty or blank: INVALID_ARGUMENT with INVALID_FIELD and the "
     "field's name.",
     "So is a field out of the range that its comment says, and a number below 0 of things to skip.",
+    "In a list that comes in pages, a `page_size` below 0 and a `page_token` that is no `next_page_token` of the same "
+    "request by the same caller are INVALID_ARGUMENT with INVALID_FIELD.",
 )
 async def queries_are_required(target: Target) -> None:
     """What is missing or too long is INVALID_FIELD."""
