@@ -136,7 +136,7 @@ async def test_failures_are_problem_details(http: httpx.AsyncClient, world: Worl
     empty = await http.post("/v1/ask", json={"question": ""})
     assert empty.status_code == 400
     assert empty.headers["content-type"] == "application/problem+json"
-    assert empty.json()["errors"] == [{"field": "question", "description": "must not be empty"}]
+    assert empty.json()["errors"] == [{"field": "question", "description": "is required"}]
     assert empty.json()["request_id"] == empty.headers["x-request-id"]
     unknown = await http.get("/v1/collections/none")
     assert (unknown.status_code, unknown.json()["reason"]) == (404, "COLLECTION_NOT_FOUND")
