@@ -49,7 +49,7 @@ class SystemApi:
         """Say how every stage and the vector store are; to a caller that nothing is known of, whether all are well."""
         parts = await self.parts.health.parts()
         healthy = not any(part.error for part in parts)
-        if not callers.known():
+        if not callers.is_admitted():
             return GetHealthResponse(healthy=healthy)
         return GetHealthResponse(
             healthy=healthy,

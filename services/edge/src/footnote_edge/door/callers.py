@@ -62,8 +62,8 @@ def admit(identity: Identity) -> None:
     _admitted.set(identity)
 
 
-def known() -> bool:
-    """Tell whether it is known who makes the call that is being served."""
+def is_admitted() -> bool:
+    """Tell whether the caller of the call that is being served was let in."""
     return _admitted.get() is not None
 
 
