@@ -9,7 +9,7 @@ from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceServicer
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.paging import Page, position_of, position_token
+from footnote_kit.paging import Page, position_of, position_token, sequence
 from footnote_providers.egress import egress
 from footnote_store.filters import parse_filter
 
@@ -113,7 +113,7 @@ def _shown(request: pb.RetrieveRequest) -> int:
     """Return how many results the pages before this one had."""
     if not request.page_token:
         return 0
-    shown = int(position_of(request.scope, request, request.page_token)[0])
+    (shown,) = position_of(request.scope, request, request.page_token, kinds=(sequence,))
     if not 0 < shown <= MAX_SHOWN:
         raise InvalidArgument.field("page_token", "is not one that was given out")
     return shown
