@@ -51,6 +51,11 @@ def sequence(value: object) -> int:
     return _whole(value, _MOST_SEQUENCE)
 
 
+def long_sequence(value: object) -> int:
+    """Read a sequence number of a table that counts its rows in 64 bits."""
+    return _whole(value, 2**63 - 1)
+
+
 def micros(value: object) -> int:
     """Read microseconds since 1970, or a number of bytes."""
     return _whole(value, _MOST_MICROS)

@@ -116,7 +116,7 @@ def _shown(request: pb.RetrieveRequest) -> int:
     (shown,) = position_of(request.scope, request, request.page_token, kinds=(sequence,))
     if not 0 < shown <= MAX_SHOWN:
         raise InvalidArgument.field("page_token", "is not one that was given out")
-    return shown
+    return int(shown)
 
 
 def _next(request: pb.RetrieveRequest, further: int) -> str:

@@ -2,7 +2,7 @@
 
 from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest, ListAuditEventsResponse
 from footnote_kit.call import Call
-from footnote_kit.paging import Page, sequence
+from footnote_kit.paging import Page, long_sequence
 
 from footnote_edge.api.parts import Parts
 from footnote_edge.audit.shown import filters, message
@@ -18,6 +18,7 @@ class AuditApi:
         """List events."""
         identity = callers.identity()
         tenant = self.parts.operators.tenant(identity, request.tenant_id)
-        page = Page.of(identity.scope, request, kinds=(sequence,))
-        found, token = await self.parts.audit.page(filters(request, tenant), page)
+        found, token = await self.parts.audit.page(
+            filters(request, tenant), Page.of(identity.scope, request, kinds=(long_sequence,))
+        )
         return ListAuditEventsResponse(events=map(message, found), next_page_token=token)

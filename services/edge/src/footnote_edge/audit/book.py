@@ -77,7 +77,7 @@ class AuditBook:
         """Return a page of events, newest first, and the next page's token."""
         query = select(AuditEventRow).where(*filters.conditions())
         if page.position is not None:
-            query = query.where(AuditEventRow.sequence < int(page.position[0]))
+            query = query.where(AuditEventRow.sequence < page.position[0])
         query = query.order_by(AuditEventRow.sequence.desc()).limit(page.size + 1)
         async with self._sessions() as session:
             rows = (await session.scalars(query)).all()

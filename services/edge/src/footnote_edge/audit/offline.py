@@ -4,7 +4,7 @@ from pathlib import Path
 
 from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest, ListAuditEventsResponse
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.paging import Page, sequence
+from footnote_kit.paging import Page, long_sequence
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.audit.book import ALL_TENANTS, AuditBook
@@ -20,7 +20,7 @@ class OfflineLog:
 
     async def read(self, request: ListAuditEventsRequest) -> ListAuditEventsResponse:
         """Return a page; without a tenant of the whole deployment."""
-        page = Page.of(Scope(), request, kinds=(sequence,))
+        page = Page.of(Scope(), request, kinds=(long_sequence,))
         found, token = await self._book.page(filters(request, request.tenant_id or ALL_TENANTS), page)
         return ListAuditEventsResponse(events=map(message, found), next_page_token=token)
 

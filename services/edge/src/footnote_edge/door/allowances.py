@@ -134,7 +134,7 @@ class Allowances:
         """Return a page of the tenants with limits of their own, by id, and the next page's token."""
         query = select(TenantLimitsRow).order_by(self._tenant).limit(page.size + 1)
         if page.position is not None:
-            query = query.where(self._tenant > str(page.position[0]))
+            query = query.where(self._tenant > page.position[0])
         async with self._sessions() as session:
             found = [_shown(row) for row in await session.scalars(query)]
         shown = found[: page.size]
