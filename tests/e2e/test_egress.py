@@ -42,7 +42,7 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgume
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.json_format import ParseDict
 from support.deployment import Deployment
-from support.edge_client import EdgeClient
+from support.edge_client import EdgeClient, Keyed
 from support.elsewhere import Elsewhere, elsewhere
 
 pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
@@ -54,28 +54,13 @@ ASKED = f"Which bonus does the {SECRET} project pay?"
 NOT_ALLOWED = "PROVIDER_NOT_ALLOWED"
 
 
-class _Keyed:
-    """A stub whose every call shows a key."""
-
-    def __init__(self, stub: Any, key: str) -> None:
-        self._stub, self._metadata = stub, (("authorization", f"Bearer {key}"),)
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._stub, name)
-
-        def call(request: Any, timeout: float = 60) -> Any:
-            return method(request, timeout=timeout, metadata=self._metadata)
-
-        return call
-
-
 class Caller(EdgeClient):
     """A client with a key."""
 
     def __init__(self, channel: Any, key: str) -> None:
         super().__init__(channel)
         self.key = key
-        self.stub = _Keyed(self.stub, key)  # type: ignore[assignment]
+        self.stub = Keyed(self.stub, key)  # type: ignore[assignment]
 
 
 @dataclass

@@ -22,6 +22,21 @@ from support.answer_parts import EVERY_PART
 PART = 256 * 1024
 
 
+class Keyed:
+    """A stub whose every call shows a key."""
+
+    def __init__(self, stub: Any, key: str) -> None:
+        self._stub, self._metadata = stub, (("authorization", f"Bearer {key}"),)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._stub, name)
+
+        def call(request: Any, timeout: float = 60) -> Any:
+            return method(request, timeout=timeout, metadata=self._metadata)
+
+        return call
+
+
 class EdgeClient:
     """A stub with the sequences that tests repeat."""
 

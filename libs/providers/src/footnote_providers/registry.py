@@ -67,6 +67,12 @@ def with_defaults(
     return chosen
 
 
+def meaning(choice: provider_pb2.ProviderChoice) -> tuple[str, str]:
+    """Return the provider and model that a collection's setting stands for."""
+    chosen = with_defaults(collection_pb2.EmbeddingSettings(provider=choice.provider, model=choice.model))
+    return chosen.provider, chosen.model
+
+
 def use_of(chosen: collection_pb2.EmbeddingSettings, egress: Egress, kind: Kind = Kind.EMBEDDING) -> Use:
     """Return what the policy must know of a provider whose settings are filled in; nothing is called or made."""
     return use(kind, chosen.provider, chosen.model, registrations().get(chosen.provider), egress)

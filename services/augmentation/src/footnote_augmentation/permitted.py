@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from footnote.types.v1.collection_pb2 import EmbeddingSettings, RerankSettings
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING, PROVIDER_KIND_RERANKER, TextBounds
+from footnote.types.v1.collection_pb2 import RerankSettings
+from footnote.types.v1.provider_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.settings_words import read
 from footnote_providers import registry
-from footnote_providers.egress.egress import Egress, Use
+from footnote_providers.egress.egress import Egress
 from google.protobuf import json_format
 
 from footnote_augmentation.adapters.cosine import Settings as Cosine
@@ -41,23 +41,14 @@ class Permitted:
         if provider == "cosine":
             embedder = registry.use_of(embedding_of(rerank.model, read(Cosine, named)), self._egress)
             use = replace(use, local=embedder.local, builtin=embedder.builtin)
-            self._check(scope, embedder, bounds, self._embedders(bounds) if chosen else None)
-        self._check(scope, use, bounds, self._own(bounds) if chosen else None)
-
-    def _check(self, scope: Scope, use: Use, bounds: TextBounds, known: Iterable[tuple[str, str]] | None) -> None:
+            self._egress.check(embedder, scope, bounds)
+            if chosen:
+                own = registry.meaning(ProviderChoice())
+                self._egress.check_choice(embedder, scope, [own], bounds, registry.meaning)
         self._egress.check(use, scope, bounds)
-        if known is not None:
-            self._egress.check_choice(use, scope, known, bounds)
+        if chosen:
+            own = self._meaning(ProviderChoice(provider=self._settings.reranker))
+            self._egress.check_choice(use, scope, [own], bounds, self._meaning)
 
-    def _own(self, bounds: TextBounds) -> list[tuple[str, str]]:
-        """Return the rerankers that the deployment and the collections use, models filled in."""
-        used = [(self._settings.reranker, "")]
-        used += [(one.provider, one.model) for one in bounds.configured if one.kind == PROVIDER_KIND_RERANKER]
-        return [(provider, self._rerankers.model(provider, model)) for provider, model in used]
-
-    def _embedders(self, bounds: TextBounds) -> list[tuple[str, str]]:
-        """Return the embedding providers that the deployment and the collections use, models filled in."""
-        used = [("", "")]
-        used += [(one.provider, one.model) for one in bounds.configured if one.kind == PROVIDER_KIND_EMBEDDING]
-        filled = (registry.with_defaults(EmbeddingSettings(provider=name, model=model)) for name, model in used)
-        return [(one.provider, one.model) for one in filled]
+    def _meaning(self, choice: ProviderChoice) -> tuple[str, str]:
+        return choice.provider, self._rerankers.model(choice.provider, choice.model)

@@ -127,7 +127,7 @@ class Servicer(GenerationServiceServicer):
         settings = resolve(self._deployment, request.generation)
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
-        self._providers.egress.check(self._providers.use(provider, model), request.scope, bounds)
+        self._permitted.check(request.scope, provider, model, bounds)
         settings.max_tokens = self._permitted.longest_answer(request.scope, settings, bounds)
         window, room, epoch = self._windows.of(provider, model)
         return pb.ResolveSettingsResponse(

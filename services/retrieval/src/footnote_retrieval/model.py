@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 from footnote.types.v1.answer_pb2 import Degradation, PipelineStage, StageTiming
 from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
+from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.reasons_pb2 import ScoreAdjustmentKind, SearchStrategyChoice
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import degradations
@@ -33,6 +34,8 @@ class SearchRequest:
     language: str = ""
     query_vector: tuple[float, ...] = ()
     explain: bool = False
+    bounds: TextBounds = field(default_factory=TextBounds)
+    """What binds the query besides the collections searched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from footnote_store.filters import TRUE, RowScope
 from footnote_store.rows import Hit, Vector
 from numpy.typing import NDArray
 
+NO_BOUNDS = TextBounds()
+"""What binds a query that repeats nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Searchable:
@@ -117,8 +120,13 @@ class Embedder(Protocol):
         """Embed one query with the provider that these settings name."""
         ...
 
-    def check(self, scope: Scope, settings: EmbeddingSettings, bounds: TextBounds) -> None:
-        """Raise unless texts so bound may be embedded by these settings (PROVIDER_NOT_ALLOWED)."""
+    def check(
+        self, scope: Scope, settings: EmbeddingSettings, searched: TextBounds, query: TextBounds = NO_BOUNDS
+    ) -> None:
+        """Raise unless a query may be embedded by these settings (PROVIDER_NOT_ALLOWED).
+
+        `searched` binds what it is searched in, `query` what it repeats: elsewhere that must be allowed by both.
+        """
         ...
 
     def is_local(self, settings: EmbeddingSettings) -> bool:

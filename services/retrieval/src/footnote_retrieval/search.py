@@ -173,6 +173,7 @@ class Searcher:
             scope=request.scope,
             query_vector=request.query_vector,
             by_words=frozenset(group.embedding_key for group in lacking),
+            bounds=request.bounds,
         )
 
     @staticmethod

@@ -47,6 +47,7 @@ class RetrievalServicer(RetrievalServiceServicer):
                 language=request.language,
                 query_vector=tuple(request.query_vector),
                 explain=request.explain,
+                bounds=request.bounds,
             )
         )
         response = pb.RetrieveResponse(

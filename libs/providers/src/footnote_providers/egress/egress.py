@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from footnote.types.v1.provider_pb2 import ProviderKind, TextBounds
+from footnote.types.v1.provider_pb2 import ProviderChoice, ProviderKind, TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FailedPrecondition, FootnoteError, PermissionDenied
 
@@ -29,6 +29,15 @@ _SETTING = {
     Kind.RERANKER: "rerank.provider=lexical",
     Kind.VERIFIER: "FOOTNOTE_GENERATION_VERIFIER=nli:<folder>",
 }
+
+
+Meaning = Callable[[ProviderChoice], tuple[str, str] | None]
+"""Returns the provider and model that a collection's setting stands for, with defaults filled in; None for no such."""
+
+
+def as_named(choice: ProviderChoice) -> tuple[str, str]:
+    """Return the provider and model of a choice as they are named."""
+    return choice.provider, choice.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,25 +103,37 @@ class Egress:
                     "Choose one of these, or ask the operator to allow it.",
                 )
 
-    def check_choice(self, use: Use, scope: Scope, chosen: Iterable[tuple[str, str]], bounds: TextBounds) -> None:
+    def check_choice(
+        self,
+        use: Use,
+        scope: Scope,
+        own: Iterable[tuple[str, str]],
+        bounds: TextBounds,
+        meaning: Meaning = as_named,
+    ) -> None:
         """Raise PermissionDenied(PROVIDER_NOT_ALLOWED) unless this caller may choose this provider and model.
 
-        `chosen` are those that the deployment uses by itself. Everybody may use them, what the collections of `bounds`
-        are set to, and what is built in; administrators may choose any; others what the policy lets them choose.
+        Every caller may choose the deployment's `own`, and what is built in; administrators may choose any provider. Of
+        each collection in `bounds` another one must be allowed: by the collection's settings, or by the policy.
         """
-        if use.builtin or role_of(scope) in ("admin", "system"):
+        if use.builtin or role_of(scope) in ("admin", "system") or (use.provider, use.model) in set(own):
             return
-        configured = {(one.provider, one.model) for one in bounds.configured if one.kind == _KINDS.get(use.kind)}
-        if (use.provider, use.model) in configured | set(chosen):
-            return
-        if matches(self._choices(scope, bounds, use.kind), use.provider, use.model):
-            return
-        raise _refusal(
-            PermissionDenied,
-            use,
-            f"{_ARTICLE[use.kind]} {use.name!r} is for an administrator to choose: leave it out to use what the "
-            "collection or the deployment is set to, or ask an administrator to set it on the collection.",
-        )
+        for part in bounds.each or [bounds]:
+            if not self._may_choose(use, scope, part, meaning):
+                where = f" for the collection {part.collections[0]!r}" if part.collections else ""
+                raise _refusal(
+                    PermissionDenied,
+                    use,
+                    f"{_ARTICLE[use.kind]} {use.name!r} is for an administrator to choose{where}: leave it out to use "
+                    "what the collection or the deployment is set to, ask about other collections in a new "
+                    "conversation, or ask an administrator to set it on the collection.",
+                )
+
+    def _may_choose(self, use: Use, scope: Scope, bounds: TextBounds, meaning: Meaning) -> bool:
+        kind = _KINDS.get(use.kind)
+        if any(meaning(one) == (use.provider, use.model) for one in bounds.configured if one.kind == kind):
+            return True
+        return matches(self._choices(scope, bounds, use.kind), use.provider, use.model)
 
     @property
     def deployment_limits(self) -> Limits:

@@ -40,18 +40,20 @@ from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal
 from footnote_kit.telemetry import counter, current_trace_id
 from footnote_kit.timings import duration
+from footnote_providers.egress.bounds import together
 from opentelemetry import trace
 
 from footnote_edge.asking import precedence, wishes
 from footnote_edge.asking.answering import Ledger, degrades
+from footnote_edge.asking.binding import memory_for
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.manifests import Record
 from footnote_edge.asking.presence import still_there
-from footnote_edge.asking.recall import without
 from footnote_edge.asking.steps import Found, Steps, name_collections, prompt_tokens
 from footnote_edge.asking.tools import Tools
-from footnote_edge.collections.binding import of_conversation
+from footnote_edge.collections.bounds import CONVERSATION
 from footnote_edge.conversations.turns import Turn
+from footnote_edge.conversations.withholding import came_of
 from footnote_edge.door.limiting import Tab
 from footnote_edge.door.request_ids import Claim
 
@@ -99,6 +101,9 @@ class Run:
         self._conversation: Conversation | None = None
         self._history: list[ChatMessage] = list(request.history)
         self._collections: list[str] = list(request.collections)
+        self._earlier: set[str] = set()
+        """Ids of the collections that the history came of."""
+        self._kept_here = again is not None and again.local_only
         self._record = Record(request, question)
         self._nowhere = False
         """Whether every collection of the conversation is gone."""
@@ -130,12 +135,16 @@ class Run:
             yield _began(PIPELINE_STAGE_RETRIEVAL)
             began = time.perf_counter()
             found = await self._steps.retrieve(
-                plan.query or self._question, self._collections, self._request, self._record.manifest
+                plan.query or self._question,
+                self._collections,
+                self._request,
+                self._record.manifest,
+                await self._bounds_of_query(plan.query),
             )
             self._searched(time.perf_counter() - began, found)
             yield self._ended(PIPELINE_STAGE_RETRIEVAL)
 
-        remembered = await memory
+        remembered, of_prompt = await memory
         self._record.remembered(remembered)
         of_collections, bounds = await settings
         prompt_settings, rerank, model = self._effective(of_collections)
@@ -175,7 +184,7 @@ class Run:
             locale=built.prompt.locale,
             without_sources=found.blind,
             documents_unavailable=found.blind and retrieves,
-            bounds=bounds,
+            bounds=of_prompt,
         )
         yield _began(PIPELINE_STAGE_GENERATION)
         await self._tab.begin(prompt_tokens(built))
@@ -336,6 +345,7 @@ class Run:
         conversations = self._tools.conversations
         with self._ledger.timed(PIPELINE_STAGE_EDGE, "history"):
             self._conversation = await conversations.get(self._scope, conversation_id)
+            self._kept_here = self._conversation.local_only
             if self._turn is not None:
                 self._conversation.topic = self._turn.topic
             before = self._turn.question_id if self._turn is not None else self._claim.id_of("question")
@@ -349,6 +359,7 @@ class Run:
                 "HISTORY_WITHHELD",
                 "Earlier answers from collections that you cannot read were left out.",
             )
+        self._earlier = {one for message in earlier.messages for one in came_of(message)}
         self._record.conversation(self._conversation.collections, [one.id for one in earlier.messages])
         self._collections = list(self._record.manifest.collections)
         if self._collections and not self._request.collections:
@@ -357,8 +368,17 @@ class Run:
             self._nowhere = not self._collections
         trace.get_current_span().set_attribute(names.CONVERSATION_ID, conversation_id)
 
-    async def _remember(self, question: str, wanted: bool, settings: "asyncio.Task[_Settings]") -> SearchMemoryResponse:
-        bounds = (await settings)[1]
+    async def _bounds_of_query(self, query: str) -> TextBounds:
+        """Return what binds a query beside the collections searched: where it repeats the conversation, its history."""
+        repeats = self._earlier if query != self._question else ()
+        of_history = await self._tools.bounds.about(self._scope, repeats)
+        return together([of_history, CONVERSATION]) if self._kept_here else of_history
+
+    async def _remember(
+        self, question: str, wanted: bool, settings: "asyncio.Task[_Settings]"
+    ) -> tuple[SearchMemoryResponse, TextBounds]:
+        """Return what memory brings, as far as the model may have it, and what binds all texts of the prompt."""
+        of_collections, bounds = await settings
         with self._ledger.timed(PIPELINE_STAGE_RETRIEVAL, "memory"):
             if self._again is not None:
                 found = await self._tools.recall.again(self._scope, self._again.memory_message_ids)
@@ -371,11 +391,10 @@ class Run:
                     bounds=bounds,
                     timeout=self._deadline.share(PIPELINE_STAGE_RETRIEVAL),
                 )
-            if found.source_messages and not bounds.local_only:
-                theirs = {message.conversation_id for message in found.source_messages}
-                found = without(found, await self._tools.conversations.kept_here(theirs))
+            model = self._effective(of_collections)[2]
+            found, bounds = await memory_for(self._tools, self._steps, self._scope, model, found, bounds)
         self._ledger.report(found.degradations)
-        return found
+        return found, bounds
 
     async def _collection_settings(self) -> _Settings:
         """Return the settings of the collections, and what binds texts about them."""
@@ -397,13 +416,8 @@ class Run:
             settings, bounds = CollectionSettings(), finder.last_known(self._scope, names)
         # Rules about collections hold whichever way these were named: by id, by the conversation, or not at all.
         wishes.check(self._tools.egress, self._scope, self._request, bounds.collections)
-        kept_here = self._conversation.local_only if self._conversation is not None else False
-        if (kept_here or (self._again is not None and self._again.local_only)) and not bounds.local_only:
-            mixed = TextBounds()
-            mixed.CopyFrom(bounds)
-            mixed.MergeFrom(of_conversation(True))
-            bounds = mixed
-        return settings, bounds
+        parts = [bounds, await finder.about(self._scope, self._earlier)]
+        return settings, together([*parts, CONVERSATION] if self._kept_here else parts)
 
     def _ended(self, stage: PipelineStage.ValueType) -> AskResponse:
         return AskResponse(stage=StageEvent(stage=stage, finished=True, duration=self._ledger.duration_of(stage)))

@@ -143,12 +143,13 @@ def _speaker(role: int) -> str:
     return "assistant" if role == MESSAGE_ROLE_ASSISTANT else "user"
 
 
-def without(found: retrieval.SearchMemoryResponse, conversation_ids: Collection[str]) -> retrieval.SearchMemoryResponse:
-    """Return what memory found without the messages of some conversations, and say that they are left out."""
-    kept = [message for message in found.source_messages if message.conversation_id not in conversation_ids]
+def without(
+    found: retrieval.SearchMemoryResponse, message_ids: Collection[str], effect: str
+) -> retrieval.SearchMemoryResponse:
+    """Return what memory found without some messages, and say with what effect they are left out."""
+    kept = [message for message in found.source_messages if message.message_id not in message_ids]
     if len(kept) == len(found.source_messages):
         return found
-    effect = "Earlier conversations about collections that keep their texts on this machine were left out."
     left_out = degradation(PIPELINE_STAGE_RETRIEVAL, "MEMORY_KEPT_HERE", effect)
     return retrieval.SearchMemoryResponse(
         context=_context(kept),

@@ -82,9 +82,9 @@ class Steps:
         return plan
 
     async def retrieve(
-        self, query: str, collections: Sequence[str], asked: AskRequest, manifest: AnswerManifest
+        self, query: str, collections: Sequence[str], asked: AskRequest, manifest: AnswerManifest, bounds: TextBounds
     ) -> Found:
-        """Search, and note in the manifest where and by which settings."""
+        """Search, and note in the manifest where and by which settings; `bounds` bind what the query repeats."""
         request = retrieval.RetrieveRequest(
             scope=self._scope,
             query=query,
@@ -94,6 +94,7 @@ class Steps:
             document_ids=asked.document_ids,
             explain=True,
             query_vector=asked.query_vector,
+            bounds=bounds,
         )
         began = self._ledger.elapsed()
         try:
@@ -146,6 +147,15 @@ class Steps:
             return await self._windows.of(request, self._deadline.share(PIPELINE_STAGE_EDGE))
         except FootnoteError:
             return 0, 0  # asking it will tell what is wrong
+
+    async def allows(self, settings: GenerationSettings, bounds: TextBounds) -> bool:
+        """Tell whether the model of these settings may be given texts so bound; false where that is not known."""
+        request = generation.ResolveSettingsRequest(scope=self._scope, generation=settings, bounds=bounds)
+        try:
+            await self._windows.of(request, self._deadline.share(PIPELINE_STAGE_EDGE))
+        except FootnoteError:
+            return False
+        return True
 
     async def build(
         self, request: augmentation.BuildPromptRequest, *, reranker_named: bool

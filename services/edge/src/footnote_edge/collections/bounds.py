@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Collection as Collected
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -12,15 +13,20 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.epochs import EpochReader
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.told import Told
+from footnote_providers.egress.bounds import of_collection, together
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.collections.binding import bounds_of
 
 UNKNOWN = TextBounds(local_only=True, because="the collections' settings, which cannot be read just now")
 """While indexing does not answer and the collections were not asked about before: nothing leaves by mistake."""
 
+CONVERSATION = TextBounds(
+    local_only=True, because="this conversation, in which collections were asked that keep their texts here"
+)
+"""What binds the messages of a conversation that is marked so."""
+FREE = TextBounds()
 _MOST_KEPT = 1024
 _MOST_COLLECTIONS = 20_000
 
@@ -52,7 +58,7 @@ class Bounds:
         if (told := self._told.get(key)) is not None:
             return told
         epoch, found = await self._ask(scope, names)
-        bounds = bounds_of(found)
+        bounds = together(map(of_collection, found))
         self._told.keep(key, epoch, (found, bounds))
         self._last[key] = bounds
         self._last.move_to_end(key)
@@ -72,6 +78,16 @@ class Bounds:
         answers = await asyncio.gather(*(self._indexing.GetCollection(one, timeout=self._timeout) for one in requests))
         epochs = {answer.collections_epoch for answer in answers}
         return epochs.pop() if len(epochs) == 1 else "", [answer.collection for answer in answers]
+
+    async def about(self, scope: Scope, collection_ids: Collected[str]) -> TextBounds:
+        """Return what binds texts that came of collections; the strictest where one of these cannot be looked up."""
+        if not collection_ids:
+            return FREE
+        ids = sorted(collection_ids)
+        try:
+            return (await self.find(scope, ids))[1]
+        except FootnoteError:
+            return self.last_known(scope, ids)
 
     def last_known(self, scope: Scope, names: Sequence[str]) -> TextBounds:
         """Return what bound these collections when they were last asked about; the strictest when they never were."""

@@ -11,9 +11,9 @@ from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
+from footnote_providers.egress.bounds import of_collection
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.collections.binding import bounds_of
 
 _log = get_logger(__name__)
 _GROUPS = frozenset(CollectionSettings.DESCRIPTOR.fields_by_name)
@@ -76,13 +76,13 @@ class StagesSettings:
     async def _augmentation(self, scope: Scope, collection: Collection) -> Any:
         settings = collection.settings
         request = augmentation.ResolveSettingsRequest(
-            scope=scope, prompt=settings.prompt, rerank=settings.rerank, bounds=bounds_of([collection])
+            scope=scope, prompt=settings.prompt, rerank=settings.rerank, bounds=of_collection(collection)
         )
         return await self._stages.augmentation.ResolveSettings(request, timeout=self._timeout)
 
     async def _generation(self, scope: Scope, collection: Collection) -> Any:
         request = generation.ResolveSettingsRequest(
-            scope=scope, generation=collection.settings.generation, bounds=bounds_of([collection])
+            scope=scope, generation=collection.settings.generation, bounds=of_collection(collection)
         )
         return await self._stages.generation.ResolveSettings(request, timeout=self._timeout)
 

@@ -28,7 +28,7 @@ from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ConversationRow, MessageRow
 from footnote_edge.conversations.forgetting import note_documents
 from footnote_edge.conversations.payloads import message_of_payload
-from footnote_edge.conversations.withholding import Withholding, is_withheld
+from footnote_edge.conversations.withholding import Withholding, came_of, is_withheld
 
 standing = func.coalesce(MessageRow.place, MessageRow.sequence)
 """Where a message stands in its conversation; those at one place are in the order of `sequence`."""
@@ -86,6 +86,12 @@ class Messages:
             rows = (await session.scalars(query)).all()
         shown = await self._withholding.shown(scope, [message_of(row) for row in rows])
         return {message.id for message in shown if is_withheld(message) and not message.text}
+
+    async def origins(self, message_ids: Sequence[str]) -> dict[str, set[str]]:
+        """Return the ids of the collections that messages came of, by the messages' ids."""
+        query = select(MessageRow).where(MessageRow.id.in_(message_ids))
+        async with self.sessions() as session:
+            return {row.id: came_of(message_of(row)) for row in (await session.scalars(query)).all()}
 
     async def current(self, message_ids: Collection[str]) -> set[str]:
         """Return those messages that are there, in a conversation, and not replaced."""

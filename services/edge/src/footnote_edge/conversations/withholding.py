@@ -43,6 +43,11 @@ def is_withheld(message: ConversationMessage) -> bool:
     return any(one.reason == DEGRADATION_REASON_SOURCES_WITHHELD for one in message.degradations)
 
 
+def came_of(message: ConversationMessage) -> set[str]:
+    """Return the ids of the collections that a message came of."""
+    return {collection_id for _, collection_id in _origins(message) if collection_id}
+
+
 def _shown(message: ConversationMessage, readable: set[str], effect: str) -> ConversationMessage:
     hidden = {number for number, collection_id in _origins(message) if collection_id not in readable}
     if not hidden and readable.issuperset(message.manifest.collection_ids):

@@ -22,7 +22,7 @@ from footnote_kit.logs import get_logger
 from footnote_text import tokens
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.collections.binding import of_conversation
+from footnote_edge.collections.bounds import CONVERSATION, FREE
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.door.metering import Meter, Spent
 from footnote_edge.jobs.progress import ProgressBus
@@ -117,7 +117,7 @@ class Chores:
         return shared([one.collection.settings for one in found]).generation if found else GenerationSettings()
 
     async def _bounds(self, conversation_id: str) -> TextBounds:
-        return of_conversation(conversation_id in await self._conversations.kept_here([conversation_id]))
+        return CONVERSATION if await self._conversations.kept_here([conversation_id]) else FREE
 
     async def forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
         """Remove a conversation, or only some of its messages, from memory search and return how many messages went."""

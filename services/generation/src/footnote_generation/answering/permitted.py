@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, TextBounds
+from footnote.types.v1.provider_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError
 from footnote_providers.egress.policy import Kind
@@ -30,13 +30,13 @@ class Permitted:
         """
         use = self._providers.use(provider, model)
         self._egress.check(use, scope, bounds)
-        known = [self._providers.own]
-        for one in bounds.configured:
-            if one.kind == PROVIDER_KIND_MODEL:
-                theirs = self._providers.find(one.provider)
-                if theirs is not None:
-                    known.append((theirs.id, self._providers.model(one.model, theirs) or theirs.default_model))
-        self._egress.check_choice(use, scope, known, bounds)
+        self._egress.check_choice(use, scope, [self._providers.own], bounds, self._meaning)
+
+    def _meaning(self, choice: ProviderChoice) -> tuple[str, str] | None:
+        provider = self._providers.find(choice.provider)
+        if provider is None:
+            return None
+        return provider.id, self._providers.model(choice.model, provider) or provider.default_model
 
     def longest_answer(self, scope: Scope, settings: GenerationSettings, bounds: TextBounds) -> int:
         """Return the tokens that an answer may take: what is set, within the operator's limits for this caller."""
@@ -54,9 +54,13 @@ class Permitted:
             return refusal.message
         return ""
 
-    def why_no_reader(self, scope: Scope, provider: ModelProvider, model: str, bounds: TextBounds) -> str:
-        """Return why a language model may not read these texts a second time, "" when it may."""
+    def why_no_reader(
+        self, scope: Scope, provider: ModelProvider, model: str, bounds: TextBounds, *, chosen: bool
+    ) -> str:
+        """Return why a language model, perhaps `chosen` by the caller, may not read these texts again; "" if it may."""
         try:
+            if chosen:
+                self.check(scope, provider, model, bounds)
             self._egress.check(replace(self._providers.use(provider, model), kind=Kind.VERIFIER), scope, bounds)
         except FootnoteError as refusal:
             return refusal.message

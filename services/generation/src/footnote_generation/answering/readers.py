@@ -63,7 +63,8 @@ class Readers:
             provider, model = self._named
         if provider.id == "builtin":
             return NOBODY
-        why_not = self._permitted.why_no_reader(scope, provider, model, bounds)
+        chosen = self._named is None
+        why_not = self._permitted.why_no_reader(scope, provider, model, bounds, chosen=chosen)
         if why_not:
             return Chosen(None, why_not)
         return Chosen(ModelReader(provider, model, self._budget, self._settings.prices))

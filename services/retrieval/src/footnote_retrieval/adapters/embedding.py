@@ -8,7 +8,7 @@ from collections import OrderedDict
 from contextlib import suppress
 
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
-from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.provider_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError
 from footnote_providers import registry
@@ -17,7 +17,7 @@ from footnote_providers.base import KnowsItsCosines, WeighsQuestions
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.settings import DefaultSettings
 
-from footnote_retrieval.ports import QueryVector
+from footnote_retrieval.ports import NO_BOUNDS, QueryVector
 
 
 class ProviderEmbedder:
@@ -74,9 +74,19 @@ class ProviderEmbedder:
         with suppress(FootnoteError):  # whoever asks is told
             await self.embed_query(settings, text)
 
-    def check(self, scope: Scope, settings: EmbeddingSettings, bounds: TextBounds) -> None:
-        """Raise unless texts so bound may be embedded by these settings (PROVIDER_NOT_ALLOWED)."""
-        self._egress.check(self._use(settings), scope, bounds)
+    def check(
+        self, scope: Scope, settings: EmbeddingSettings, searched: TextBounds, query: TextBounds = NO_BOUNDS
+    ) -> None:
+        """Raise unless a query may be embedded by these settings (PROVIDER_NOT_ALLOWED).
+
+        `searched` binds what it is searched in, `query` what it repeats: elsewhere that must be allowed by both.
+        """
+        use = self._use(settings)
+        self._egress.check(use, scope, searched)
+        self._egress.check(use, scope, query)
+        if query.collections and not use.local:
+            own = registry.meaning(ProviderChoice())
+            self._egress.check_choice(use, scope, [own], query, registry.meaning)
 
     def is_local(self, settings: EmbeddingSettings) -> bool:
         """Tell whether these settings embed on this machine, so that a call takes no text elsewhere."""

@@ -99,7 +99,7 @@ class Channels:
             # Not a failure that full text could stand in for: somebody has to choose another provider or collection.
             bounds = bounds_of([member.collection for group in plan.groups for member in group.members])
             for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE):
-                self._embedder.check(plan.scope, group.embedding, bounds)
+                self._embedder.check(plan.scope, group.embedding, bounds, plan.bounds)
         findings = Findings()
         jobs = []
         # Full text first: while the store is at it, the query's vector is made.

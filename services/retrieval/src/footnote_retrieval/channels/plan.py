@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import Collection
@@ -31,6 +31,8 @@ class Plan:
     query_vector: tuple[float, ...] = ()
     by_words: frozenset[bytes] = frozenset()
     """Embedding keys of the groups that are searched by words only: they bring their own vectors."""
+    bounds: TextBounds = field(default_factory=TextBounds)
+    """What binds the query besides the collections searched."""
 
     def groups_of(self, channel: SearchChannel.ValueType) -> Sequence[Group]:
         """Return the groups that a channel searches."""

@@ -1,0 +1,39 @@
+"""Which messages of memory go with a question: those that its model may be given."""
+
+from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
+from footnote.types.v1.collection_pb2 import GenerationSettings
+from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_providers.egress.bounds import together
+
+from footnote_edge.asking.recall import without
+from footnote_edge.asking.steps import Steps
+from footnote_edge.asking.tools import Tools
+
+_KEPT_HERE = "Earlier conversations about collections that keep their texts on this machine were left out."
+_REFUSED = "Earlier conversations whose collections do not allow this model were left out."
+
+
+async def memory_for(
+    tools: Tools, steps: Steps, scope: Scope, model: GenerationSettings, found: SearchMemoryResponse, bounds: TextBounds
+) -> tuple[SearchMemoryResponse, TextBounds]:
+    """Return what a model may be given of memory, and what binds that and the question, whose `bounds` are given.
+
+    Generation decides about each message as it does about the whole prompt.
+    """
+    if not found.source_messages:
+        return found, bounds
+    if not bounds.local_only:
+        kept = await tools.conversations.kept_here({one.conversation_id for one in found.source_messages})
+        found = without(
+            found, [one.message_id for one in found.source_messages if one.conversation_id in kept], _KEPT_HERE
+        )
+    origins = await tools.conversations.messages.origins([one.message_id for one in found.source_messages])
+    refused = []
+    for message_id, collection_ids in origins.items():
+        both = together([bounds, await tools.bounds.about(scope, collection_ids)])
+        if both == bounds or await steps.allows(model, both):
+            bounds = both
+        else:
+            refused.append(message_id)
+    return without(found, refused, _REFUSED), bounds
