@@ -95,7 +95,7 @@ def cells() -> Iterator[Cell]:
     for kind, allowing, way in product(ELSEWHERE, (BOTH, STAFF, PUBLIC, NEITHER, KEPT), WAYS):
         for door in ("grpc", "http", "sse"):
             yield from (Cell(kind, allowing, way, door, named) for named in (True, False))
-        if way == "none":
+        if way in ("none", "history"):
             yield Cell(kind, allowing, way, "openai", named=False)
         if way in ("none", "explicit"):
             yield Cell(kind, allowing, way, "mcp", named=False)

@@ -3,19 +3,22 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
-from footnote.types.v1.answer_pb2 import Source
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, PIPELINE_STAGE_EDGE, ManifestSource, Source
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import MessageDocumentRow, MessageRow
+from footnote_edge.adapters.database import MIGRATIONS, Database
+from footnote_edge.adapters.tables import MessageOriginRow, MessageRow
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.forgetting import Forgetting
-from sqlalchemy import delete, event, func, make_url, select
+from footnote_edge.conversations.origins import Origin, Origins, of_sources
+from footnote_kit.degradations import degradation
+from sqlalchemy import delete, event, func, make_url, select, text
 from support import postgres
 
 pytestmark = pytest.mark.full
@@ -38,7 +41,8 @@ async def keep(database: Database, *names: str) -> None:
     answers = Answers(database, None, 30)  # type: ignore[arg-type]  # nothing is read
     for name in names:
         sources = [Source(document_id=one, collection_id="c") for one in ("a", "b")]
-        await answers.keep(SCOPE, ConversationMessage(id=name, text=f"text of {name}", sources=sources))
+        message = ConversationMessage(id=name, text=f"text of {name}", sources=sources)
+        await answers.keep(SCOPE, message, of_sources(sources))
 
 
 def by_somebody_else(database: Database, statement: str) -> None:
@@ -74,7 +78,7 @@ async def rows(database: Database) -> dict[str, str]:
 
 
 async def links(database: Database, document: str) -> int:
-    named = select(func.count()).where(MessageDocumentRow.document_id == document)
+    named = select(func.count()).where(MessageOriginRow.document_id == document)
     async with database.sessions() as session:
         return await session.scalar(named) or 0
 
@@ -120,3 +124,74 @@ async def test_documents_and_answers_go_at_once(database: Database) -> None:
     assert set(found) == set(names) - set(names[::3])
     assert set(found.values()) == {""}
     assert (await links(database, "a"), await links(database, "b")) == (0, 0)
+
+
+async def test_an_answer_that_is_stored_after_a_deletion_is_found(database: Database) -> None:
+    """A deletion that looked through the answers before this one was there, or a crash between the two."""
+    forgetting = Forgetting(database)
+    await forgetting.documents(["a"])
+    await keep(database, "late", "whole")
+    assert (await Origins(database).deleted(["late", "whole", "other"])) == {"late", "whole"}
+    await forgetting.sweep()
+    assert await rows(database) == {"late": "", "whole": ""}
+    assert (await links(database, "a"), await links(database, "b")) == (0, 2)
+    await forgetting.collection("c")
+    assert await rows(database) == {}
+
+
+def of_before(name: str, *, sources: str = "", history: str = "", deleted: bool = False) -> ConversationMessage:
+    """Return an answer as it was stored before origins were noted; without a manifest where there is no history."""
+    message = ConversationMessage(id=name, role=MESSAGE_ROLE_ASSISTANT, text=f"text of {name}")
+    message.sources.extend(Source(document_id=one, collection_id="c", revision=2) for one in sources if not deleted)
+    if history != "none":
+        message.manifest.query = f"query of {name}"
+        message.manifest.history_message_ids.extend(history.split())
+        kept = [ManifestSource(document_id=one, collection_id="c", revision=2) for one in sources]
+        message.manifest.sources.extend(kept)
+    if deleted:
+        message.degradations.append(degradation(PIPELINE_STAGE_EDGE, "DOCUMENT_DELETED", "gone"))
+    return message
+
+
+async def test_answers_of_before_get_their_origins(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'edge.db'}")
+    messages = [
+        of_before("cited", sources="ab"),
+        of_before("derived", history="cited"),
+        of_before("broken", history="none"),
+        of_before("small", history=""),
+        of_before("emptied", sources="x", deleted=True),
+        of_before("of the emptied", history="emptied"),
+    ]
+    now = datetime.now(UTC)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(lambda plain: MIGRATIONS.upgrade(plain, "0015"))
+        await connection.execute(
+            text(
+                "INSERT INTO conversations (id, tenant_id, user_id, title, collections, topic, local_only, "
+                "create_time, update_time) VALUES ('talk', 't', 'u', '', '[]', '', false, :now, :now)"
+            ),
+            {"now": now.isoformat()},
+        )
+        for one in messages:
+            values = {"id": one.id, "text": one.text, "payload": one.SerializeToString(), "now": now.isoformat()}
+            await connection.execute(
+                text(
+                    "INSERT INTO messages (id, conversation_id, tenant_id, user_id, role, text, payload, create_time) "
+                    "VALUES (:id, 'talk', 't', 'u', 3, :text, :payload, :now)"
+                ),
+                values,
+            )
+    await database.migrate()
+    both = {Origin("c", "a", 2), Origin("c", "b", 2)}
+    of_x = {Origin("c", "x", 2)}
+    assert await Origins(database).of(one.id for one in messages) == {
+        "cited": both, "derived": both, "broken": both, "emptied": of_x, "of the emptied": of_x,
+    }  # fmt: skip
+    # What was deleted before is taken out of what derives from it when the service starts.
+    assert {one.message_id for one in await Forgetting(database).sweep()} == {"emptied", "of the emptied"}
+    left = {name for name, said in (await rows(database)).items() if said}
+    assert left == {"cited", "derived", "broken", "small"}
+    await Forgetting(database).documents(["a"])
+    assert {name for name, said in (await rows(database)).items() if said} == {"small"}
+    await database.close()

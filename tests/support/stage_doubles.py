@@ -67,6 +67,8 @@ class World:
     """Words after which the model dies; 0 for never."""
     finish_reason: int = 0
     rewritten: str = ""
+    says: str = ""
+    """What the model says in place of its source, without a footnote; "" for its own words."""
     window: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -634,6 +636,8 @@ class Generation(gen_grpc.GenerationServiceServicer):
             source = request.sources[0]
             text = f"{source.text} [1]"
             citations = [ans.Citation(number=1, chunk_id=source.chunk_id, filename=source.filename, quote=source.text)]
+        if self.world.says:
+            text, citations = self.world.says, []
         try:
             for number, word in enumerate(text.split(" ")):
                 if self.world.breaks_after and number == self.world.breaks_after:

@@ -11,13 +11,14 @@ from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import AnswerOriginRow, MessageDocumentRow, MessageRow
+from footnote_edge.adapters.tables import MessageOriginRow, MessageRow
 from footnote_edge.conversations.answers import Answers
+from footnote_edge.conversations.origins import of_sources
 from sqlalchemy import event, func, select
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 SCOPE = Scope(tenant_id="t", user_id="u")
-ROWS: tuple[Any, ...] = (MessageRow, MessageDocumentRow, AnswerOriginRow)
+ROWS: tuple[Any, ...] = (MessageRow, MessageOriginRow)
 
 
 @pytest.fixture
@@ -39,6 +40,10 @@ def answer(name: str) -> ConversationMessage:
     return ConversationMessage(id=name, text=f"text of {name}", sources=sources)
 
 
+async def keep(answers: Answers, message: ConversationMessage) -> None:
+    await answers.keep(SCOPE, message, of_sources(message.sources))
+
+
 async def counts(database: Database) -> list[int]:
     async with database.sessions() as session:
         return [await session.scalar(select(func.count()).select_from(row)) or 0 for row in ROWS]
@@ -52,32 +57,30 @@ def commits(database: Database) -> list[int]:
 
 async def test_answers_given_at_once_share_transactions(database: Database, answers: Answers) -> None:
     seen = commits(database)
-    await asyncio.gather(*(answers.keep(SCOPE, answer(f"n{number}")) for number in range(50)))
-    assert await counts(database) == [50, 100, 50]
+    await asyncio.gather(*(keep(answers, answer(f"n{number}")) for number in range(50)))
+    assert await counts(database) == [50, 100]
     assert len(seen) <= 2
 
 
 async def test_who_is_told_of_it_finds_it(database: Database, answers: Answers) -> None:
-    async def keep(name: str) -> None:
-        await answers.keep(SCOPE, answer(name))
+    async def kept(name: str) -> None:
+        await keep(answers, answer(name))
         async with database.sessions() as session:
             assert await session.scalar(select(MessageRow.text).where(MessageRow.id == name)) == f"text of {name}"
 
-    await asyncio.gather(*(keep(f"n{number}") for number in range(20)))
+    await asyncio.gather(*(kept(f"n{number}") for number in range(20)))
 
 
 async def test_one_that_is_there_already_fails_alone(database: Database, answers: Answers) -> None:
-    await answers.keep(SCOPE, answer("n3"))
-    done = await asyncio.gather(
-        *(answers.keep(SCOPE, answer(f"n{number}")) for number in range(10)), return_exceptions=True
-    )
+    await keep(answers, answer("n3"))
+    done = await asyncio.gather(*(keep(answers, answer(f"n{number}")) for number in range(10)), return_exceptions=True)
     assert [number for number, one in enumerate(done) if one is not None] == [3]
     assert isinstance(done[3], IntegrityError)
-    assert await counts(database) == [10, 20, 10]
+    assert await counts(database) == [10, 20]
 
 
 async def test_one_whose_caller_leaves_takes_no_other_with_it(database: Database, answers: Answers) -> None:
-    tasks = [asyncio.create_task(answers.keep(SCOPE, answer(f"n{number}"))) for number in range(10)]
+    tasks = [asyncio.create_task(keep(answers, answer(f"n{number}"))) for number in range(10)]
     await asyncio.sleep(0)
     for task in tasks[::2]:
         task.cancel()
@@ -88,7 +91,7 @@ async def test_one_whose_caller_leaves_takes_no_other_with_it(database: Database
     async with database.sessions() as session:
         stored = set(await session.scalars(select(MessageRow.id)))
     assert stored >= {f"n{number}" for number in range(1, 10, 2)}
-    await answers.keep(SCOPE, answer("later"))
+    await keep(answers, answer("later"))
 
 
 async def test_a_database_that_fails_fails_all_that_wait_and_no_later_one(database: Database, answers: Answers) -> None:
@@ -99,10 +102,8 @@ async def test_a_database_that_fails_fails_all_that_wait_and_no_later_one(databa
             raise OperationalError("INSERT", {}, Exception("disk I/O error"))
 
     event.listen(database.engine.sync_engine, "before_cursor_execute", refuse)
-    done = await asyncio.gather(
-        *(answers.keep(SCOPE, answer(f"n{number}")) for number in range(5)), return_exceptions=True
-    )
+    done = await asyncio.gather(*(keep(answers, answer(f"n{number}")) for number in range(5)), return_exceptions=True)
     assert all(isinstance(one, OperationalError) for one in done)
     failing = False
-    await asyncio.gather(*(answers.keep(SCOPE, answer(f"n{number}")) for number in range(5)))
-    assert await counts(database) == [5, 10, 5]
+    await asyncio.gather(*(keep(answers, answer(f"n{number}")) for number in range(5)))
+    assert await counts(database) == [5, 10]

@@ -43,6 +43,7 @@ from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.feedback import FeedbackBook
 from footnote_edge.conversations.forgetting import Forgetting
+from footnote_edge.conversations.origins import Origins
 from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import Cancelling
@@ -113,7 +114,7 @@ async def build(runtime: Runtime) -> App:
     operation_book = OperationBook(database, bus, settings.operation_hours)
     names = CollectionNames(asking_names(stages.indexing))
     permissions = Permissions(Authorizer(Asking(stages.indexing, collection_epochs)), names, operation_book.deleting)
-    withholding = Withholding(permissions)
+    withholding = Withholding(permissions, Origins(database))
     conversations = Conversations(database, withholding)
     answers = Answers(database, withholding, settings.answer_days)
     request_ids = RequestIds(database)
@@ -148,7 +149,7 @@ async def build(runtime: Runtime) -> App:
     putting_off = PuttingOff()
     processor = Processor(stages, bus, interruptions, meter, shares, putting_off, settings)
     forgetting = Forgetting(database)
-    deletion = Deletion(stages, answers, forgetting, records, operation_book, settings)
+    deletion = Deletion(stages, forgetting, records, operation_book, settings)
     reindexing = Reindexing(stages, chores, operation_book, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
     work = Work(processor, chores, operation_book, reindexing, deletion, putting_off, ceiling, places)
@@ -192,7 +193,7 @@ async def build(runtime: Runtime) -> App:
             stages,
             catalog,
             conversations,
-            Keeper(conversations, answers, jobs),
+            Keeper(conversations, answers, jobs, withholding, forgetting),
             request_ids,
             limiting,
             settings,
@@ -232,6 +233,7 @@ async def build(runtime: Runtime) -> App:
     backlog = Backlog(stages, jobs, settings)
     rounds = (
         Rounds("answers", answers.sweep, _SWEEP_SECONDS, service="edge"),
+        Rounds("forgetting", partial(_forget, forgetting, jobs), settings.reconcile_seconds, service="edge"),
         Rounds("request-ids", request_ids.sweep, _SWEEP_SECONDS, service="edge"),
         Rounds("use-by-user", book.sweep, _SWEEP_SECONDS, service="edge"),
         Rounds("activity-kept", activity_book.sweep, _SWEEP_SECONDS, service="edge"),
@@ -286,6 +288,11 @@ async def build(runtime: Runtime) -> App:
             loads.close,
         ],
     )
+
+
+async def _forget(forgetting: Forgetting, jobs: Jobs) -> None:
+    """Take what was deleted out of answers that a crash has left it in."""
+    jobs.leave_all(await forgetting.sweep())
 
 
 def _known_callers_only(kit: KitSettings, settings: Settings) -> None:

@@ -57,28 +57,33 @@ class MessageRow(Base):
     """The text without case, in which it is searched."""
     asked: Mapped[bytes | None] = mapped_column(LargeBinary, default=None)
     """Of a question: the footnote.edge.v1.AskRequest that it came in, without what belongs to that one call."""
+    text_hash: Mapped[str | None] = mapped_column(String(64), default=None)
+    """Of an answer: by it the text is recognised when a caller sends it back as history."""
 
     __table_args__ = (
+        Index("messages_by_text", "text_hash"),
         Index("messages_unremembered", "create_time", sqlite_where=UNREMEMBERED, postgresql_where=UNREMEMBERED),
     )
 
 
-class AnswerOriginRow(Base):
-    """A collection that an answer outside conversations came of: with it the answer goes."""
+class MessageOriginRow(Base):
+    """A document that a message was made of, directly or through earlier messages; an empty id is not known."""
 
-    __tablename__ = "answer_origins"
-
-    answer_id: Mapped[str] = mapped_column(ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True)
-    collection_id: Mapped[str] = mapped_column(String(256), primary_key=True, index=True)
-
-
-class MessageDocumentRow(Base):
-    """A document that an answer came of: deleted, it is taken out of the answer."""
-
-    __tablename__ = "message_documents"
+    __tablename__ = "message_origins"
 
     message_id: Mapped[str] = mapped_column(ForeignKey("messages.id", ondelete="CASCADE"), primary_key=True)
-    document_id: Mapped[str] = mapped_column(String(64), primary_key=True, index=True)
+    collection_id: Mapped[str] = mapped_column(String(256), primary_key=True, index=True)
+    document_id: Mapped[str] = mapped_column(String(256), primary_key=True, index=True)
+    revision: Mapped[int] = mapped_column(default=0)
+
+
+class ForgottenRow(Base):
+    """The id of a document or collection, or the hash of an answer, that was deleted: nothing keeps what came of it."""
+
+    __tablename__ = "forgotten"
+
+    id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True), index=True)
 
 
 class FeedbackRow(Base):

@@ -67,4 +67,5 @@ class VectorsApi:
             scope=scope, collection=collection.id, ids=request.ids, allow_missing=request.allow_missing
         )
         done = await self.parts.stages.indexing.DeleteVectors(wanted, timeout=self.parts.settings.call_timeout_seconds)
+        await self.parts.deleting.vectors(collection.id, request.ids)
         return DeleteVectorsResponse(deleted=done.deleted)

@@ -6,7 +6,7 @@ Up to generation every failure degrades the answer and is reported in it (EDG-5)
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,7 +22,6 @@ from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_GENERATION,
     PIPELINE_STAGE_RETRIEVAL,
     Answer,
-    ChatMessage,
     FinishReason,
     PipelineStage,
     Usage,
@@ -37,23 +36,24 @@ from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_MODEL
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
-from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, NotFound
 from footnote_kit.telemetry import counter, current_trace_id
 from footnote_kit.timings import duration
 from footnote_providers.egress.bounds import together
 from opentelemetry import trace
 
-from footnote_edge.asking import precedence, wishes
+from footnote_edge.asking import past, precedence, wishes
 from footnote_edge.asking.answering import Ledger, degrades
 from footnote_edge.asking.binding import memory_for
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.manifests import Record
+from footnote_edge.asking.past import Past
 from footnote_edge.asking.presence import still_there
 from footnote_edge.asking.steps import Found, Steps, name_collections, prompt_tokens
 from footnote_edge.asking.tools import Tools
 from footnote_edge.collections.bounds import CONVERSATION
+from footnote_edge.conversations.origins import Origin, of_sources
 from footnote_edge.conversations.turns import Turn
-from footnote_edge.conversations.withholding import came_of
 from footnote_edge.door.limiting import Tab
 from footnote_edge.door.request_ids import Claim
 
@@ -99,10 +99,10 @@ class Run:
         self._tasks: list[asyncio.Task[Any]] = []
         self._answered: generation.GenerateCompleted | None = None
         self._conversation: Conversation | None = None
-        self._history: list[ChatMessage] = list(request.history)
         self._collections: list[str] = list(request.collections)
-        self._earlier: set[str] = set()
-        """Ids of the collections that the history came of."""
+        self._past = Past()
+        self._origins: set[Origin] = set()
+        """What the prompt is made of."""
         self._kept_here = again is not None and again.local_only
         self._record = Record(request, question)
         self._nowhere = False
@@ -121,7 +121,7 @@ class Run:
         recorded = self._beside(self._record_question(settings))
 
         topic = self._conversation.topic if self._conversation is not None else ""
-        plan = self._again.plan if self._again else await self._steps.plan(self._question, topic, self._history)
+        plan = self._again.plan if self._again else await self._steps.plan(self._question, topic, self._past.messages)
         question = await self._in_full(plan, settings)
         in_conversation = self._conversation is not None
         use_memory = self._request.use_memory if self._request.HasField("use_memory") else in_conversation
@@ -156,7 +156,7 @@ class Run:
                 scope=self._scope,
                 question=question,
                 chunks=found.chunks,
-                history=self._history,
+                history=self._past.messages,
                 memory_context=remembered.context,
                 prompt=prompt_settings,
                 rerank=rerank,
@@ -172,6 +172,7 @@ class Run:
         )
         yield self._ended(PIPELINE_STAGE_AUGMENTATION)
         name_collections(built.sources, found.chunks)
+        self._origins |= of_sources(built.sources)
         yield AskResponse(sources=SourcesEvent(sources=built.sources))
         await recorded
 
@@ -244,7 +245,7 @@ class Run:
             answer=answer,
             sources=built.sources,
             token_plan=built.token_plan,
-            manifest=self._record.finish(built, self._answered, local_only=bounds.local_only),
+            manifest=self._record.finish(built, self._answered, self._origins, local_only=bounds.local_only),
             trace_id=current_trace_id(),
         )
         if self._ledger.first_token is not None:
@@ -267,10 +268,12 @@ class Run:
     async def _in_full(self, plan: augmentation.PlanQueryResponse, settings: "asyncio.Task[_Settings]") -> str:
         """Return the question as it can be understood by itself, and plan the search for that."""
         by_rules = str(plan.question) or self._question
-        if self._again is not None or not plan.should_retrieve or not self._history:
+        if self._again is not None or not plan.should_retrieve or not self._past.messages:
             return by_rules
         of_collections, bounds = await settings
-        rewritten = await self._steps.rewrite(self._question, self._history, self._effective(of_collections)[2], bounds)
+        rewritten = await self._steps.rewrite(
+            self._question, self._past.messages, self._effective(of_collections)[2], bounds
+        )
         self._tab.beside(rewritten.usage)
         self._rewriting = rewritten.usage
         if not rewritten.question:
@@ -303,7 +306,10 @@ class Run:
         partial = AskCompleted(
             answer=answer, sources=built.sources, trace_id=current_trace_id(), question_id=self._question_id()
         )
-        await self._tools.keeper.answer(self._scope, self._conversation, partial, topic, self._ledger)
+        with suppress(NotFound):  # what it was made of is gone: then nothing of it is kept
+            await self._tools.keeper.answer(
+                self._scope, self._conversation, partial, topic, self._origins, self._ledger
+            )
 
     async def _record_question(self, settings: "asyncio.Task[_Settings]") -> None:
         if self._turn is not None:
@@ -319,8 +325,10 @@ class Run:
         if self._conversation is not None:
             completed.question_id = self._question_id()
         if self._turn is not None:
-            return await keeper.anew(self._scope, self._turn, self._request, completed, topic, bounds, self._ledger)
-        return await keeper.answer(self._scope, self._conversation, completed, topic, self._ledger)
+            return await keeper.anew(
+                self._scope, self._turn, self._request, completed, topic, bounds, self._origins, self._ledger
+            )
+        return await keeper.answer(self._scope, self._conversation, completed, topic, self._origins, self._ledger)
 
     def _question_id(self) -> str:
         if self._turn is not None and self._turn.tail is None:
@@ -340,27 +348,30 @@ class Run:
 
     async def _open_conversation(self) -> None:
         conversation_id = self._request.conversation_id
-        if not conversation_id:
-            return
         conversations = self._tools.conversations
         with self._ledger.timed(PIPELINE_STAGE_EDGE, "history"):
-            self._conversation = await conversations.get(self._scope, conversation_id)
-            self._kept_here = self._conversation.local_only
-            if self._turn is not None:
-                self._conversation.topic = self._turn.topic
-            before = self._turn.question_id if self._turn is not None else self._claim.id_of("question")
-            earlier = await conversations.messages.history(
-                self._scope, conversation_id, self._tools.settings.history_messages, before
-            )
-        self._history = [ChatMessage(role=one.role, text=one.text) for one in earlier.messages]
-        if not earlier.whole:
+            if conversation_id:
+                self._conversation = await conversations.get(self._scope, conversation_id)
+                self._kept_here = self._conversation.local_only
+                if self._turn is not None:
+                    hidden = await conversations.messages.unreadable(self._scope, [self._turn.topic_of])
+                    self._conversation.topic = "" if hidden else self._turn.topic
+                before = self._turn.question_id if self._turn is not None else self._claim.id_of("question")
+                most = self._tools.settings.history_messages
+                self._past = await past.of_conversation(
+                    conversations.messages, self._scope, conversation_id, most, before
+                )
+            else:
+                self._past = await past.given(conversations.messages, self._scope, self._request.history)
+        self._origins |= self._past.origins
+        if not self._past.whole:
             self._ledger.degrade(
-                PIPELINE_STAGE_EDGE,
-                "HISTORY_WITHHELD",
-                "Earlier answers from collections that you cannot read were left out.",
+                PIPELINE_STAGE_EDGE, "HISTORY_WITHHELD", "Earlier answers that you cannot read any more were left out."
             )
-        self._earlier = {one for message in earlier.messages for one in came_of(message)}
-        self._record.conversation(self._conversation.collections, [one.id for one in earlier.messages])
+        self._record.history(self._past)
+        if self._conversation is None:
+            return
+        self._record.conversation(self._conversation.collections)
         self._collections = list(self._record.manifest.collections)
         if self._collections and not self._request.collections:
             finder, named = self._tools.bounds, self._collections
@@ -370,7 +381,7 @@ class Run:
 
     async def _bounds_of_query(self, query: str) -> TextBounds:
         """Return what binds a query beside the collections searched: where it repeats the conversation, its history."""
-        repeats = self._earlier if query != self._question else ()
+        repeats = self._past.collections if query != self._question else ()
         of_history = await self._tools.bounds.about(self._scope, repeats)
         return together([of_history, CONVERSATION]) if self._kept_here else of_history
 
@@ -392,7 +403,8 @@ class Run:
                     timeout=self._deadline.share(PIPELINE_STAGE_RETRIEVAL),
                 )
             model = self._effective(of_collections)[2]
-            found, bounds = await memory_for(self._tools, self._steps, self._scope, model, found, bounds)
+            found, bounds, origins = await memory_for(self._tools, self._steps, self._scope, model, found, bounds)
+            self._origins |= origins
         self._ledger.report(found.degradations)
         return found, bounds
 
@@ -416,7 +428,7 @@ class Run:
             settings, bounds = CollectionSettings(), finder.last_known(self._scope, names)
         # Rules about collections hold whichever way these were named: by id, by the conversation, or not at all.
         wishes.check(self._tools.egress, self._scope, self._request, bounds.collections)
-        parts = [bounds, await finder.about(self._scope, self._earlier)]
+        parts = [bounds, await finder.about(self._scope, self._past.collections)]
         return settings, together([*parts, CONVERSATION] if self._kept_here else parts)
 
     def _ended(self, stage: PipelineStage.ValueType) -> AskResponse:

@@ -9,6 +9,7 @@ from footnote_providers.egress.bounds import together
 from footnote_edge.asking.recall import without
 from footnote_edge.asking.steps import Steps
 from footnote_edge.asking.tools import Tools
+from footnote_edge.conversations.origins import Origin
 
 _KEPT_HERE = "Earlier conversations about collections that keep their texts on this machine were left out."
 _REFUSED = "Earlier conversations whose collections do not allow this model were left out."
@@ -16,24 +17,26 @@ _REFUSED = "Earlier conversations whose collections do not allow this model were
 
 async def memory_for(
     tools: Tools, steps: Steps, scope: Scope, model: GenerationSettings, found: SearchMemoryResponse, bounds: TextBounds
-) -> tuple[SearchMemoryResponse, TextBounds]:
-    """Return what a model may be given of memory, and what binds that and the question, whose `bounds` are given.
+) -> tuple[SearchMemoryResponse, TextBounds, set[Origin]]:
+    """Return what a model may be given of memory, what binds that and the question, and what it came of.
 
-    Generation decides about each message as it does about the whole prompt.
+    `bounds` bind the question alone. Generation decides about each message as it does about the whole prompt.
     """
     if not found.source_messages:
-        return found, bounds
+        return found, bounds, set()
     if not bounds.local_only:
         kept = await tools.conversations.kept_here({one.conversation_id for one in found.source_messages})
         found = without(
             found, [one.message_id for one in found.source_messages if one.conversation_id in kept], _KEPT_HERE
         )
-    origins = await tools.conversations.messages.origins([one.message_id for one in found.source_messages])
+    origins = await tools.conversations.messages.origins.of(one.message_id for one in found.source_messages)
     refused = []
-    for message_id, collection_ids in origins.items():
-        both = together([bounds, await tools.bounds.about(scope, collection_ids)])
+    for message_id, several in origins.items():
+        both = together([bounds, await tools.bounds.about(scope, {one.collection_id for one in several})])
         if both == bounds or await steps.allows(model, both):
             bounds = both
         else:
             refused.append(message_id)
-    return without(found, refused, _REFUSED), bounds
+    for message_id in refused:
+        del origins[message_id]
+    return without(found, refused, _REFUSED), bounds, set().union(*origins.values())

@@ -17,7 +17,10 @@ from footnote_edge.asking.answering import Ledger
 from footnote_edge.collections.bounds import UNKNOWN
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.conversations.forgetting import Forgetting
+from footnote_edge.conversations.origins import Origin
 from footnote_edge.conversations.turns import Turn, Turns
+from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.waiting import until_available
 
@@ -31,7 +34,16 @@ _log = get_logger(__name__)
 class Keeper:
     """Stores questions and answers; the answer's way goes on where that fails, and says so."""
 
-    def __init__(self, conversations: Conversations, answers: Answers, jobs: Jobs) -> None:
+    def __init__(
+        self,
+        conversations: Conversations,
+        answers: Answers,
+        jobs: Jobs,
+        withholding: Withholding,
+        forgetting: Forgetting,
+    ) -> None:
+        self._withholding = withholding
+        self._forgetting = forgetting
         self._conversations = conversations
         self._turns = Turns(conversations.messages)
         self._answers = answers
@@ -58,27 +70,45 @@ class Keeper:
         await self._conversations.messages.add_question(scope, conversation.id, question_id, asked)
 
     async def answer(
-        self, scope: Scope, conversation: Conversation | None, completed: AskCompleted, topic: str, ledger: Ledger
+        self,
+        scope: Scope,
+        conversation: Conversation | None,
+        completed: AskCompleted,
+        topic: str,
+        origins: set[Origin],
+        ledger: Ledger,
     ) -> AskCompleted:
-        """Store an answer under its id, by itself or in its conversation, and return it.
+        """Store an answer under its id with what it was made of, by itself or in its conversation, and return it.
 
-        Where an answer was stored under this id in the meantime, that one is returned.
+        Where an answer was stored under this id in the meantime, that one is returned. Raises NotFound when something
+        that it was made of is deleted, or out of the caller's sight: then nothing of it is kept.
         """
+        await self._withholding.check(scope, origins)
         message = _message(completed, ledger)
         try:
             with ledger.timed(PIPELINE_STAGE_EDGE, "store"):
                 if conversation is None:
-                    await _patiently(lambda: self._answers.keep(scope, message))
+                    await _patiently(lambda: self._answers.keep(scope, message, origins))
                 else:
                     completed.conversation_id = named = conversation.id
                     messages = self._conversations.messages
-                    await _patiently(lambda: messages.add_answer(scope, named, message, topic))
+                    await _patiently(lambda: messages.add_answer(scope, named, message, topic, origins))
                     self._jobs.remember(scope, named, message.id)
         except IntegrityError:
             return finished(await self._answers.get(scope, message.id))
         except Exception as error:
             _not_stored(completed, ledger, error)
+        else:
+            await self._look_again(scope, origins)
         return completed
+
+    async def _look_again(self, scope: Scope, origins: set[Origin]) -> None:
+        """Raise NotFound, and take the answer out, when its origins went at the moment in which it was stored."""
+        try:
+            await self._withholding.check(scope, origins)
+        except NotFound:
+            self._jobs.leave_all(await self._forgetting.sweep())
+            raise
 
     async def anew(
         self,
@@ -88,20 +118,22 @@ class Keeper:
         completed: AskCompleted,
         topic: str,
         bounds: TextBounds,
+        origins: set[Origin],
         ledger: Ledger,
     ) -> AskCompleted:
         """Put an answer in the place of what its turn replaces, and return it.
 
         Where this very answer was stored in the meantime, that one is returned. Raises Aborted when the conversation
-        was changed so that there is nothing left to replace.
+        was changed so that there is nothing left to replace, NotFound as `answer` does.
         """
+        await self._withholding.check(scope, origins)
         message = _message(completed, ledger)
         completed.conversation_id = turn.conversation_id
         question = (completed.question_id, asked)
         try:
             with ledger.timed(PIPELINE_STAGE_EDGE, "store"):
                 stays = _stays(bounds)
-                replace = partial(self._turns.replace, scope, turn, question, message, topic, local_only=stays)
+                replace = partial(self._turns.replace, scope, turn, question, message, topic, origins, local_only=stays)
                 gone = await _patiently(replace)
                 self._jobs.remember(scope, turn.conversation_id, message.id)
                 self._jobs.leave(scope, turn.conversation_id, gone)
@@ -111,6 +143,8 @@ class Keeper:
             raise
         except Exception as error:
             _not_stored(completed, ledger, error)
+        else:
+            await self._look_again(scope, origins)
         return completed
 
     async def first(self, scope: Scope, answer_id: str) -> ConversationMessage | None:

@@ -1,7 +1,7 @@
 """The record of how an answer comes about, filled in on its way: enough to make it again."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse, PlanQueryResponse
@@ -10,6 +10,9 @@ from footnote.generation.v1.generation_service_pb2 import GenerateCompleted
 from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
 from footnote.types.v1.answer_pb2 import AnswerManifest, ManifestSource, Source
 from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings, RerankSettings
+
+from footnote_edge.asking.past import Past
+from footnote_edge.conversations.origins import Origin, shown
 
 
 class Record:
@@ -22,17 +25,20 @@ class Record:
             filter=request.filter if request.HasField("filter") else None,
             document_ids=request.document_ids,
             retrieval=request.retrieval,
-            history=request.history,
             query_vector=request.query_vector,
             instructions=request.instructions,
         )
 
-    def conversation(self, collections: Sequence[str], message_ids: Sequence[str]) -> None:
-        """Note what the conversation brings: its collections where none were named, and its messages as history."""
+    def conversation(self, collections: Sequence[str]) -> None:
+        """Note the collections of the conversation where none were named."""
         if not self.manifest.collections:
             self.manifest.collections.extend(collections)
-        self.manifest.ClearField("history")
-        self.manifest.history_message_ids.extend(message_ids)
+
+    def history(self, past: Past) -> None:
+        """Note what was said before: messages that are stored by their ids, others as the caller gave them."""
+        self.manifest.history_message_ids.extend(past.ids)
+        if not past.ids:
+            self.manifest.history.extend(past.messages)
 
     def planned(self, plan: PlanQueryResponse, full_question: str) -> None:
         """Note what is searched for, and the question as it is answered where that is not as it was asked."""
@@ -50,7 +56,9 @@ class Record:
         self.manifest.rerank.CopyFrom(rerank)
         self.manifest.generation.CopyFrom(generation)
 
-    def finish(self, built: BuildPromptResponse, completed: GenerateCompleted, *, local_only: bool) -> AnswerManifest:
+    def finish(
+        self, built: BuildPromptResponse, completed: GenerateCompleted, origins: Iterable[Origin], *, local_only: bool
+    ) -> AnswerManifest:
         """Note what came of it, with what the stages say that counted there, and return all."""
         made, answer = self.manifest, completed.answer
         if built.HasField("prompt_settings"):
@@ -62,6 +70,7 @@ class Record:
         made.provider, made.model = answer.provider, answer.model
         made.prompt_hash, made.template_version = built.prompt.hash, built.prompt.template_version
         made.sources.extend(_source(source) for source in built.sources)
+        made.origins.extend(shown(origins))
         made.local_only = local_only
         made.create_time.FromDatetime(datetime.now(UTC))
         return made

@@ -12,7 +12,6 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.access import sees_all
 from footnote_kit.degradations import degradation
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
@@ -119,7 +118,7 @@ class Recall:
         """Leave out what is no longer part of a conversation; answers that the user can no longer read, and say so."""
         found = await self._current(found)
         answers = [one.message_id for one in found.source_messages if one.role == MESSAGE_ROLE_ASSISTANT]
-        if not answers or sees_all(scope):
+        if not answers:
             return found
         unreadable = await self._conversations.messages.unreadable(scope, answers)
         if not unreadable:

@@ -12,23 +12,21 @@ from footnote_kit.errors import InvalidArgument, NotFound
 from sqlalchemy import delete, insert, or_, select, update
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import AnswerOriginRow, MessageDocumentRow, MessageRow
+from footnote_edge.adapters.tables import MessageRow
 from footnote_edge.adapters.together import Together
 from footnote_edge.conversations.messages import message_of, touch
+from footnote_edge.conversations.origins import Origin, hash_of, note
 from footnote_edge.conversations.withholding import Withholding
 
-# Of tables, not of the ORM's rows, which would be looked after one by one.
-_TABLES: tuple[Any, ...] = (MessageRow.__table__, MessageDocumentRow.__table__, AnswerOriginRow.__table__)
-_MESSAGES, _LINKS, _ORIGINS = map(insert, _TABLES)
+_TABLE: Any = MessageRow.__table__  # not of the ORM's rows, which would be looked after one by one
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """An answer to store: its row, and the ids of the documents and collections that it came of."""
+    """An answer to store: its row, and what it was made of."""
 
     row: dict[str, Any]
-    documents: list[str]
-    origins: list[str]
+    origins: set[Origin]
 
 
 class Answers:
@@ -40,8 +38,8 @@ class Answers:
         self._keep = timedelta(days=keep_days)
         self._kept: Together[_Kept] = Together(self._store)
 
-    async def keep(self, scope: Scope, answer: ConversationMessage) -> None:
-        """Store an answer outside conversations, under the id it has."""
+    async def keep(self, scope: Scope, answer: ConversationMessage, origins: set[Origin]) -> None:
+        """Store an answer outside conversations, under the id it has, with what it was made of."""
         if not self._keep:
             return
         now = datetime.now(UTC)
@@ -53,24 +51,17 @@ class Answers:
             "user_id": scope.user_id,
             "role": answer.role,
             "text": answer.text,
+            "text_hash": hash_of(answer.text),
             "payload": answer.SerializeToString(),
             "create_time": now,
         }
-        documents = {source.document_id for source in answer.sources if source.document_id}
-        origins = {source.collection_id for source in answer.sources if source.collection_id}
-        await self._kept.add(_Kept(row, sorted(documents), sorted(origins)))
+        await self._kept.add(_Kept(row, origins))
 
     async def _store(self, answers: Sequence["_Kept"]) -> None:
         """Write answers, all of them or none, a statement for each table."""
-        links = [{"message_id": one.row["id"], "document_id": each} for one in answers for each in one.documents]
-        origins = [{"answer_id": one.row["id"], "collection_id": each} for one in answers for each in one.origins]
         async with self._sessions.begin() as session:
-            connection = await session.connection()
-            await connection.execute(_MESSAGES, [one.row for one in answers])
-            if links:
-                await connection.execute(_LINKS, links)
-            if origins:
-                await connection.execute(_ORIGINS, origins)
+            await (await session.connection()).execute(insert(_TABLE), [one.row for one in answers])
+            await note(session, {one.row["id"]: one.origins for one in answers})
 
     async def get(self, scope: Scope, answer_id: str) -> ConversationMessage:
         """Return an answer as the user may see it now; raises NotFound for another's, an old one, or a question."""
@@ -116,13 +107,6 @@ class Answers:
         if answer.conversation_id:
             return None
         return answer.create_time.ToDatetime(UTC) + self._keep
-
-    async def forget_collection(self, collection_id: str) -> int:
-        """Delete the answers outside conversations that came of a collection; return how many there were."""
-        gone = select(AnswerOriginRow.answer_id).where(AnswerOriginRow.collection_id == collection_id)
-        async with self._sessions.begin() as session:
-            done = await session.execute(delete(MessageRow).where(MessageRow.id.in_(gone)))
-        return int(done.rowcount)  # type: ignore[attr-defined]
 
     async def sweep(self) -> int:
         """Delete the answers outside conversations that are older than they are kept; return how many there were."""

@@ -75,7 +75,7 @@ class Conversations:
             found = (await session.execute(query)).one_or_none()
         if found is None:
             raise missing(conversation_id)
-        return conversation_of(found[0], found[1])
+        return (await self._readable(scope, [conversation_of(found[0], found[1])]))[0]
 
     async def page(self, scope: Scope, page: Page, query: str = "") -> tuple[list[Conversation], str, int]:
         """Return a page of conversations, the most recently used first; the next page's token; how many there are.
@@ -90,11 +90,20 @@ class Conversations:
                 rows, more = await listed(session, scope, page.position, page.size)
                 total = await session.scalar(select(func.count()).select_from(ConversationRow).where(*users(scope)))
             counts = await _counts(session, [row.id for row in rows])
-        found = [conversation_of(row, counts.get(row.id, 0)) for row in rows]
+        found = await self._readable(scope, [conversation_of(row, counts.get(row.id, 0)) for row in rows])
         shown = fitting(found)
         last = rows[shown - 1] if shown < len(rows) else more
         token = page.token((last.update_time.isoformat(), last.id)) if last is not None else ""
         return found[:shown], token, total or 0
+
+    async def _readable(self, scope: Scope, found: list[Conversation]) -> list[Conversation]:
+        """Return conversations, without their topics where the answers that these come of cannot be read any more."""
+        last = await self.messages.last_answers([one.id for one in found if one.topic])
+        unreadable = await self.messages.unreadable(scope, list(last.values())) if last else ()
+        for one in found:
+            if last.get(one.id) in unreadable:
+                one.topic = ""
+        return found
 
     async def change(self, scope: Scope, conversation_id: str, change: Change, etag: str = "") -> Conversation:
         """Change a conversation and return it; raises Aborted when its etag is another than `etag`, empty for any."""

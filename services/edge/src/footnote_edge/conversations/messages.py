@@ -26,9 +26,9 @@ from sqlalchemy.orm import aliased
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ConversationRow, MessageRow
-from footnote_edge.conversations.forgetting import note_documents
+from footnote_edge.conversations.origins import Origin, hash_of, note
 from footnote_edge.conversations.payloads import message_of_payload
-from footnote_edge.conversations.withholding import Withholding, came_of, is_withheld
+from footnote_edge.conversations.withholding import Withholding
 
 standing = func.coalesce(MessageRow.place, MessageRow.sequence)
 """Where a message stands in its conversation; those at one place are in the order of `sequence`."""
@@ -50,6 +50,7 @@ class Messages:
     def __init__(self, database: Database, withholding: Withholding) -> None:
         self.sessions = database.sessions
         self._withholding = withholding
+        self.origins = withholding.origins
 
     async def page(
         self, scope: Scope, conversation_id: str, page: Page, *, superseded: bool = False
@@ -75,7 +76,7 @@ class Messages:
         return await self._withholding.shown(scope, messages[:shown]), token, total or 0
 
     async def unreadable(self, scope: Scope, message_ids: Sequence[str]) -> set[str]:
-        """Return those messages of the user whose words come of collections that it can no longer read."""
+        """Return those answers of the user that have no words any more: withheld, or deleted with their origins."""
         query = select(MessageRow).where(
             MessageRow.id.in_(message_ids),
             MessageRow.tenant_id == scope.tenant_id,
@@ -85,18 +86,36 @@ class Messages:
         async with self.sessions() as session:
             rows = (await session.scalars(query)).all()
         shown = await self._withholding.shown(scope, [message_of(row) for row in rows])
-        return {message.id for message in shown if is_withheld(message) and not message.text}
+        return {message.id for message in shown if not message.text}
 
-    async def origins(self, message_ids: Sequence[str]) -> dict[str, set[str]]:
-        """Return the ids of the collections that messages came of, by the messages' ids."""
-        query = select(MessageRow).where(MessageRow.id.in_(message_ids))
+    async def last_answers(self, conversation_ids: Sequence[str]) -> dict[str, str]:
+        """Return the id of the answer that each conversation got last."""
+        newest = (
+            select(func.max(MessageRow.sequence))
+            .where(MessageRow.conversation_id.in_(conversation_ids), MessageRow.role == MESSAGE_ROLE_ASSISTANT, CURRENT)
+            .group_by(MessageRow.conversation_id)
+        )
+        query = select(MessageRow.conversation_id, MessageRow.id).where(MessageRow.sequence.in_(newest))
         async with self.sessions() as session:
-            return {row.id: came_of(message_of(row)) for row in (await session.scalars(query)).all()}
+            return {row[0] or "": row[1] for row in (await session.execute(query)).all()}
+
+    async def repeated(self, scope: Scope, hashes: Sequence[str]) -> dict[str, set[str]]:
+        """Return the ids of the user's answers whose texts have these hashes, by the hashes."""
+        query = select(MessageRow.id, MessageRow.text_hash).where(
+            MessageRow.text_hash.in_(hashes),
+            MessageRow.tenant_id == scope.tenant_id,
+            MessageRow.user_id == scope.user_id,
+        )
+        found: dict[str, set[str]] = {}
+        async with self.sessions() as session:
+            for message_id, digest in await session.execute(query):
+                found.setdefault(str(digest), set()).add(message_id)
+        return found
 
     async def current(self, message_ids: Collection[str]) -> set[str]:
-        """Return those messages that are there, in a conversation, and not replaced."""
+        """Return those messages that are there with their words, in a conversation, and not replaced."""
         query = select(MessageRow.id).where(
-            MessageRow.id.in_(message_ids), MessageRow.conversation_id.is_not(None), CURRENT
+            MessageRow.id.in_(message_ids), MessageRow.conversation_id.is_not(None), CURRENT, MessageRow.text != ""
         )
         async with self.sessions() as session:
             return set((await session.scalars(query)).all())
@@ -127,7 +146,7 @@ class Messages:
 
     async def _said(self, scope: Scope, rows: Sequence[MessageRow]) -> Said:
         shown = await self._withholding.shown(scope, [message_of(row) for row in rows])
-        kept = [message for message in shown if message.text or not is_withheld(message)]
+        kept = [message for message in shown if message.text]
         return Said(kept, len(kept) == len(shown))
 
     async def add_question(self, scope: Scope, conversation_id: str, message_id: str, asked: AskRequest) -> None:
@@ -140,8 +159,10 @@ class Messages:
                 now = await touch(session, scope, conversation_id)
                 session.add(question_row(scope, conversation_id, message_id, asked, now))
 
-    async def add_answer(self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str) -> None:
-        """Add an answer, under the id it has, together with the topic for the next question.
+    async def add_answer(
+        self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str, origins: set[Origin]
+    ) -> None:
+        """Add an answer, under the id it has, with what it was made of and the topic for the next question.
 
         Raises Aborted where its question was deleted or answered meanwhile, IntegrityError where it is there already.
         """
@@ -157,7 +178,7 @@ class Messages:
             else:
                 row.place = later  # it stands with its question, whichever of two was answered first
             session.add(row)
-            await note_documents(session, answer)
+            await note(session, {answer.id: origins})
 
     async def unembedded(self, conversation_id: str) -> list[MemoryMessage]:
         """Return the messages that memory search does not hold yet, oldest first."""
@@ -252,7 +273,8 @@ def answer_row(
 ) -> MessageRow:
     """Return the row of an answer of a conversation."""
     answer.role, answer.conversation_id = MESSAGE_ROLE_ASSISTANT, conversation_id
-    return _row(scope, conversation_id, answer, now, question_id=answer.question_id, topic=topic)
+    more = {"question_id": answer.question_id, "topic": topic, "text_hash": hash_of(answer.text)}
+    return _row(scope, conversation_id, answer, now, **more)
 
 
 def _row(scope: Scope, conversation_id: str, message: ConversationMessage, now: datetime, **more: object) -> MessageRow:

@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.tables import MessageRow
-from footnote_edge.conversations.forgetting import note_documents
 from footnote_edge.conversations.messages import CURRENT, Messages, answer_row, place_of, question_row, standing, touch
+from footnote_edge.conversations.origins import Origin, note
 from footnote_edge.conversations.payloads import asked_of
 
 _AT_ONCE = 1000
@@ -24,14 +24,16 @@ _AT_ONCE = 1000
 class Turn:
     """A question to be answered anew.
 
-    `asked` is what it was asked with, `topic` the conversation's before it. `replaced` is the answer that counts now,
-    empty for none; of an edited question `tail` are the messages that go, itself included, else None.
+    `asked` is what it was asked with, `topic` the conversation's before it, of the answer `topic_of`. `replaced` is the
+    answer that counts now, empty for none; of an edited question `tail` are the messages that go, itself included, else
+    None.
     """
 
     conversation_id: str
     question_id: str
     asked: AskRequest
     topic: str
+    topic_of: str
     replaced: str
     tail: tuple[str, ...] | None = None
 
@@ -70,6 +72,7 @@ class Turns:
         question: tuple[str, AskRequest],
         answer: ConversationMessage,
         topic: str,
+        origins: set[Origin],
         *,
         local_only: bool,
     ) -> tuple[str, ...]:
@@ -100,7 +103,7 @@ class Turns:
                 session.add(question_row(scope, turn.conversation_id, *question, now))
                 await session.flush()
                 session.add(new)
-            await note_documents(session, answer)
+            await note(session, {answer.id: origins})
             if last:
                 await touch(session, scope, turn.conversation_id, topic=topic)
         return gone
@@ -130,7 +133,7 @@ async def _replace_answer(session: AsyncSession, turn: Turn, question: MessageRo
 async def _turn(session: AsyncSession, question: MessageRow, tail: tuple[str, ...] | None) -> Turn:
     current = await _current_answer(session, question.id)
     before = (
-        select(MessageRow.topic)
+        select(MessageRow.topic, MessageRow.id)
         .where(
             MessageRow.conversation_id == question.conversation_id,
             MessageRow.role != MESSAGE_ROLE_USER,
@@ -140,13 +143,15 @@ async def _turn(session: AsyncSession, question: MessageRow, tail: tuple[str, ..
         .order_by(standing.desc(), MessageRow.sequence.desc())
         .limit(1)
     )
+    topic, topic_of = (await session.execute(before)).one_or_none() or ("", "")
     asked = asked_of(question.asked)
     asked.question = question.text
     return Turn(
         conversation_id=question.conversation_id or "",
         question_id=question.id,
         asked=asked,
-        topic=await session.scalar(before) or "",
+        topic=topic,
+        topic_of=topic_of,
         replaced=current.id if current is not None else "",
         tail=tail,
     )

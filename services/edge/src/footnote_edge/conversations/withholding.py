@@ -1,79 +1,98 @@
-"""Stored answers as their reader may see them now: what came of collections that it can no longer read is left out."""
+"""Stored answers as their reader may see them now: what came of what it can no longer read is left out."""
 
 from collections.abc import Sequence
 
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
-from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_SOURCES_WITHHELD, PIPELINE_STAGE_EDGE
+from footnote.types.v1.answer_pb2 import (
+    DEGRADATION_REASON_SOURCES_WITHHELD,
+    MESSAGE_ROLE_ASSISTANT,
+    PIPELINE_STAGE_EDGE,
+)
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.degradations import degradation
-from footnote_kit.errors import Unavailable
+from footnote_kit.errors import NotFound, Unavailable
 
 from footnote_edge.collections.permissions import Permissions
+from footnote_edge.conversations.forgetting import without, wordless
+from footnote_edge.conversations.origins import Origin, Origins
 
-_EFFECT = "What this answer took from collections that you can no longer read is withheld."
-_UNKNOWN = "What this answer took from collections is withheld while it cannot be looked up whether you may read them."
+_EFFECT = "This answer is withheld: it was made of documents in collections that you can no longer read."
+_UNKNOWN = "This answer is withheld while it cannot be looked up whether you may read the collections it was made of."
 
 
 class Withholding:
-    """Looks at the collection of every source of stored answers."""
+    """Looks at the origins of stored answers."""
 
-    def __init__(self, permissions: Permissions) -> None:
+    def __init__(self, permissions: Permissions, origins: Origins) -> None:
         self._permissions = permissions
+        self.origins = origins
 
     async def shown(self, scope: Scope, messages: Sequence[ConversationMessage]) -> list[ConversationMessage]:
-        """Return messages without the sources, quotes, citations and manifest entries that the caller may not read.
+        """Return messages as the caller may read them: one that came of what it may not has no words.
 
-        An answer that cites one of them loses its words as well, since they may be the source's own. Each says so in
-        its degradations. Sources whose collection is not known are nobody's but an administrator's.
+        It says so in its degradations, and names only the sources and collections that the caller may read. A document
+        that is deleted is nobody's; one whose collection is not known is an administrator's alone.
         """
-        named = {collection_id for message in messages for _, collection_id in _origins(message)}
-        named |= {collection_id for message in messages for collection_id in message.manifest.collection_ids}
-        if not named or sees_all(scope):
+        ids = [one.id for one in messages if one.role == MESSAGE_ROLE_ASSISTANT]
+        if not ids:
             return list(messages)
+        origins, deleted = await self.origins.of(ids), await self.origins.deleted(ids)
+        gone = await self.origins.gone(one for message_id in deleted for one in origins[message_id]) if deleted else ()
+        shown = [without(one, gone) if one.id in deleted else one for one in messages]
+        if sees_all(scope):
+            return shown
+        named = {one.collection_id for several in origins.values() for one in several}
+        named |= {collection_id for message in messages for collection_id in message.manifest.collection_ids}
+        if not named:
+            return shown
         try:
             readable, effect = await self._permissions.readable(scope, named), _EFFECT
         except Unavailable:
             readable, effect = set(), _UNKNOWN
-        return [message if named <= readable else _shown(message, readable, effect) for message in messages]
+        return [_shown(one, origins.get(one.id, set()), readable, effect) for one in shown]
+
+    async def check(self, scope: Scope, origins: set[Origin]) -> None:
+        """Raise NotFound when one of the documents was deleted, or is in a collection that the caller cannot read now.
+
+        While it cannot be looked up what may be read, nothing is found out: whoever reads the answer is asked again.
+        """
+        if await self.origins.gone(origins):
+            raise NotFound(
+                "A document that this answer is made of was deleted meanwhile; ask again.", reason="DOCUMENT_NOT_FOUND"
+            )
+        named = {one.collection_id for one in origins if one.collection_id}
+        try:
+            readable = named if sees_all(scope) or not named else await self._permissions.readable(scope, named)
+        except Unavailable:
+            return
+        if not named <= readable:
+            raise NotFound(
+                "A collection that this answer is made of can no longer be read by you; ask again without it.",
+                reason="COLLECTION_NOT_FOUND",
+            )
 
 
 def is_withheld(message: ConversationMessage) -> bool:
-    """Tell whether something of a message was left out."""
+    """Tell whether a message was withheld."""
     return any(one.reason == DEGRADATION_REASON_SOURCES_WITHHELD for one in message.degradations)
 
 
-def came_of(message: ConversationMessage) -> set[str]:
-    """Return the ids of the collections that a message came of."""
-    return {collection_id for _, collection_id in _origins(message) if collection_id}
-
-
-def _shown(message: ConversationMessage, readable: set[str], effect: str) -> ConversationMessage:
-    hidden = {number for number, collection_id in _origins(message) if collection_id not in readable}
+def _shown(message: ConversationMessage, origins: set[Origin], readable: set[str], effect: str) -> ConversationMessage:
+    hidden = {one.collection_id for one in origins} - readable
     if not hidden and readable.issuperset(message.manifest.collection_ids):
         return message
     shown = ConversationMessage()
     shown.CopyFrom(message)
-    if message.manifest.collection_ids:
-        shown.manifest.ClearField("collection_ids")
-        shown.manifest.collection_ids.extend(one for one in message.manifest.collection_ids if one in readable)
+    searched = [one for one in message.manifest.collection_ids if one in readable]
+    shown.manifest.ClearField("collection_ids")
+    shown.manifest.collection_ids.extend(searched)
     if not hidden:
         return shown  # collections that were searched and brought nothing
-    shown.ClearField("sources")
-    shown.sources.extend(one for one in message.sources if one.number not in hidden)
-    shown.manifest.ClearField("sources")
-    shown.manifest.sources.extend(one for one in message.manifest.sources if one.number not in hidden)
-    if any(one.number in hidden for one in message.answer.citations):
-        shown.text = shown.answer.text = ""
-        for field in ("citations", "claims", "reliability", "warnings"):
-            shown.answer.ClearField(field)
+    wordless(shown)
+    for holder, field in ((shown, "sources"), (shown.manifest, "sources"), (shown.manifest, "origins")):
+        left = [one for one in getattr(holder, field) if one.collection_id in readable]
+        holder.ClearField(field)  # type: ignore[arg-type]
+        getattr(holder, field).extend(left)
     shown.degradations.append(degradation(PIPELINE_STAGE_EDGE, "SOURCES_WITHHELD", effect))
     return shown
-
-
-def _origins(message: ConversationMessage) -> list[tuple[int, str]]:
-    """Return the number and the collection of everything that an answer rests on."""
-    return [
-        *((one.number, one.collection_id) for one in message.sources),
-        *((one.number, one.collection_id) for one in message.manifest.sources),
-    ]

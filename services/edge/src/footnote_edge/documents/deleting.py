@@ -1,5 +1,7 @@
 """Deletion of documents: marked first, so that it is finished whoever dies in it, and is of the state that was seen."""
 
+from collections.abc import Sequence
+
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import Document
@@ -78,6 +80,10 @@ class Deleting:
             if not token:
                 return None
 
+    async def vectors(self, collection_id: str, ids: Sequence[str]) -> None:
+        """Take rows with vectors of their own, which are deleted, out of stored answers."""
+        self._jobs.leave_all(await self._forgetting.rows(collection_id, ids))
+
     async def finish(self, document: Document) -> None:
         """Finish a deletion that was begun and left."""
         await self._finish(_own_account(document), document)
@@ -99,8 +105,7 @@ class Deleting:
                 raise document_missing(document.id) from None
             removed = 0
         # Before its record goes: who dies in between finds it marked, and does this again.
-        for one in await self._forgetting.documents([document.id]):
-            self._jobs.leave(Scope(tenant_id=one.tenant_id, user_id=one.user_id), one.conversation_id, [one.message_id])
+        self._jobs.leave_all(await self._forgetting.documents([document.id]))
         deletion = ingestion.DeleteDocumentRequest(scope=own, document_id=document.id)
         with detached("edge", own):  # what was begun is finished, whatever its caller may do by then
             await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)

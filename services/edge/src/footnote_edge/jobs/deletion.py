@@ -11,8 +11,7 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import AlreadyExists, NotFound
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.conversations.answers import Answers
-from footnote_edge.conversations.forgetting import Forgetting
+from footnote_edge.conversations.forgetting import Forgetting, Forgotten
 from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.records import Records
 from footnote_edge.jobs.waiting import until_available
@@ -28,7 +27,6 @@ class Deletion:
     def __init__(
         self,
         stages: Stages,
-        answers: Answers,
         forgetting: Forgetting,
         records: Records,
         book: OperationBook,
@@ -36,7 +34,6 @@ class Deletion:
     ) -> None:
         self._forgetting = forgetting
         self._stages = stages
-        self._answers = answers
         self._records = records
         self._book = book
         self._timeout = settings.call_timeout_seconds
@@ -85,14 +82,14 @@ class Deletion:
             ids = [document.id for document in page.documents]
             for document_id in ids:
                 await self._delete(scope, document_id)
-            await self._forget(ids)
+            await self._leave(await self._forgetting.documents(ids))
             await self._records.forget(ids)
             done += len(ids)
             await self._book.note(operation_id, total=max(total, done), done=done)
 
-    async def _forget(self, ids: Sequence[str]) -> None:
-        """Take deleted documents out of stored answers and of memory."""
-        for one in await self._forgetting.documents(ids):
+    async def _leave(self, forgotten: Sequence[Forgotten]) -> None:
+        """Take answers that were made of what is deleted out of memory."""
+        for one in forgotten:
             scope = Scope(tenant_id=one.tenant_id, user_id=one.user_id)
             request = indexing.DeleteMessagesRequest(
                 scope=scope, conversation_id=one.conversation_id, message_ids=[one.message_id]
@@ -106,8 +103,9 @@ class Deletion:
         await until_available(call, self._ceiling)
 
     async def chunks(self, scope: Scope, operation_id: str, collection_id: str) -> None:
-        """Delete a collection with its chunks and the answers by themselves that came of it."""
-        await self._answers.forget_collection(collection_id)
+        """Delete a collection with its chunks, and take it out of the answers that were made of it."""
+        forget = partial(self._forgetting.collection, collection_id)
+        await self._leave(await until_available(forget, self._ceiling))
         request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
         call = partial(self._stages.indexing.DeleteCollection, request, timeout=self._timeout)
         try:

@@ -28,6 +28,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from footnote_edge.adapters.tables import OperationRow
+from footnote_edge.conversations.forgetting import Forgotten
 from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
 from footnote_edge.jobs.pace import Pace
@@ -281,6 +282,12 @@ class Jobs:
         """
         if message_ids:
             self._beside(self._leave(scope, conversation_id, message_ids))
+
+    def leave_all(self, forgotten: Sequence[Forgotten]) -> None:
+        """Take answers out of memory search whose origins were deleted, later."""
+        for one in forgotten:
+            scope = Scope(tenant_id=one.tenant_id, user_id=one.user_id)
+            self.leave(scope, one.conversation_id, [one.message_id])
 
     async def _leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
         try:

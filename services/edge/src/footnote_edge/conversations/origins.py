@@ -1,0 +1,98 @@
+"""The documents that messages were made of, directly or through the messages before them."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from footnote.types.v1 import answer_pb2 as answers
+from footnote.types.v1.answer_pb2 import Source
+from sqlalchemy import insert, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.tables import ForgottenRow, MessageOriginRow
+
+_AT_ONCE = 500
+"""Ids in one statement."""
+_TABLE: Any = MessageOriginRow.__table__  # not of the ORM's rows, which would be looked after one by one
+
+
+class Origin(NamedTuple):
+    """A document that a text came of; an empty id is not known."""
+
+    collection_id: str
+    document_id: str
+    revision: int = 0
+
+
+def of_sources(sources: Iterable[Source]) -> set[Origin]:
+    """Return the documents that sources are passages of."""
+    return {Origin(one.collection_id, one.document_id, one.revision) for one in sources}
+
+
+def shown(origins: Iterable[Origin]) -> list[answers.Origin]:
+    """Return origins as the contract has them."""
+    return [answers.Origin(**one._asdict()) for one in sorted(origins)]
+
+
+def hash_of(text: str) -> str:
+    """Return what an answer's text is recognised by."""
+    return hashlib.sha256(text.strip().encode(errors="replace")).hexdigest()
+
+
+async def note(session: AsyncSession, origins: Mapping[str, Collection[Origin]]) -> None:
+    """Write what messages came of; their rows must be there already."""
+    rows: dict[tuple[str, str, str], int] = {}
+    for message_id, several in origins.items():
+        for one in several:
+            key = (message_id, one.collection_id, one.document_id)
+            rows[key] = max(one.revision, rows.get(key, 0))
+    if rows:
+        await session.flush()
+        names = ("message_id", "collection_id", "document_id", "revision")
+        values = [dict(zip(names, (*key, revision), strict=True)) for key, revision in rows.items()]
+        await (await session.connection()).execute(insert(_TABLE), values)
+
+
+class Origins:
+    """Reads what messages came of, and what of that was deleted."""
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database.sessions
+
+    async def of(self, message_ids: Iterable[str]) -> dict[str, set[Origin]]:
+        """Return what messages came of, by their ids; none for those that came of nothing."""
+        found: defaultdict[str, set[Origin]] = defaultdict(set)
+        async for row in self._rows(select(MessageOriginRow), MessageOriginRow.message_id, message_ids):
+            found[row.message_id].add(Origin(row.collection_id, row.document_id, row.revision))
+        return dict(found)
+
+    async def deleted(self, message_ids: Iterable[str]) -> set[str]:
+        """Return those messages of whose origins one was deleted."""
+        query = select(MessageOriginRow.message_id).where(DELETED)
+        return {one async for one in self._rows(query, MessageOriginRow.message_id, message_ids)}
+
+    async def gone(self, origins: Iterable[Origin]) -> set[str]:
+        """Return the ids of those documents and collections that were deleted."""
+        return await self.noted(name for one in origins for name in (one.collection_id, one.document_id) if name)
+
+    async def noted(self, ids: Iterable[str]) -> set[str]:
+        """Return those ids of documents and collections, and hashes of texts, that are noted as deleted."""
+        return {one async for one in self._rows(select(ForgottenRow.id), ForgottenRow.id, ids)}
+
+    async def _rows(self, query: Any, column: Any, ids: Iterable[str]) -> AsyncIterator[Any]:
+        wanted: Sequence[str] = list(dict.fromkeys(ids))
+        async with self._sessions() as session:
+            for start in range(0, len(wanted), _AT_ONCE):
+                for row in await session.scalars(query.where(column.in_(wanted[start : start + _AT_ONCE]))):
+                    yield row
+
+
+DELETED = (
+    select(ForgottenRow.id)
+    .where(or_(ForgottenRow.id == MessageOriginRow.document_id, ForgottenRow.id == MessageOriginRow.collection_id))
+    .correlate(MessageOriginRow)
+    .exists()
+)
+"""What an origin fulfils whose document or collection was deleted."""
