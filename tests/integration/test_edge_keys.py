@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse
 from footnote.edge.v1.conversations_pb2 import ListConversationsRequest
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentsRequest
 from footnote.edge.v1.keys_pb2 import CreateKeyRequest, Key, ListKeysRequest, RevokeKeyRequest
@@ -69,8 +70,8 @@ async def make_keys(folder: Path) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def serving(folder: Path, keys: dict[str, str]) -> AsyncIterator[Place]:
-    async with serve_doubles(World()) as stages, serve_app(build, addresses=stages, data_dir=folder) as served:
+async def serving(folder: Path, keys: dict[str, str], world: World | None = None) -> AsyncIterator[Place]:
+    async with serve_doubles(world or World()) as stages, serve_app(build, addresses=stages, data_dir=folder) as served:
         yield Place(served, keys, folder)
 
 
@@ -247,6 +248,25 @@ async def test_a_watch_under_a_revoked_key_tells_nothing_more(place: Place) -> N
     with pytest.raises(Unauthenticated):
         await going
     assert "secret-plan" not in str(told)
+
+
+async def test_an_answer_under_a_revoked_key_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
+    world = World()
+    async with serving(tmp_path, await make_keys(tmp_path), world) as place:
+        key, secret = await place.create()
+        world.gates["Generate"] = asyncio.Event()
+        asking = aiter(place.stub.Ask(AskRequest(question="tea ?"), metadata=bearer(secret), timeout=60))
+        going = asyncio.create_task(_all(asking))
+        await world.until(lambda: bool(world.requests("Generate")))
+        await place.revoke(key.id)
+        with pytest.raises(Unauthenticated):
+            await asyncio.wait_for(going, 30)
+        await world.until(lambda: world.cancelled == ["Generate"])
+
+
+async def _all(events: AsyncIterator[AskResponse]) -> list[AskResponse]:
+    return [event async for event in events]
 
 
 async def test_without_keys_there_are_none_to_make(tmp_path: Path) -> None:

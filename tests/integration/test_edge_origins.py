@@ -5,6 +5,7 @@ A matrix of how a text got into an answer, of what happens to it, and of where i
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import product
@@ -41,6 +42,7 @@ from footnote.edge.v1.documents_pb2 import (
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, ChatMessage, MemoryMessage
 from footnote.types.v1.collection_pb2 import ACCESS_READ, VISIBILITY_PRIVATE, Collection, Grant
 from footnote_edge.app import build
+from footnote_edge.asking import entitled
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.testing import Served, serve_app
@@ -250,3 +252,33 @@ async def test_nothing_outlives_what_it_was_made_of(running: tuple[Served, World
         left += [f"{made}, {happened}: {place}" for place in seen]
     if left:
         pytest.fail(f"{len(left)} of {places} places:\n" + "\n".join(left), pytrace=False)
+
+
+@pytest.mark.parametrize("happened", HAPPENED)
+@pytest.mark.parametrize("looked_after", [True, False])
+async def test_an_answer_ends_when_what_it_is_made_of_goes(
+    running: tuple[Served, World], monkeypatch: pytest.MonkeyPatch, happened: str, looked_after: bool
+) -> None:
+    """It ends while the model still speaks; an answer that nothing looks after is refused when it is to be kept."""
+    served, world = running
+    if not looked_after:
+        monkeypatch.setattr(entitled, "LOOK_SECONDS", 3600)
+    case = Case(served, world, "cited", happened, 1)
+    await case.prepare()
+    stored, before = len(case.stored()), len(world.requests("Generate"))
+    world.gates["Generate"] = gate = asyncio.Event()
+    asking = asyncio.create_task(case.ask(f"{case.topic} ?", conversation_id=case.talk))
+    alone = asyncio.create_task(case.ask(f"{case.topic} ?", collections=[case.name]))
+    await world.until(lambda: len(world.requests("Generate")) >= before + 2)
+    await case.happen()
+    if not looked_after:
+        gate.set()
+    for one in (asking, alone):
+        with pytest.raises(NotFound) as caught:
+            await asyncio.wait_for(one, 30)
+        assert caught.value.reason in ("COLLECTION_NOT_FOUND", "DOCUMENT_NOT_FOUND")
+    gate.set()
+    if happened != "unshared":
+        assert case.mark not in str(case.stored())
+    assert len(case.stored()) == stored + 1, "the question alone is kept"
+    assert await case.seen() == []

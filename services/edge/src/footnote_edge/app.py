@@ -29,6 +29,7 @@ from footnote_edge.adapters.stages import Stages, telemetry_of
 from footnote_edge.api.about import about
 from footnote_edge.api.parts import Parts
 from footnote_edge.asking.asker import Asker
+from footnote_edge.asking.entitled import Entitled
 from footnote_edge.asking.keeping import Keeper
 from footnote_edge.audit.book import AuditBook
 from footnote_edge.audit.journal import Journal
@@ -167,6 +168,7 @@ async def build(runtime: Runtime) -> App:
     telemetry = TelemetryServicer()
     questions = TraceQuestions(database, settings.executor(), telemetry, lambda: leases.others)
     version = _version()
+    who = authenticator(settings, keys)
     parts = Parts(
         settings=settings,
         stages=stages,
@@ -201,6 +203,7 @@ async def build(runtime: Runtime) -> App:
             collection_epochs,
             generation_epochs,
             activity,
+            Entitled(who, withholding),
         ),
         limiting=limiting,
         conversations=conversations,
@@ -220,7 +223,6 @@ async def build(runtime: Runtime) -> App:
     )
     if settings.first_key_file is not None:
         await first_key(ApiKeys(database, Journal(database)), settings.first_key_file)
-    who = authenticator(settings, keys)
     door = Door(who, limits, Watches(settings.watches_per_user), shares, admission)
     reconciler = Reconciler(
         stages,

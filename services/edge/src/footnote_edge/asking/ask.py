@@ -111,6 +111,8 @@ class Run:
         self._found = False
         """Whether the search found passages."""
         self._rewriting = Usage()
+        self._refused: FootnoteError | None = None
+        """Why the answer may not go on."""
 
     async def events(self) -> AsyncGenerator[AskResponse]:
         """Yield what happens."""
@@ -208,6 +210,12 @@ class Run:
     async def _generated(self, request: generation.GenerateRequest) -> AsyncGenerator[AskResponse]:
         """Yield words and citations as the model gives them, and keep the end; leaving it ends the model's call."""
         call = self._stages.generation.Generate(request, timeout=self._left())
+
+        def end(refusal: FootnoteError) -> None:
+            self._refused = refusal
+            call.cancel()
+
+        watch = self._beside(self._tools.entitled.watch(self._scope, self._origins | self._named(), end))
         try:
             with self._ledger.timed(PIPELINE_STAGE_GENERATION):
                 async for event in call:
@@ -224,11 +232,20 @@ class Run:
                     elif event.HasField("completed"):
                         self._answered = event.completed
                         self._tab.so_far(event.completed.answer.usage)
+        except (FootnoteError, asyncio.CancelledError):
+            if self._refused is not None:
+                raise self._refused from None
+            raise
         finally:
+            watch.cancel()
             call.cancel()
         if self._answered is None:
             raise Internal("The answer ended without its end")
         self._ledger.report(self._answered.degradations)
+
+    def _named(self) -> set[Origin]:
+        """Return the collections that were asked by name: with one of them withdrawn the question has no subject."""
+        return {Origin(one, "") for one in self._record.manifest.collection_ids} if self._collections else set()
 
     async def _completed(
         self,

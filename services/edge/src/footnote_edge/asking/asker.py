@@ -16,6 +16,7 @@ from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking import wishes
 from footnote_edge.asking.ask import Again, Run
 from footnote_edge.asking.deadlines import Deadline
+from footnote_edge.asking.entitled import Entitled
 from footnote_edge.asking.keeping import Keeper, told
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.tools import Tools
@@ -49,6 +50,7 @@ class Asker:
         epochs: EpochReader,
         generation_epochs: EpochReader,
         activity: Counted,
+        entitled: Entitled,
     ) -> None:
         self.egress = egress
         self.catalog = catalog
@@ -61,7 +63,7 @@ class Asker:
         bounds = Bounds(stages, epochs, settings.call_timeout_seconds)
         windows = Windows(stages, generation_epochs)
         self._tools = Tools(
-            stages, bounds, windows, conversations, self.recall, keeper, limiting, settings, egress, activity
+            stages, bounds, windows, conversations, self.recall, keeper, limiting, settings, egress, activity, entitled
         )
         self._turns = Turns(conversations.messages)
 

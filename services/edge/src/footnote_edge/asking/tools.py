@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from footnote_providers.egress.egress import Egress
 
 from footnote_edge.adapters.stages import Stages
+from footnote_edge.asking.entitled import Entitled
 from footnote_edge.asking.keeping import Keeper
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.windows import Windows
@@ -31,3 +32,4 @@ class Tools:
     settings: Settings
     egress: Egress
     activity: Counted
+    entitled: Entitled
