@@ -50,8 +50,8 @@ def keywords(text: str, language: str = "", limit: int = 10) -> list[str]:
     }
     taken = {term for pair in merged for term in pair}
     rest = {(term,): word for term, word in words.items() if term not in taken}
-    candidates: dict[tuple[str, ...], _Candidate] = {**merged, **rest}
-    ranked = sorted(candidates.items(), key=lambda one: (-_weight(*one), one[1].first))
+    candidates: list[tuple[tuple[str, ...], _Candidate]] = [*merged.items(), *rest.items()]
+    ranked = sorted(candidates, key=lambda one: (-_weight(*one), one[1].first))
     chosen: dict[str, None] = {}
     used: set[str] = set()
     for stems, candidate in ranked:
