@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 
-from footnote_text import locales
+from footnote_text import a1, locales
 
-_CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d+)\Z")
 _HEADING_SEPARATOR = " › "
 
 
@@ -95,38 +93,7 @@ def _join(result: Locator, places: Sequence[Locator]) -> None:
         if len({place.slide.slide for place in places}) == 1:
             result.slide.CopyFrom(first.slide)
     elif kind == "sheet" and len({place.sheet.sheet for place in places}) == 1:
-        joined = _join_ranges([place.sheet.range for place in places])
+        joined = a1.joined([place.sheet.range for place in places])
         if joined:
             result.sheet.sheet = first.sheet.sheet
             result.sheet.range = joined
-
-
-def _column_number(letters: str) -> int:
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number
-
-
-def _column_letters(number: int) -> str:
-    letters = ""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
-
-
-def _join_ranges(ranges: Sequence[str]) -> str:
-    """Return the smallest A1 range holding all ranges; "" when one of them cannot be read."""
-    columns: list[int] = []
-    rows: list[int] = []
-    for text in ranges:
-        for corner in text.split(":"):
-            match = _CELL.match(corner.strip())
-            if match is None:
-                return ""
-            columns.append(_column_number(match.group(1)))
-            rows.append(int(match.group(2)))
-    first = f"{_column_letters(min(columns))}{min(rows)}"
-    last = f"{_column_letters(max(columns))}{max(rows)}"
-    return first if first == last else f"{first}:{last}"

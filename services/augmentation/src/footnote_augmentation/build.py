@@ -16,7 +16,7 @@ from footnote.types.v1.answer_pb2 import (
     TokenPlanEntry,
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
-from footnote.types.v1.locator_pb2 import Locator, TextSpan
+from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_UNSPECIFIED, TOKEN_REASON_WIDENED
 from footnote_text import locators, tokens
 from footnote_text.locales import Locale
@@ -235,7 +235,12 @@ def _source(item: _Prepared, number: int, text: str) -> Source:
     anchors = []
     for anchor in item.neutral.anchors(chunk.anchors):
         if anchor.span.start < len(text):
-            anchor.span.end = min(anchor.span.end, len(text))
+            if anchor.span.end > len(text):
+                cut = Anchor()
+                cut.CopyFrom(anchor)
+                cut.span.end = len(text)
+                cut.ClearField("cell")  # a part of a value is another value
+                anchor = cut
             anchors.append(anchor)
     locator = Locator()
     locator.CopyFrom(chunk.locator)
@@ -255,6 +260,7 @@ def _source(item: _Prepared, number: int, text: str) -> Source:
         sha256=chunk.sha256,
         locator=locator,
         anchors=anchors,
+        tables=chunk.tables,
         text=text,
         score=item.candidate.score,
         suspicion=suspicion.score,

@@ -6,7 +6,9 @@ from collections.abc import Callable, Container, Sequence
 
 from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Anchor, TextSpan
+from footnote.types.v1.table_pb2 import Table
 from footnote_text import locators
+from footnote_text import tables as cells
 
 # Between chunks of one text stands at most some white space; farther apart they are no neighbours.
 _MOST_APART = 8
@@ -81,6 +83,7 @@ def join(hit: Chunk, chosen: Sequence[Chunk]) -> Chunk:
     """Return the hit with the text of adjoining chunks, given in reading order, and the places of all their parts."""
     text = ""
     anchors: list[Anchor] = []
+    tables: list[Table] = []
     for index, chunk in enumerate(chosen):
         skipped = 0
         if index:
@@ -89,12 +92,14 @@ def join(hit: Chunk, chosen: Sequence[Chunk]) -> Chunk:
             text += "" if skipped else _gap(left, chunk)
         start = len(text) - skipped
         text += chunk.text[skipped:]
-        anchors += _anchors(chunk, start)
+        anchors += _anchors(chunk, start, skipped, cells.appended(tables, chunk.tables))
     joined = Chunk()
     joined.CopyFrom(hit)
     joined.text = text
     del joined.anchors[:]
     joined.anchors.extend(anchors)
+    del joined.tables[:]
+    joined.tables.extend(tables)
     place = locators.narrow(hit.locator, anchors, (0, len(text)))
     if hit.locator.HasField("span"):
         place.span.CopyFrom(TextSpan(start=chosen[0].locator.span.start, end=chosen[-1].locator.span.end))
@@ -110,14 +115,25 @@ def _gap(left: Chunk, right: Chunk) -> str:
     return "\n" * apart if apart else ""
 
 
-def _anchors(chunk: Chunk, start: int) -> list[Anchor]:
-    """Return a chunk's places moved to `start`; one over all of it when it has none of its own."""
-    own = list(chunk.anchors) or [Anchor(span=TextSpan(start=0, end=len(chunk.text)), locator=chunk.locator)]
+def _anchors(chunk: Chunk, start: int, skipped: int, tables: Sequence[int]) -> list[Anchor]:
+    """Return a chunk's places moved to `start`; one over all of it when it has none of its own.
+
+    Of the first `skipped` characters, which the chunk before has too, the cells are left out. `tables` says where the
+    chunk's tables stand among those of the whole.
+    """
+    own = list(chunk.anchors)
+    if not any(anchor.locator.WhichOneof("place") for anchor in own):
+        own.insert(0, Anchor(span=TextSpan(start=0, end=len(chunk.text)), locator=chunk.locator))
     moved: list[Anchor] = []
     for anchor in own:
         copy = Anchor()
         copy.CopyFrom(anchor)
         copy.span.start += start
         copy.span.end += start
+        if anchor.HasField("cell"):
+            if anchor.span.start < skipped or anchor.cell.table >= len(tables):
+                copy.ClearField("cell")
+            else:
+                copy.cell.table = tables[anchor.cell.table]
         moved.append(copy)
     return moved

@@ -14,7 +14,7 @@ from footnote.types.v1.document_pb2 import Block
 from footnote_ingestion.parsers.base import HEADING, PARAGRAPH, TABLE_ROW, BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.sheets.parser import CsvParser, WorkbookParser, delimiter
-from footnote_ingestion.parsers.tables import cell_name
+from footnote_text.a1 import cell_name
 from support.ingestion_client import assert_spans_exact
 from support.shared import NO_SHARED, shared_dir
 

@@ -40,6 +40,7 @@ export interface AddVectorsResponse {
 export interface Anchor {
   span?: TextSpan;
   locator?: Locator;
+  cell?: Cell;
 }
 
 export interface Answer {
@@ -223,6 +224,16 @@ export interface CancelOperationResponse {
   operation?: Operation;
 }
 
+export interface Cell {
+  table: number;
+  row: number;
+  column: number;
+  number?: number;
+  date?: string;
+  boolean?: boolean;
+  measure?: Measure;
+}
+
 export interface ChannelScore {
   channel: SearchChannel;
   raw_score: number;
@@ -271,6 +282,7 @@ export interface Chunk {
   token_count: number;
   create_time?: string;
   expire_time?: string;
+  tables: Table[];
 }
 
 export type ChunkLevel =
@@ -324,6 +336,7 @@ export interface Citation {
   support: Verdict;
   support_score: number;
   label: string;
+  cell?: TableCell;
 }
 
 export interface Claim {
@@ -1155,6 +1168,12 @@ export interface ManifestSource {
   collection_id: string;
 }
 
+export interface Measure {
+  unit: string;
+  currency: string;
+  scale: number;
+}
+
 export interface MemoryMessage {
   message_id: string;
   conversation_id: string;
@@ -1546,6 +1565,7 @@ export interface Source {
   label: string;
   collection_id: string;
   suspicion_reasons: SuspicionReason[];
+  tables: Table[];
 }
 
 export interface SourcesEvent {
@@ -1585,6 +1605,31 @@ export type SuspicionReason =
   | "SUSPICION_REASON_INVISIBLE_CHARACTERS"
   | "SUSPICION_REASON_TURNED_DIRECTION"
   | "SUSPICION_REASON_ENCODED_TEXT";
+
+export interface Table {
+  number: number;
+  name: string;
+  columns: TableColumn[];
+  rows: TableRow[];
+}
+
+export interface TableCell {
+  text: string;
+  column_headers: string[];
+  row_headers: string[];
+  cell?: Cell;
+}
+
+export interface TableColumn {
+  headers: string[];
+  names_rows: boolean;
+  measure?: Measure;
+}
+
+export interface TableRow {
+  number: number;
+  headers: string[];
+}
 
 export interface TenantAllowance {
   tenant_id: string;

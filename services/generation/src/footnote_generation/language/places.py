@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.locator_pb2 import Locator
+from footnote_text import a1
 from footnote_text.lexical import fold
 
 
@@ -113,28 +114,12 @@ def _stem(filename: str) -> str:
     return re.sub(rf"\.(?:{_EXTENSIONS})$", "", fold(filename).strip(), flags=re.IGNORECASE)
 
 
-def _cells(range_: str) -> tuple[int, int, int, int] | None:
-    corners = re.findall(r"([A-Z]{1,3})\$?(\d+)", range_.upper())
-    if not corners:
-        return None
-    columns = [
-        sum((ord(char) - 64) * 26**power for power, char in enumerate(reversed(letters))) for letters, _ in corners
-    ]
-    rows = [int(row) for _, row in corners]
-    return min(columns), min(rows), max(columns), max(rows)
-
-
-def _inside(inner: str, outer: str) -> bool:
-    a, b = _cells(inner), _cells(outer)
-    return a is not None and b is not None and b[0] <= a[0] and b[1] <= a[1] and a[2] <= b[2] and a[3] <= b[3]
-
-
 def fits(place: Place, locator: Locator) -> bool:
     """Whether a source's place holds the one named."""
     kind = locator.WhichOneof("place")
     if place.sheet and (kind != "sheet" or fold(locator.sheet.sheet) != fold(place.sheet)):
         return False
-    if place.cell and (kind != "sheet" or not _inside(place.cell, locator.sheet.range)):
+    if place.cell and (kind != "sheet" or not a1.holds(locator.sheet.range, place.cell)):
         return False
     if place.page:
         last = max(locator.page.page, locator.page.last_page)

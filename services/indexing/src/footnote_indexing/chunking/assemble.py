@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 
-from footnote.types.v1 import document_pb2, locator_pb2
+from footnote.types.v1 import document_pb2, locator_pb2, table_pb2
 from footnote_kit.errors import InvalidArgument
+from footnote_text import tables as cells
 from footnote_text.locators import narrow
 
 from footnote_indexing.chunking.model import Cut, PlacedBlock
@@ -23,6 +24,7 @@ class Passage:
     text: str
     locator: locator_pb2.Locator
     anchors: Sequence[locator_pb2.Anchor]
+    tables: Sequence[table_pb2.Table] = ()
 
 
 class TextWindow:
@@ -31,6 +33,7 @@ class TextWindow:
     def __init__(self) -> None:
         self._blocks: deque[PlacedBlock] = deque()
         self._end = 0
+        self._table: table_pb2.Table | None = None
 
     def place(self, blocks: Iterable[document_pb2.Block]) -> list[PlacedBlock]:
         """Give the next blocks their places; InvalidArgument if a block names another place than it has."""
@@ -45,10 +48,21 @@ class TextWindow:
                     f"is {span.start} to {span.end}, but the blocks before it and its text make it {self._end} to "
                     f"{self._end + len(block.text)}",
                 )
-            placed.append(PlacedBlock(block, self._end, block.text))
+            placed.append(PlacedBlock(block, self._end, block.text, 0, self._table_of(block)))
             self._end += len(block.text) + 1
         self._blocks.extend(placed)
         return placed
+
+    def _table_of(self, block: document_pb2.Block) -> table_pb2.Table | None:
+        """Return what is said of a row's table: by the row itself, or by the one before it in the same table."""
+        if not block.table:
+            return None
+        if block.table_part.columns:
+            self._table = table_pb2.Table()
+            self._table.CopyFrom(block.table_part)
+            self._table.number = block.table
+            del self._table.rows[:]
+        return self._table if self._table is not None and self._table.number == block.table else None
 
     def passage(self, cut: Cut) -> Passage:
         """Return what a cut holds."""
@@ -59,12 +73,13 @@ class TextWindow:
             inside = block.start >= cut.start and block.end <= cut.end
             parts.append(block if inside else block.clip(cut.start, cut.end))
         text = "\n".join(part.text for part in parts)
-        anchors = [anchor for part in parts for anchor in _finest(part, cut.start)]
+        tables: list[table_pb2.Table] = []
+        anchors = [anchor for part in parts for anchor in _finest(part, cut.start, tables)]
         locator = _locator(parts, cut)
         whole = locator.WhichOneof("place")
         place = getattr(locator, whole) if whole else None
-        kept = [a for a in anchors if whole is None or getattr(a.locator, whole) != place]
-        return Passage(text, locator, kept)
+        kept = [a for a in anchors if whole is None or a.HasField("cell") or getattr(a.locator, whole) != place]
+        return Passage(text, locator, kept, tables)
 
     def _first(self, start: int) -> int:
         """Return the index of the first block that ends after a place."""
@@ -96,18 +111,43 @@ def _locator(parts: Sequence[PlacedBlock], cut: Cut) -> locator_pb2.Locator:
 def _places(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
     """Return where a part stands: its block's place when it is whole, else as narrow as its anchors or lines allow."""
     if len(part.text) < len(part.block.text):
-        clipped = _clipped_anchors(part, origin)
+        clipped = [one for one in _clipped_anchors(part, origin) if one.locator.WhichOneof("place")]
         if clipped:
             return clipped
     return [_anchor(part, origin, _own_place(part))] if part.block.locator.WhichOneof("place") else []
 
 
-def _finest(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
-    """Return the anchors of a part; for one without, its own place, so that a citation can name it."""
+def _finest(part: PlacedBlock, origin: int, tables: list[table_pb2.Table]) -> list[locator_pb2.Anchor]:
+    """Return the anchors of a part; where they have no place, its own as well, so that a citation can name it.
+
+    The tables that their cells are of are added to `tables`.
+    """
     clipped = _clipped_anchors(part, origin)
-    if clipped or not part.block.locator.WhichOneof("place"):
+    _tell_tables(part, clipped, tables)
+    placed = any(anchor.locator.WhichOneof("place") for anchor in clipped if anchor.HasField("locator"))
+    if placed or not part.block.locator.WhichOneof("place"):
         return clipped
-    return [_anchor(part, origin, _own_place(part))]
+    return [_anchor(part, origin, _own_place(part)), *clipped]
+
+
+def _tell_tables(part: PlacedBlock, anchors: Sequence[locator_pb2.Anchor], tables: list[table_pb2.Table]) -> None:
+    """Have the cells of a part refer to their table among those of the passage."""
+    if part.table is None:
+        for anchor in anchors:
+            anchor.ClearField("cell")
+        return
+    if not any(anchor.HasField("cell") for anchor in anchors):
+        return
+    shown = part.table
+    if part.block.table_part.rows:
+        shown = table_pb2.Table()
+        shown.CopyFrom(part.table)
+        shown.rows.extend(part.block.table_part.rows)
+    (index,) = cells.appended(tables, [shown])
+    if index:
+        for anchor in anchors:
+            if anchor.HasField("cell"):
+                anchor.cell.table = index
 
 
 def _clipped_anchors(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
@@ -117,8 +157,12 @@ def _clipped_anchors(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]
     for anchor in part.block.anchors:
         start, end = max(anchor.span.start, part.offset), min(anchor.span.end, last)
         if start < end:
-            span = locator_pb2.TextSpan(start=start + shift, end=end + shift)
-            anchors.append(locator_pb2.Anchor(span=span, locator=anchor.locator))
+            copy = locator_pb2.Anchor()
+            copy.CopyFrom(anchor)
+            copy.span.start, copy.span.end = start + shift, end + shift
+            if end - start < anchor.span.end - anchor.span.start:
+                copy.ClearField("cell")  # a part of a value is another value
+            anchors.append(copy)
     return anchors
 
 

@@ -114,6 +114,7 @@ class Drafter:
         chunk.text = passage.text
         chunk.locator.CopyFrom(passage.locator)
         chunk.anchors.extend(passage.anchors)
+        chunk.tables.extend(passage.tables)
         chunk.level = cut.level
         chunk.language = self._languages.of(passage.text)
         chunk.token_count = tokens.count(passage.text)
@@ -194,6 +195,7 @@ def _bound(chunk: chunk_pb2.Chunk) -> None:
         anchor.locator.ClearField("heading_path")
     if chunk.ByteSize() - len(chunk.text.encode()) > _MOST_BYTES:
         chunk.ClearField("anchors")
+        chunk.ClearField("tables")
 
 
 def embedded_text(chunk: chunk_pb2.Chunk, with_header: bool) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeAlias
 
-from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, table_pb2
 from footnote_providers.base import Vectors
 from footnote_text import tokens
 
@@ -33,6 +33,8 @@ class PlacedBlock:
     text: str
     offset: int = 0
     """Where `text` begins inside the whole block's text."""
+    table: table_pb2.Table | None = None
+    """What the table that it is a row of says of all its rows."""
 
     @property
     def end(self) -> int:
@@ -72,7 +74,7 @@ class PlacedBlock:
     def clip(self, start: int, end: int) -> PlacedBlock:
         """Return the part between two places of the document's text."""
         first, last = max(start, self.start) - self.start, min(end, self.end) - self.start
-        return PlacedBlock(self.block, self.start + first, self.text[first:last], self.offset + first)
+        return PlacedBlock(self.block, self.start + first, self.text[first:last], self.offset + first, self.table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,12 @@ from footnote.types.v1.locator_pb2 import (
     SlideLocator,
     TextSpan,
 )
+from footnote.types.v1.table_pb2 import Table
 from footnote_text.scripts import HAN, KANA
 
 from footnote_ingestion.parsers.failures import TOO_LARGE, ParseError
 from footnote_ingestion.parsers.noticed import Noticed
+from footnote_ingestion.parsers.numbers import Numbers
 
 HEADING = BlockKind.BLOCK_KIND_HEADING
 PARAGRAPH = BlockKind.BLOCK_KIND_PARAGRAPH
@@ -38,6 +40,7 @@ MAX_BLOCK = 50_000
 
 Place = PageLocator | SheetLocator | SlideLocator | LineLocator
 _WORD = re.compile(r"\w+")
+_ASCII_WORDS = {code: " " for code in range(128) if not _WORD.match(chr(code))}
 # Scripts written without spaces: there a run of letters is not a word, each character is counted.
 _UNSPACED = re.compile(f"[{KANA}{HAN}]")
 
@@ -98,6 +101,8 @@ class Format:
 
 def count_words(text: str) -> int:
     """Return number of words; a Han or Kana character counts as one."""
+    if text.isascii():
+        return len(text.translate(_ASCII_WORDS).split())
     unspaced = len(_UNSPACED.findall(text))
     return len(_WORD.findall(_UNSPACED.sub(" ", text) if unspaced else text)) + unspaced
 
@@ -109,7 +114,14 @@ def anchor(start: int, end: int, place: Place) -> Anchor:
 
 def locate(place: Place | None, heading_path: Sequence[str] = (), span: tuple[int, int] | None = None) -> Locator:
     """Return a locator from its parts."""
-    locator = Locator(heading_path=heading_path)
+    locator = Locator()
+    _fill(locator, place, heading_path, span)
+    return locator
+
+
+def _fill(locator: Locator, place: Place | None, heading_path: Sequence[str], span: tuple[int, int] | None) -> None:
+    if heading_path:
+        locator.heading_path.extend(heading_path)
     if span is not None:
         locator.span.start, locator.span.end = span
     match place:
@@ -123,7 +135,6 @@ def locate(place: Place | None, heading_path: Sequence[str] = (), span: tuple[in
             locator.lines.CopyFrom(place)
         case None:
             pass
-    return locator
 
 
 class BlockWriter:
@@ -154,6 +165,9 @@ class BlockWriter:
         self.structure = Structure()
         self.tables = 0
         self.noticed = Noticed()
+        self.numbers = Numbers()
+        """Reads the cells of all tables of the file."""
+        self._part: Table | None = None
 
     @property
     def char_count(self) -> int:
@@ -220,28 +234,44 @@ class BlockWriter:
         *,
         level: int = 0,
         anchors: Sequence[Anchor] = (),
+        packed: bytes = b"",
         table: int = 0,
+        part: Table | None = None,
+        above: tuple[int, Sequence[str]] = (0, ()),
     ) -> None:
-        """Write one block; empty text is skipped. `text` must be clean already; one too long becomes several blocks."""
+        """Write one block; empty text is skipped. `text` must be clean already; one too long becomes several blocks.
+
+        Rows of tables bring their anchors `packed` as the block's field, the columns that they are a `part` of, and the
+        sections that stand `above` them with the row's number.
+        """
         if not text or text.isspace():
             return
         if len(text) > MAX_BLOCK:
+            anchors = [*anchors, *Block.FromString(packed).anchors]
             for start, end in _pieces(text):
-                self.add(kind, text[start:end], place, level=level, anchors=_clip(anchors, start, end), table=table)
+                mine = _clip(anchors, start, end)
+                self.add(kind, text[start:end], place, level=level, anchors=mine, table=table, part=part, above=above)
             return
         end = self._offset + len(text)
         if end > self._limits.characters:
             raise ParseError(TOO_LARGE, f"The text is longer than the {self._limits.characters} characters allowed.")
-        self._emit(
-            Block(
-                kind=kind,
-                text=text,
-                locator=locate(place, self.heading_path(), (self._offset, end)),
-                level=level,
-                anchors=anchors,
-                table=table,
-            )
+        block = Block(
+            kind=kind,
+            text=text,
+            level=level,
+            anchors=anchors,
+            table=table,
         )
+        _fill(block.locator, place, self.heading_path(), (self._offset, end))
+        if packed:
+            block.MergeFromString(packed)
+        if part is not None:
+            if part is not self._part:
+                block.table_part.CopyFrom(part)
+                self._part = part
+            if above[1]:
+                block.table_part.rows.add(number=above[0], headers=above[1])
+        self._emit(block)
         self._offset = end + 1
         self._count(kind, text)
 
@@ -281,5 +311,10 @@ def _clip(anchors: Sequence[Anchor], start: int, end: int) -> list[Anchor]:
     for one in anchors:
         first, last = max(one.span.start, start), min(one.span.end, end)
         if first < last:
-            kept.append(Anchor(span=TextSpan(start=first - start, end=last - start), locator=one.locator))
+            piece = Anchor(span=TextSpan(start=first - start, end=last - start))
+            if one.HasField("locator"):
+                piece.locator.CopyFrom(one.locator)
+            if one.HasField("cell") and last - first == one.span.end - one.span.start:  # a part of a value is another
+                piece.cell.CopyFrom(one.cell)
+            kept.append(piece)
     return kept

@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, Place
+from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter, Place
 from footnote_ingestion.parsers.noticed import OTHER
+from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.tables import (
     are_pairs,
     header_depth,
     header_path,
     looks_like_year,
     looks_numeric,
+    naming_columns,
     pair_text,
-    row_text,
 )
 
 MOST_REPEATED = 300
 """A longer value is written once, in the first row that it covers."""
 _MOST_COLUMNS = 1_000
+_LEARNT_ROWS = 30
 # Positions of one table that values are repeated to; a page can claim any number with a few bytes.
 _MOST_POSITIONS = 500_000
 
@@ -46,27 +48,49 @@ def write_table(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place |
     grid = _laid_out(rows, out, place)
     width = max((len(row) for row in grid), default=0)
     titles = 0
+    said: list[str] = []
     while width > 1 and titles < len(grid) - 1 and (title := _whole(grid[titles], width)) is not None:
         out.add(PARAGRAPH, title.text, place)
+        said.append(title.text)
         titles += title.rows if title.rows < len(grid) - titles else 1
     grid, marked = grid[titles:], max(marked - titles, 0)
     texts = [[cell.text for cell in row] for row in grid]
-    table = out.new_table()
+    out.numbers.learn(texts[:_LEARNT_ROWS])
     if not marked and _pairs(grid, texts):
-        for pair in texts:
-            out.add(TABLE_ROW, pair_text(pair), place, table=table)
+        _write_pairs(texts, TableRows(out, ((), ()), naming={0}), out, place, titles)
         return
     depth = _header_rows(grid, texts, marked, width)
     headers = [header_path([line[column] for line in texts[:depth] if column < len(line)]) for column in range(width)]
+    table = TableRows(out, headers, naming=_naming(grid[depth:], texts[depth:]), said=said)
     unused = {column for column, header in enumerate(headers) if header}
     above: Sequence[Cell] = ()
-    for row in grid[depth:]:
+    for number, row in enumerate(grid[depth:], titles + depth + 1):
         if len(row) != len(above) or any(one is not other for one, other in zip(row, above, strict=True)):
-            _write_row(row, above, headers if depth else [], unused, out, place, table)
+            _write_row(number, row, above, table, bool(depth), unused, out, place)
         above = row
     if unused:  # headers of columns without a value stand in no row, and are not lost; nor are those of empty forms
-        names = dict.fromkeys(headers[column] for column in sorted(unused))
+        names = dict.fromkeys(table.names[column] for column in sorted(unused))
         out.add(PARAGRAPH, "; ".join(names), place)
+
+
+def _write_pairs(
+    texts: Sequence[Sequence[str]], table: TableRows, out: BlockWriter, place: Place | None, titles: int
+) -> None:
+    for number, pair in enumerate(texts, titles + 1):
+        text = pair_text(pair)
+        name = pair[0].rstrip(":： ")
+        spans = [(0, 0, len(name))] if name else []
+        if len(pair) > 1 and pair[1]:
+            spans.append((1, len(text) - len(pair[1]), len(text)))
+        table.write(number, text, spans, place, typed=[*map(out.numbers.cell, pair)])
+
+
+def _naming(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]]) -> frozenset[int]:
+    """Return the columns that name the rows: those that the file marks so, else those that tell rows apart."""
+    heads = frozenset(
+        at for row in grid[:_LEARNT_ROWS] for at, cell in enumerate(row) if cell.head and cell.text and at < 3
+    )
+    return heads or naming_columns(texts[:_LEARNT_ROWS])
 
 
 def joined_down(lines: Sequence[Sequence[tuple[str, int, bool]]]) -> list[list[Cell]]:
@@ -93,22 +117,22 @@ def joined_down(lines: Sequence[Sequence[tuple[str, int, bool]]]) -> list[list[C
 
 
 def _write_row(
-    row: Sequence[Cell], above: Sequence[Cell], headers: Sequence[str], unused: set[int], out: BlockWriter,
-    place: Place | None, table: int,
+    number: int, row: Sequence[Cell], above: Sequence[Cell], table: TableRows, headed: bool, unused: set[int],
+    out: BlockWriter, place: Place | None,
 ) -> None:  # fmt: skip
-    whole = _whole(row, max(len(row), len(headers)))
+    whole = _whole(row, max(len(row), len(table.names)))
     if whole is not None and len(row) > 1:
-        out.add(TABLE_ROW, whole.text, place, table=table)
+        table.write(number, whole.text, [(0, 0, len(whole.text))], place)
         return
     values: list[str] = []
     for column, cell in enumerate(row):
         again = column < len(above) and above[column] is cell
         beside = column > 0 and row[column - 1] is cell
-        left_out = (again and len(cell.text) > MOST_REPEATED) or (beside and (not headers or len(cell.text) > 100))
+        left_out = (again and len(cell.text) > MOST_REPEATED) or (beside and (not headed or len(cell.text) > 100))
         values.append("" if left_out else cell.text)
-        if cell.text:
+        if unused and cell.text:
             unused.discard(column)
-    out.add(TABLE_ROW, row_text(headers, values)[0], place, table=table)
+    table.row(number, values, place, typed=[*map(out.numbers.cell, values)], bare=not headed)
 
 
 def _laid_out(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place | None) -> list[list[Cell]]:

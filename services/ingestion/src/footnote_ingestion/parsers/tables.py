@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 
-from footnote.types.v1.locator_pb2 import Anchor, SheetLocator
-
-_LONGEST_NAME = 16  # of a cell: three letters and seven digits are the most that a sheet has
+HEADER_SEPARATOR = " › "
+"""Between the headers of a column in its rows' text."""
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d\s.,:/%-]*\)?%?")
 
 
+_MOST_NAMING = 3
 _DAY = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?(?: 00:00:00)?|\d{1,2}[./]\d{1,2}[./](?:\d\d){1,2}|\d{1,2}[./]\d{4}")
 
 
@@ -82,9 +81,9 @@ def looks_like_year(text: str) -> bool:
     return len(text) == 4 and text.isdecimal() and 1900 <= int(text) <= 2100
 
 
-def header_path(texts: Sequence[str]) -> str:
-    """Return the header of a column from the cells above one another: "Land › 2023"; the same one counts once."""
-    return " › ".join(text[:200] for text in dict.fromkeys(texts) if text)
+def header_path(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the headers of a column from the cells above one another, outermost first; the same one counts once."""
+    return tuple(text[:200] for text in dict.fromkeys(texts) if text)
 
 
 def are_pairs(rows: Sequence[Sequence[str]]) -> bool:
@@ -103,53 +102,26 @@ def are_pairs(rows: Sequence[Sequence[str]]) -> bool:
     return len(rows) > 2 and any(figures) and not all(figures)
 
 
+def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
+    """Return the columns that name the rows: the first ones that tell rows apart, a number with the name beside it."""
+    seen: list[tuple[str, ...]] = [() for _ in rows]
+    width = max((len(row) for row in rows), default=0)
+    if width < 2:
+        return frozenset()
+    named = False
+    for column in range(min(width - 1, _MOST_NAMING)):
+        texts = [row[column] if column < len(row) else "" for row in rows]
+        figures = sum(looks_numeric(text) and not looks_like_year(text) for text in texts)
+        if column and figures * 2 > len(texts):
+            return frozenset(range(column))
+        seen = [(*before, text) for before, text in zip(seen, texts, strict=True)]
+        named = named or figures * 2 <= len(texts)
+        if named and len(set(seen)) == len(seen):
+            return frozenset(range(column + 1))
+    return frozenset({0})
+
+
 def pair_text(row: Sequence[str]) -> str:
     """Return a name and its value: "Born: 1990"."""
     name = row[0].rstrip(":： ")
     return f"{name}: {row[1]}" if row[1] else name
-
-
-@lru_cache(maxsize=1024)
-def _letters(column: int) -> str:
-    letters = ""
-    column += 1
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(65 + rest) + letters
-    return letters
-
-
-def cell_name(row: int, column: int) -> str:
-    """Return the A1 name of a cell; row and column count from 0."""
-    return f"{_letters(column)}{row + 1}"
-
-
-def cell_position(name: str) -> tuple[int, int]:
-    """Return row and column, from 0, of a cell by its A1 name; ValueError for anything else."""
-    letters = name.rstrip("0123456789")
-    if len(name) > _LONGEST_NAME:
-        raise ValueError(f"{name[:_LONGEST_NAME]!r}… is no cell")
-    column = 0
-    for letter in letters.upper():
-        if not "A" <= letter <= "Z":
-            raise ValueError(f"{name!r} is no cell")
-        column = column * 26 + ord(letter) - ord("A") + 1
-    return int(name[len(letters) :]) - 1, column - 1
-
-
-def cell_range(sheet: str, row: int, first: int, last: int) -> SheetLocator:
-    """Return the locator of the cells `first`..`last` (from 0) of a row."""
-    start, end = cell_name(row, first), cell_name(row, last)
-    return SheetLocator(sheet=sheet, range=start if start == end else f"{start}:{end}")
-
-
-def cell_anchors(sheet: str, row: int, offset: int, spans: Sequence[tuple[int, int, int]]) -> list[Anchor]:
-    """Return the anchors of the values of a row; `offset` is the sheet's column of index 0."""
-    anchors = []
-    for column, start, end in spans:  # set in place: a large table has millions of these
-        one = Anchor()
-        one.span.start, one.span.end = start, end
-        place = one.locator.sheet
-        place.sheet, place.range = sheet, f"{_letters(offset + column)}{row + 1}"
-        anchors.append(one)
-    return anchors

@@ -11,10 +11,10 @@ from pathlib import Path
 import olefile  # type: ignore[import-untyped]
 from footnote.types.v1.locator_pb2 import SlideLocator
 
-from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, TABLE_ROW, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
-from footnote_ingestion.parsers.tables import row_text
+from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
@@ -42,14 +42,16 @@ class DocParser:
         with _open(path) as ole:
             text, body_length = _word_text(ole)
             properties = _properties(ole)
-        table = 0
+        table: TableRows | None = None
         for start, piece in _paragraphs(text):
             if "\x07" in piece:
-                table = table or out.new_table()
+                table = table or TableRows(out, ())
                 for row in piece.split("\x07\x07"):
-                    out.add(TABLE_ROW, row_text((), [inline(cell) for cell in row.split("\x07")])[0], table=table)
+                    values = [inline(cell) for cell in row.split("\x07")]
+                    table.written += bool(any(values))
+                    table.row(table.written, values, None, typed=[*map(out.numbers.cell, values)])
                 continue
-            table = 0
+            table = None
             out.add(PARAGRAPH if start < body_length else NOTE, inline(piece))
         return properties
 

@@ -6,9 +6,9 @@ from bisect import bisect
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
-from footnote.types.v1.locator_pb2 import Anchor, Box, PageLocator
+from footnote.types.v1.locator_pb2 import Anchor, Box, Locator, PageLocator
 
-from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, anchor
+from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
 from footnote_ingestion.parsers.pdf import columns, framed, ruled, seeds
 from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.captions import is_of_table
@@ -17,7 +17,8 @@ from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings, edges_of
 from footnote_ingestion.parsers.pdf.sections import Sections
 from footnote_ingestion.parsers.pdf.turned import is_sideways, turned
-from footnote_ingestion.parsers.tables import row_text
+from footnote_ingestion.parsers.rows import TableRows
+from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, row_text
 
 _FEW_OBJECTS = 2_000
 """A page without figures below one another is looked at for borders only if it draws no more than this."""
@@ -128,7 +129,7 @@ class TableWriter:
         self._out = out
         self._labels = labels
         self._last: Grid | None = None
-        self._number = 0
+        self._table: TableRows | None = None
         self._blocks = -1
 
     def write(self, grid: Grid, apart: Set[int]) -> None:
@@ -142,12 +143,13 @@ class TableWriter:
             headers = headers if any(headers) else self._last.headers
             said = self._last.lead
         else:
-            self._number = self._out.new_table()
+            self._table = None
         for text in grid.lead:
             if text not in said:
                 self._out.add(PARAGRAPH, text, self._place(grid.page))
-        self._rows(rows, headers, grid.page)
-        self._last = replace(grid, headers=headers, lead=[*said, *grid.lead])
+        said = [*said, *grid.lead]
+        self._rows(rows, headers, grid.page, said)
+        self._last = replace(grid, headers=headers, lead=said)
         self._blocks = self._out.block_count
 
     def _goes_on(self, grid: Grid) -> bool:
@@ -162,35 +164,40 @@ class TableWriter:
             one[0] < other[1] and other[0] < one[1] for one, other in zip(grid.columns, last.columns, strict=True)
         )
 
-    def _rows(self, rows: Sequence[Row], headers: Sequence[str], page: int) -> None:
+    def _rows(self, rows: Sequence[Row], headers: Sequence[str], page: int, said: Sequence[str]) -> None:
         sections = Sections(any(row.sums for row in rows))
         unused = dict.fromkeys(filter(None, headers))
+        if self._table is None:
+            paths = [tuple(header.split(HEADER_SEPARATOR)) if header else () for header in headers]
+            self._table = TableRows(self._out, paths, naming={0}, said=said)
+        self._out.numbers.learn([[cell.text for cell in row.cells] for row in rows])
         for row in rows:
             name = row.cells[0].text
             bare = bool(name) and not any(cell.text for cell in row.cells[1:])
-            path = " › ".join([*sections.above(row, bare), *([name] if name else [])])
+            above = sections.above(row, bare)
+            path = HEADER_SEPARATOR.join([*above, *([name] if name else [])])
             values = [path if name else "", *(cell.text for cell in row.cells[1:])]
             shown = ["", *headers[1:]] if bare else headers
             text, spans = row_text(shown, values)
             for column, _, _ in spans:
                 unused.pop(shown[column] if column < len(shown) else "", None)
-            anchors = self._anchors(row.cells, spans, page, len(path) - len(name))
-            self._out.add(TABLE_ROW, text, self._place(page), anchors=anchors, table=self._number)
+            spans = [(column, start if column else end - len(name), end) for column, start, end in spans]
+            self._table.written += 1
+            self._table.write(
+                self._table.written, text, spans, self._place(page), above=above,
+                cells=([self._of_cell(cell, page) for cell in row.cells], b""),
+                typed=[b"", *map(self._out.numbers.cell, values[1:])],
+            )  # fmt: skip
             if bare:
                 sections.begin(row)
         if unused:  # headers of columns without a value stand in no row, and are not lost
             self._out.add(PARAGRAPH, "; ".join(unused), self._place(page))
 
-    def _anchors(
-        self, cells: Sequence[Cell], spans: Sequence[tuple[int, int, int]], page: int, before: int
-    ) -> list[Anchor]:
-        made = []
-        for column, start, end in spans:
-            cell = cells[column]
-            place = self._place(page)
-            place.box.CopyFrom(Box(left=cell.left, bottom=cell.bottom, right=cell.right, top=cell.top))
-            made.append(anchor(start + (before if not column else 0), end, place))
-        return made
+    def _of_cell(self, cell: Cell, page: int) -> bytes:
+        """Return the place of a cell as the anchor's serialized field."""
+        place = self._place(page)
+        place.box.CopyFrom(Box(left=cell.left, bottom=cell.bottom, right=cell.right, top=cell.top))
+        return Anchor(locator=Locator(page=place)).SerializeToString()
 
     def _place(self, page: int) -> PageLocator:
         return PageLocator(page=page, last_page=page, label=self._labels.get(page, ""))

@@ -15,6 +15,9 @@ class Shown(Protocol):
     def show(self, value: float) -> str | None:
         """Return the number as the sheet shows it; None where its plain form will do."""
 
+    def typed(self, value: object) -> bytes:
+        """Return the value as the fields of `Cell`, with what its form says of it."""
+
 
 @dataclass(slots=True)
 class Beside:

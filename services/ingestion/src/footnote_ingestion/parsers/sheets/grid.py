@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter
+from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
+from footnote_ingestion.parsers.rows import Headers, SheetPlaces, Span, TableRows, Typed, pack_anchors
 from footnote_ingestion.parsers.tables import (
+    HEADER_SEPARATOR,
     are_pairs,
-    cell_anchors,
-    cell_range,
     header_path,
     is_series,
     looks_like_year,
     looks_numeric,
+    naming_columns,
     pair_text,
     row_text,
 )
 
 _SEARCH = 15
-Row = tuple[int, Sequence[str], frozenset[int]]
+Row = tuple[int, Sequence[str], frozenset[int], Typed | None]
 
 
 class GridWriter:
@@ -30,26 +31,30 @@ class GridWriter:
 
     def __init__(self, out: BlockWriter, sheet: str, left: int) -> None:
         self._out = out
-        self._sheet = sheet
-        self._left = left
+        self._places = SheetPlaces(sheet, left)
         self._pending: list[Row] = []
         self._decided = False
-        self._headers: list[str] = []
-        self._table = 0
+        self._headers: list[Headers] = []
+        self._table: TableRows | None = None
         self._header_row = 0
         self._unused: set[int] = set()
         self._pairs = False
 
-    def row(self, number: int, values: Sequence[str], covered: frozenset[int] = frozenset()) -> None:
-        """Take row `number` (from 0); `covered` columns repeat the value of a merged cell that begins elsewhere."""
+    def row(
+        self, number: int, values: Sequence[str], covered: frozenset[int] = frozenset(), typed: Typed | None = None
+    ) -> None:
+        """Take row `number` (from 0); `covered` columns repeat the value of a merged cell that begins elsewhere.
+
+        `typed` gives the values that the file itself has; without it they are read from the texts.
+        """
         if not any(values):
             self._end_part()
         elif all(not value or column in covered for column, value in enumerate(values)):
             return  # nothing but what merged cells from above reach down to
         elif self._decided:
-            self._write(number, values, covered)
+            self._write(number, values, covered, typed)
         else:
-            self._pending.append((number, values, covered))
+            self._pending.append((number, values, covered, typed))
             if len(self._pending) > _SEARCH:
                 self._decide()
 
@@ -62,16 +67,18 @@ class GridWriter:
             self._decide()
         self._decided = False
         if self._unused:  # headers of columns without a value: they stand in no row, and are not lost
-            cells = [value if column in self._unused else "" for column, value in enumerate(self._headers)]
-            self._lines(self._header_row, cells)
+            names = map(HEADER_SEPARATOR.join, self._headers)
+            self._lines(self._header_row, [name if at in self._unused else "" for at, name in enumerate(names)])
             self._unused.clear()
 
     def _decide(self) -> None:
         rows, self._pending = self._pending, []
         self._decided = True
-        merged = [_own(values, covered) for _, values, covered in rows]
+        merged = [_own(values, covered) for _, values, covered, _ in rows]
+        self._out.numbers.learn(merged)
         self._pairs = are_pairs(merged)
-        found = None if self._pairs else find_header([values for _, values, _ in rows], merged)
+        found = None if self._pairs else find_header([values for _, values, _, _ in rows], merged)
+        above: list[str] = []
         if self._pairs:
             self._headers = []
             below = rows
@@ -80,67 +87,77 @@ class GridWriter:
                 self._headers = []
             below = rows
         else:
-            for number, values, covered in rows[:found]:
-                self._lines(number, _own(values, covered))
+            for number, values, covered, _ in rows[:found]:
+                own = _own(values, covered)
+                above += [value for value in own if value]
+                self._lines(number, own)
             last = found + header_rows_below(rows[found:])
-            columns = range(max(len(values) for _, values, _ in rows[found : last + 1]))
+            columns = range(max(len(values) for _, values, _, _ in rows[found : last + 1]))
             self._headers = [
-                header_path([values[column] for _, values, _ in rows[found : last + 1] if column < len(values)])
+                header_path([values[column] for _, values, _, _ in rows[found : last + 1] if column < len(values)])
                 for column in columns
             ]
             below = rows[last + 1 :]
-            self._table = 0
+            self._table = None
             self._header_row = rows[found][0]
-            self._unused = {column for column, value in enumerate(self._headers) if value}
+            self._unused = {column for column, path in enumerate(self._headers) if path}
             if not below:
                 below, self._headers = rows[found:], []
                 self._unused.clear()
-        if not self._table or found is not None:
-            self._table = self._out.new_table()
-        for number, values, covered in below:
-            self._write(number, values, covered)
+        if self._table is None or found is not None or self._table.headers != self._headers:
+            number = 0 if self._table is None or found is not None else self._table.number
+            naming = frozenset({0}) if self._pairs else naming_columns([_own(row[1], row[2]) for row in below])
+            self._table = TableRows(self._out, self._headers, naming=naming, said=above, number=number)
+        for number, values, covered, typed in below:
+            self._write(number, values, covered, typed)
 
-    def _write(self, number: int, values: Sequence[str], covered: frozenset[int]) -> None:
+    def _write(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> None:
         own = _own(values, covered)
         if self._pairs and _width(own) <= 2 and own[0]:
-            self._pair(number, own)
+            self._pair(number, own, typed)
             return
         across = covered and len({value for value in values if value}) == 1  # one cell over the whole row
         if _filled(own) == 1 and (not self._headers or across):
             self._lines(number, own)
             return
         values = values if self._headers else own
-        self._unused.difference_update(column for column, value in enumerate(values) if value)
-        self._block(TABLE_ROW, number, values, self._headers, self._table)
+        if self._unused:
+            self._unused.difference_update(column for column, value in enumerate(values) if value)
+        assert self._table is not None
+        text, spans = row_text(self._table.names, values)
+        self._row(number, text, spans, values, typed)
 
-    def _pair(self, number: int, values: Sequence[str]) -> None:
+    def _pair(self, number: int, values: Sequence[str], typed: Typed | None) -> None:
         """Write a name and its value."""
         name = values[0].rstrip(":： ")
         if len(values) < 2 or not values[1]:
             self._lines(number, [name])
             return
         spans = [(0, 0, len(name)), (1, len(name) + 2, len(name) + 2 + len(values[1]))]
-        place = cell_range(self._sheet, number, self._left, self._left + 1)
-        anchors = cell_anchors(self._sheet, number, self._left, spans)
-        self._out.add(TABLE_ROW, pair_text(values), place, anchors=anchors, table=self._table)
+        self._row(number, pair_text(values), spans, values, typed)
+
+    def _row(self, number: int, text: str, spans: Sequence[Span], values: Sequence[str], typed: Typed | None) -> None:
+        assert self._table is not None
+        place = self._places.of_range(number, spans[0][0], spans[-1][0])
+        if typed is None:
+            typed = [*map(self._out.numbers.cell, values)]
+        cells = self._places.of_row(number, len(values))
+        self._table.write(number + 1, text, spans, place, cells=cells, typed=typed)
 
     def _lines(self, number: int, values: Sequence[str]) -> None:
-        self._block(PARAGRAPH, number, values, (), 0)
-
-    def _block(self, kind: int, number: int, values: Sequence[str], headers: Sequence[str], table: int) -> None:
-        text, spans = row_text(headers, values)
-        if not spans:
-            return
-        place = cell_range(self._sheet, number, self._left + spans[0][0], self._left + spans[-1][0])
-        self._out.add(kind, text, place, anchors=cell_anchors(self._sheet, number, self._left, spans), table=table)  # type: ignore[arg-type]
+        text, spans = row_text((), values)
+        if spans:
+            place = self._places.of_range(number, spans[0][0], spans[-1][0])
+            packed = pack_anchors(spans, self._places.of_row(number, len(values)))
+            self._out.add(PARAGRAPH, text, place, packed=packed)
 
 
 def header_rows_below(rows: Sequence[Row]) -> int:
     """Return how many more rows go on with a header: they name the columns of groups, and nothing else."""
     more = 0
     while more < len(rows) - 2:
-        _, above, covered = rows[more]
-        _, values, again = rows[more + 1]
+        _, above, covered, _ = rows[more]
+        _, values, again, _ = rows[more + 1]
         group = _grouped_columns(above, covered)
         names = [value for column, value in enumerate(values) if value and column in group and column not in again]
         others = [value for column, value in enumerate(values) if value and column not in group and column not in again]
@@ -188,7 +205,7 @@ def find_header(rows: Sequence[Sequence[str]], merged: Sequence[Sequence[str]] |
 
 
 def _filled(row: Sequence[str]) -> int:
-    return sum(1 for value in row if value)
+    return len(row) - row.count("")
 
 
 def _width(row: Sequence[str]) -> int:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from footnote_text.a1 import cell_position
 from lxml import etree  # type: ignore[import-untyped]
 
+from footnote_ingestion.parsers.numbers import of_value, sign_measure
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
-from footnote_ingestion.parsers.tables import cell_position
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -54,6 +55,14 @@ class NumberFormat:
             text = text.rstrip("0").rstrip(".")
         negative = "-" if scaled < 0 and text.strip("0.,") else ""
         return f"{negative}{self.before}{text}{'%' if self.percent else ''}{self.after}".strip()
+
+    def typed(self, value: object) -> bytes:
+        """Return a number as the fields of `Cell`: of percents as they are shown, with unit and currency."""
+        if not isinstance(value, int | float):
+            return of_value(value)
+        return of_value(
+            round(value * 100, 12) if self.percent else value, sign_measure(self.percent, self.before, self.after)
+        )
 
 
 @lru_cache(maxsize=512)

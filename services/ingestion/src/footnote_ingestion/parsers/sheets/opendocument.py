@@ -5,17 +5,19 @@ OpenDocument 1.3, part 3, chapter 9; what calamine does not tell of them.
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from footnote_text.a1 import cell_name
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.numbers import of_value, sign_measure
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE
 from footnote_ingestion.parsers.sheets.beside import Beside, Shown
-from footnote_ingestion.parsers.tables import cell_name
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -23,6 +25,7 @@ _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _DRAWN = tuple(f"{{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}}{name}" for name in ("object", "object-ole"))
 _AUTHOR = "{http://purl.org/dc/elements/1.1/}creator"
 CONTENT = "content.xml"
+_AROUND, _AFTER = re.compile(r"[^0-9]*"), re.compile(r"[^0-9]*\Z")
 _NUMBERS = ("float", "percentage", "currency")
 _UNSEEN = ("collapse", "filter")
 _MOST_REPEATS = 1_000
@@ -39,6 +42,14 @@ class Written:
     def show(self, value: float) -> str:
         """Return what stands there."""
         return self.text
+
+    def typed(self, value: object) -> bytes:
+        """Return the value with the percent sign, currency or unit that stands in its form."""
+        before, after = _AROUND.match(self.text), _AFTER.search(self.text)
+        percent = self.text.endswith("%")
+        if percent and isinstance(value, float | int):
+            value = round(value * 100, 12)
+        return of_value(value, sign_measure(percent, before[0] if before else "", after[0] if after else ""))
 
 
 @dataclass(slots=True)

@@ -16,7 +16,9 @@ from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Propertie
 from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, OTHER, PARTS_UNREADABLE
+from footnote_ingestion.parsers.numbers import Numbers, of_value
 from footnote_ingestion.parsers.office.package import check_package, core_properties
+from footnote_ingestion.parsers.rows import Typed
 from footnote_ingestion.parsers.sheets.beside import Beside, BesideCells, Shown
 from footnote_ingestion.parsers.sheets.grid import GridWriter
 from footnote_ingestion.parsers.sheets.merges import Merges
@@ -59,8 +61,9 @@ class WorkbookParser:
                 grid = GridWriter(out, name, left)
                 merges = Merges(sheet.merged_cell_ranges or beside.merged, left)
                 for number, row in _filled_rows(sheet, name, limits.rows):
-                    values = [_formatted(value, beside.numbers.get((number, at))) for at, value in enumerate(row, left)]
-                    grid.row(number, values, merges.fill(number, values))
+                    styles = [beside.numbers.get((number, at)) for at in range(left, left + len(row))]
+                    values = [*map(_formatted, row, styles)]
+                    grid.row(number, values, merges.fill(number, values), _typed(row, styles, values, out.numbers))
                 grid.close()
                 for cell, text in beside.comments:
                     place = SheetLocator(sheet=name, range=cell)
@@ -187,6 +190,15 @@ def _filled_rows(sheet: calamine.CalamineSheet, name: str, most: int) -> Iterato
         elif not empty:
             empty = True
             yield number, row
+
+
+def _typed(row: Sequence[object], styles: Sequence[Shown | None], values: Sequence[str], numbers: Numbers) -> Typed:
+    """Return the values of a row's cells: the file's own, and what its texts certainly are."""
+    read = numbers.cell
+    return [
+        read(text) if type(own) is str else of_value(own) if style is None else style.typed(own)
+        for own, style, text in zip(row, styles, values, strict=True)
+    ]
 
 
 def _formatted(value: object, style: Shown | None) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import xlrd  # type: ignore[import-untyped]
+from footnote_text.a1 import cell_name
 
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.sheets.beside import Beside, Shown
 from footnote_ingestion.parsers.sheets.number_formats import parse
-from footnote_ingestion.parsers.tables import cell_name
 
 _MOST_COMMENTS = 10_000
 

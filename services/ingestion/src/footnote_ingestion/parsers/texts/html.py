@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -256,12 +257,7 @@ class _Walker:
             return False
         rows = [
             [
-                Cell(
-                    inline(_text(cell, " ")),
-                    _span(cell, "rowspan"),
-                    _span(cell, "colspan"),
-                    cell.tag == "th",
-                )
+                Cell(inline(_text(cell, " ")), *_spans(cell), cell.tag == "th")
                 for cell in row.iter()
                 if cell.tag in ("td", "th")
             ]
@@ -324,9 +320,15 @@ def _begins_as_figure(node: LexborNode) -> bool:
     return first is not None and starts_as_figure(first.text_content or "")
 
 
-def _span(cell: LexborNode, name: str) -> int:
+def _spans(cell: LexborNode) -> tuple[int, int]:
+    """Return how many rows and columns a cell covers."""
+    given = cell.attributes
+    return (_span(given, "rowspan"), _span(given, "colspan")) if given else (1, 1)
+
+
+def _span(given: Mapping[str, str | None], name: str) -> int:
     """Return how many rows or columns a cell covers; 0 rows are all that are left."""
-    value = (cell.attributes.get(name) or "1").strip()
+    value = (given.get(name) or "1").strip()
     if not value.isascii() or not value.isdecimal():
         return 1
     return min(int(value[:6]), 65_534) or (65_534 if name == "rowspan" else 1)

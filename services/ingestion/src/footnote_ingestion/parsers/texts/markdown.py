@@ -11,15 +11,17 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, Limits, Properties
+from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import counted_lines, inline
-from footnote_ingestion.parsers.tables import row_text
+from footnote_ingestion.parsers.rows import TableRows
+from footnote_ingestion.parsers.tables import naming_columns
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
 from footnote_ingestion.parsers.texts.source import write_code
 
 # One that is not closed takes in all that follows, so that it is looked for once only.
 _TAG = re.compile(r"</?[a-zA-Z][^>]*+(?P<closed>>?)")
+_LEARNT_ROWS = 30
 _FIELD = re.compile(r"^(\w[\w -]*):\s*(.*)$")
 
 
@@ -51,7 +53,8 @@ class _Writer:
         self._items = 0
         self._headers: list[str] = []
         self._row: list[str] = []
-        self._table = 0
+        self._rows: list[tuple[LineLocator, list[str]]] = []
+        self._in_table = False
         self._heading = 0
         self._in_head = False
 
@@ -83,7 +86,7 @@ class _Writer:
 
     def _inline(self, token: Token, place: LineLocator) -> None:
         text = inline(_text(token))
-        if self._table:
+        if self._in_table:
             self._row.append(text)
         elif self._heading:
             self._out.heading(text, self._heading, place)
@@ -93,9 +96,10 @@ class _Writer:
     def _table_token(self, kind: str, place: LineLocator) -> None:
         match kind:
             case "table_open":
-                self._table = self._out.new_table()
+                self._in_table, self._rows = True, []
             case "table_close":
-                self._table, self._headers = 0, []
+                self._in_table = False
+                self._write_table()
             case "thead_open":
                 self._in_head = True
             case "thead_close":
@@ -105,8 +109,15 @@ class _Writer:
             case "tr_close" if self._in_head:
                 self._headers = self._row
             case "tr_close":
-                text, _ = row_text(self._headers, self._row)
-                self._out.add(TABLE_ROW, text, place, table=self._table)
+                self._rows.append((place, self._row))
+
+    def _write_table(self) -> None:
+        texts = [row for _, row in self._rows[:_LEARNT_ROWS]]
+        self._out.numbers.learn(texts)
+        headers = [(header,) if header else () for header in self._headers]
+        table = TableRows(self._out, headers, naming=naming_columns(texts))
+        for number, (place, values) in enumerate(self._rows, 2):
+            table.row(number, values, place, typed=[*map(self._out.numbers.cell, values)])
 
 
 def _text(token: Token) -> str:

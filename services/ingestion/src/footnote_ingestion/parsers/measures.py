@@ -1,0 +1,71 @@
+"""What the numbers of a column are counted in, as headers or the table's title say: "(kg)", "in millions", "EUR"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from footnote.types.v1.table_pb2 import Measure
+
+from footnote_ingestion.parsers.numbers import CODES, CURRENCIES, UNITS
+
+_SCALES = (
+    (3, r"thousands?|tausend|tsd\.?|milliers?|miles|migliaia|milhares|duizend(?:en)?|'000s?|’000s?|000s|千"),
+    (6, r"millions?|mio\.?|millionen|millones|milioni|milhões|miljoen(?:en)?|mln\.?|百万"),
+    (9, r"billions?|mrd\.?|milliarden?|milliards?|miliardi|miljard(?:en)?|十亿|十億"),
+)  # "billones" and "bilhões" are left out: they mean other powers elsewhere
+_LED = r"(?:\b(?:in|en|em|i|expressed in|amounts in|figures in|dollars in|euros in)\s+|[(\[,]\s*|\$\s?(?=in\b|000)|^)"
+_SCALE = re.compile(
+    "|".join(rf"(?P<s{power}>{_LED}(?:[A-Z]{{3}}\s|[€£$¥]\s?)?(?:{words})(?![^\W\d]))" for power, words in _SCALES),
+    re.I,
+)
+_SHORT = re.compile(r"(?:^|[(\[\s])(?:(?P<thousand>[TkK])|(?P<million>[Mm]))(?P<sign>€|EUR|£|\$|CHF|USD)(?=$|[)\]\s,])")
+_EXCEPT = re.compile(r"\b(?:except|unless|otherwise|sauf|außer|ausgenommen|salvo|excepto|eccetto|tranne)\b", re.I)
+_BRACKET = re.compile(r"[(\[（]\s*(?:in\s+)?([^()\[\]（）]{1,24}?)\s*[)\]）]")
+_NAMED = {"us dollars": "USD", "u.s. dollars": "USD", "euros": "EUR", "euro": "EUR", "pounds sterling": "GBP"}
+_WORD_CURRENCY = re.compile(
+    r"(?<![^\W\d_])(?:of|d['’]|de|di|in|en)?\s?(us dollars|u\.s\. dollars|euros?|pounds sterling)\b", re.I
+)
+
+
+@lru_cache(maxsize=512)
+def measure_of(texts: Sequence[str]) -> Measure | None:
+    """Return what the texts over numbers say of them, the last one first; None where they say nothing for certain."""
+    found = Measure()
+    for text in reversed(texts):
+        _read(text[:300], found)
+    return found if found.ByteSize() else None
+
+
+def _read(text: str, found: Measure) -> None:
+    if not found.scale and _EXCEPT.search(text) is None:
+        scale = _SCALE.search(text)
+        if scale is not None:
+            found.scale = next(power for power, _ in _SCALES if scale[f"s{power}"])
+        elif (short := _SHORT.search(text)) is not None:
+            found.scale = 3 if short["thousand"] else 6
+            found.currency = found.currency or CURRENCIES.get(short["sign"], short["sign"])
+    if not found.unit and not found.currency:
+        for inside in (text, *(match[1] for match in _BRACKET.finditer(text))):
+            _name(inside.strip(), found)
+    if not found.currency and not found.unit:
+        known = {
+            CURRENCIES.get(word, word)
+            for word in re.findall(r"\b[A-Z]{3}\b|[€£]", text)
+            if word in CODES or word in "€£"
+        }
+        named = _WORD_CURRENCY.search(text)
+        if named is not None:
+            known.add(_NAMED[named[1].lower()])
+        if len(known) == 1:
+            found.currency = known.pop()
+
+
+def _name(text: str, found: Measure) -> None:
+    if text in CODES or text in CURRENCIES:
+        found.currency = CURRENCIES.get(text, text)
+    elif text in ("%", "percent", "per cent", "Prozent", "pour cent", "por ciento"):
+        found.unit = "%"
+    elif text in UNITS:
+        found.unit = text

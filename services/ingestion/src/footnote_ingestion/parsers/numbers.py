@@ -1,0 +1,250 @@
+"""Typed values of cells: what a text certainly is as a number, with its unit, currency or percent sign, or a day.
+
+"1.234" is a thousand in one country and one in another: it is a number only where other cells show which mark parts the
+decimals. What is not certain stays text. Values are returned as the bytes of `Cell`'s fields, since a large table has
+millions of them.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from functools import lru_cache
+
+from footnote.types.v1.table_pb2 import Cell, Measure
+
+NOTHING = b""
+_EXACT_DIGITS = 15
+"""More digits than a double holds exactly make an identifier, not a number."""
+_DOUBLE = struct.Struct("<d")
+_NUMBER_TAG = bytes([Cell.NUMBER_FIELD_NUMBER << 3 | 1])
+_DATE_TAG = bytes([Cell.DATE_FIELD_NUMBER << 3 | 2])
+_BOOLEAN_TAG = bytes([Cell.BOOLEAN_FIELD_NUMBER << 3])
+_MEASURE_TAG = bytes([Cell.MEASURE_FIELD_NUMBER << 3 | 2])
+
+CURRENCIES = {"€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY", "zł": "PLN", "US$": "USD",
+              "A$": "AUD", "C$": "CAD", "HK$": "HKD", "$": "$", "¥": "¥"}  # fmt: skip
+"""Signs and the codes that they certainly mean; a sign that several countries use stays a sign."""
+_CODE_WORDS = (
+    "AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR JPY KRW MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY "
+    "USD ZAR"
+)
+CODES = frozenset(_CODE_WORDS.split())
+_UNIT_WORDS = (
+    "kg g mg µg t km m cm mm µm nm l L ml mL cl hl W kW MW GW TW Wh kWh MWh GWh TWh V kV A mA Hz kHz MHz GHz kB MB GB "
+    "TB KiB MiB GiB °C °F K ha m² m³ km² cm² cm³ m2 m3 km2 km/h m/s bar Pa kPa hPa MPa N kN J kJ MJ ppm dB lm lx rpm "
+    "min h lb oz ft mph Mbit/s Gbit/s MB/s GB/s kcal"
+)
+UNITS = frozenset(_UNIT_WORDS.split())
+_STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺" + "".join(code[0] for code in CODES))
+_SIGNS = re.compile("|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, reverse=True)))
+_BODY = re.compile(r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,]*|[.,][0-9]+")
+_TAIL = re.compile(r"([0-9.,'’ ]*[0-9]) ?([^0-9]{1,8})")
+_BLANKS = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "–": "-"})
+_ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?")
+_POINT_DAY = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})")
+_SLASH_DAY = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
+_TRUTH = {"true": True, "false": False}
+_MAYBE = _STARTS | frozenset("tTfF")
+_LONGEST, _MOST_KNOWN = 40, 4096
+
+
+def of_value(value: object, measure: bytes = NOTHING) -> bytes:
+    """Return what a file itself holds as a number, day or truth value; nothing for texts."""
+    kind = type(value)
+    if kind is float or kind is int:
+        return _NUMBER_TAG + _DOUBLE.pack(value) + measure
+    if kind is bool:
+        return _BOOLEAN_TAG + (b"\x01" if value else b"\x00")
+    if isinstance(value, datetime):
+        whole = (value.hour, value.minute, value.second) == (0, 0, 0)
+        return _day(value.date().isoformat() if whole else value.isoformat(timespec="seconds"))
+    return _day(value.isoformat()) if isinstance(value, date) else NOTHING
+
+
+@lru_cache(maxsize=256)
+def measure_bytes(unit: str = "", currency: str = "", scale: int = 0) -> bytes:
+    """Return what a number is counted in, as the bytes of the cell's field."""
+    if not (unit or currency or scale):
+        return NOTHING
+    data = Measure(unit=unit, currency=currency, scale=scale).SerializeToString()
+    return _MEASURE_TAG + bytes([len(data)]) + data
+
+
+@lru_cache(maxsize=256)
+def sign_measure(percent: bool, before: str, after: str) -> bytes:
+    """Return the measure that stands around a number, as the bytes of the cell's field."""
+    signs = {one.strip("()-+ ") for one in (before, after)} - {"", "%"}
+    sign = signs.pop() if len(signs) == 1 else ""
+    currency = CURRENCIES.get(sign, sign if sign in CODES else "")
+    return measure_bytes("%" if percent else sign if sign in UNITS else "", currency)
+
+
+def _day(text: str) -> bytes:
+    data = text.encode()
+    return _DATE_TAG + bytes([len(data)]) + data
+
+
+class Numbers:
+    """Reads the cells of one document; what one cell shows of its marks counts for the others."""
+
+    def __init__(self) -> None:
+        self._decimal = ""  # the mark that parts decimals, "?" where cells disagree
+        self._day_first: bool | None = None
+        self._known: dict[str, bytes] = {}
+
+    def learn(self, rows: Iterable[Sequence[str]]) -> None:
+        """Look at the first rows of a table before any of them is read.
+
+        A column with "987" and "1,234" has no decimals: its mark parts thousands.
+        """
+        bare: set[int] = set()
+        marked: dict[int, str] = {}
+        for row in rows:
+            for column, text in enumerate(row):
+                if not text or text[0] not in _STARTS:
+                    continue
+                if text.isdecimal() and text.isascii():
+                    if len(text) < 4 and text != "0":
+                        bare.add(column)
+                    continue
+                self.cell(text)
+                body = text.strip("-+()−–$€£ ")
+                if len(body) in (5, 6, 7) and body[-4] in ".," and (body[:-4] + body[-3:]).isdecimal():
+                    marked[column] = body[-4] if marked.get(column, body[-4]) == body[-4] and body[0] != "0" else ""
+        for column, mark in marked.items():
+            if mark and column in bare and not self._decimal:
+                self._shows("," if mark == "." else ".")
+
+    def cell(self, text: str) -> bytes:
+        """Return the value of a cell as the fields of `Cell`; nothing where it is a text or not certain."""
+        if not text or len(text) > _LONGEST or text[0] not in _MAYBE:
+            return NOTHING
+        known = self._known.get(text)
+        if known is None:
+            known = self._read(text)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[text] = known
+        return known
+
+    def _read(self, text: str) -> bytes:
+        if text[0].isalpha():
+            if text[:3] not in CODES and text[1:2] != "$":
+                return NOTHING if text.lower() not in _TRUTH else _BOOLEAN_TAG + bytes([_TRUTH[text.lower()]])
+        elif text.count(".") == 2 and (day := self._date(text)):
+            return day
+        if text.isdecimal() and text.isascii():
+            if len(text) > _EXACT_DIGITS or (text[0] == "0" and len(text) > 1):
+                return NOTHING
+            return _NUMBER_TAG + _DOUBLE.pack(int(text))
+        if not text.isascii():
+            text = text.translate(_BLANKS)
+        before, point, after = text.partition(".")
+        short = len(after) != 3 and len(text) <= _EXACT_DIGITS and (before[:1] != "0" or before == "0")
+        if point and short and before.isdecimal() and after.isdecimal():
+            self._shows(".")
+            return _NUMBER_TAG + _DOUBLE.pack(float(text))
+        return self._number(text) or self._date(text)
+
+    def _number(self, text: str) -> bytes:
+        negative, unit, currency = False, "", ""
+        if text[0] == "(" and text.endswith((")", ")%", ") %")):
+            negative, text = True, text[1:].replace(")", "", 1)
+        if text[:1] in "+-" and text:
+            negative, text = negative ^ (text[0] == "-"), text[1:].lstrip()
+        if text and not text[0].isdigit():
+            sign = _SIGNS.match(text)
+            found = sign[0] if sign else text[:3] if text[:3] in CODES else ""
+            if found:
+                currency, text = CURRENCIES.get(found, found), text[len(found) :].lstrip()
+                if text[:1] == "-":
+                    negative, text = not negative, text[1:].lstrip()
+                if text[:1] == "(" and text.endswith(")"):
+                    negative, text = True, text[1:-1]
+        if text and not text[-1].isdigit():
+            tail = _TAIL.fullmatch(text)
+            if tail is None:
+                return NOTHING
+            text, found = tail[1], tail[2].strip()
+            if found == "%":
+                unit = found
+            elif (found in CURRENCIES or found in CODES) and not currency:
+                currency = CURRENCIES.get(found, found)
+            elif found in UNITS:
+                unit = found
+            else:
+                return NOTHING
+        value = self._plain(text)
+        if value is None:
+            return NOTHING
+        return _NUMBER_TAG + _DOUBLE.pack(-value if negative else value) + measure_bytes(unit, currency)
+
+    def _plain(self, text: str) -> float | None:
+        """Return an unsigned number, where its marks leave no doubt."""
+        if _BODY.fullmatch(text) is None or sum(map(str.isdigit, text)) > _EXACT_DIGITS:
+            return None
+        for blank in " '’":
+            text = text.replace(blank, "")
+        points, commas = text.count("."), text.count(",")
+        if points and commas:
+            decimal = "." if text.rfind(".") > text.rfind(",") else ","
+            if (points if decimal == "." else commas) > 1:
+                return None
+        elif points + commas > 1:
+            decimal = "," if points else "."
+        elif points + commas == 1:
+            mark = "." if points else ","
+            before, _, after = text.partition(mark)
+            if len(after) != 3 or not 0 < len(before) < 4 or before[0] == "0":
+                decimal = mark
+            elif self._decimal in ("", "?"):
+                return None
+            else:
+                return float(before + (("." + after) if mark == self._decimal else after))
+        else:
+            return float(text) if text[0] != "0" or text == "0" else None
+        group = "," if decimal == "." else "."
+        whole, _, fraction = text.partition(decimal)
+        groups = whole.split(group)
+        if whole[:1] == "0" and whole != "0":
+            return None
+        if len(groups) > 1 and (not 0 < len(groups[0]) < 4 or any(len(one) != 3 for one in groups[1:])):
+            return None
+        self._shows(decimal)
+        return float("".join(groups) + "." + (fraction or "0"))
+
+    def _shows(self, decimal: str) -> None:
+        """Take note of the mark that a number parts its decimals by; what could not be read before it, now can."""
+        if self._decimal != decimal:
+            if self._decimal != "?":
+                self._known.clear()
+            self._decimal = decimal if not self._decimal else "?"
+
+    def _date(self, text: str) -> bytes:
+        """Return a day; 03/04/2024 only where another cell shows which comes first."""
+        if (found := _ISO_DAY.fullmatch(text)) is not None:
+            return _valid(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
+        if (found := _POINT_DAY.fullmatch(text)) is not None:
+            return _valid(int(found[3]), int(found[2]), int(found[1]))
+        if (found := _SLASH_DAY.fullmatch(text)) is not None:
+            first, second, year = int(found[1]), int(found[2]), int(found[3])
+            if (first > 12) != (second > 12):
+                if self._day_first is None:
+                    self._known.clear()
+                self._day_first = first > 12
+            if self._day_first is not None:
+                return _valid(year, *((second, first) if self._day_first else (first, second)))
+        return NOTHING
+
+
+def _valid(year: int, month: int, day: int, clock: str = "") -> bytes:
+    try:
+        text = date(year, month, day).isoformat()
+    except ValueError:
+        return NOTHING
+    if not clock:
+        return _day(text)
+    return _day(f"{text}T{clock}{':00' if len(clock) == 5 else ''}") if clock[:2] < "24" else NOTHING

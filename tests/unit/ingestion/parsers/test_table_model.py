@@ -1,0 +1,130 @@
+"""Every parser keeps what it knows of a table: cells with text, headers, values and places, once for all readers."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+
+import docx
+import openpyxl
+import pptx
+import pytest
+from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote.types.v1.answer_pb2 import Source
+from footnote_indexing.chunking.drafts import Drafter
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_text.tables import Cell, Row, rows
+from support.ingestion_client import assert_spans_exact
+
+HEAD = ("Part", "Stock", "Price (EUR)", "Checked")
+BODY = (("Bolt; long", "1500", "0.75", "2024-03-31"), ("Nut: small", "80", "12.5", "2024-04-01"))
+
+
+def parsed(path: Path) -> list[document_pb2.Block]:
+    blocks: list[document_pb2.Block] = []
+    parser = parser_for({"htm": "html"}.get(path.suffix[1:], path.suffix[1:]))
+    parser.parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    assert_spans_exact(blocks)
+    return blocks
+
+
+def chunks(blocks: list[document_pb2.Block], size: int = 1000) -> list[chunk_pb2.Chunk]:
+    settings = collection_pb2.CollectionSettings()
+    settings.chunking.strategy = collection_pb2.CHUNKING_STRATEGY_TABLE
+    settings.chunking.size = size
+    drafter = Drafter(document_pb2.Document(id="d", revision=1), settings, lambda texts: [])  # type: ignore[arg-type,return-value]
+    drafts = drafter.feed(blocks) + drafter.finish(document_pb2.ParsedMetadata())
+    return [chunk_pb2.Chunk.FromString(draft.chunk.SerializeToString()) for draft in drafts]
+
+
+def kept(path: Path, size: int = 1000) -> list[Row]:
+    """The rows of a file as they come out of its chunks."""
+    found = []
+    for chunk in chunks(parsed(path), size):
+        for row in rows(chunk):
+            assert all(chunk.text[cell.start : cell.end] == cell.text for cell in row.cells)
+            found.append(row)
+    return found
+
+
+def _csv(path: Path) -> None:
+    quoted = [",".join(f'"{cell}"' for cell in row) for row in (HEAD, *BODY)]
+    path.write_text("\n".join(quoted))
+
+
+def _html(path: Path) -> None:
+    head = "".join(f"<th>{cell}</th>" for cell in HEAD)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in BODY)
+    path.write_text(f"<html><body><table><tr>{head}</tr>{body}</table></body></html>")
+
+
+def _md(path: Path) -> None:
+    path.write_text("\n".join("|" + "|".join(row) + "|" for row in (HEAD, ("---",) * 4, *BODY)))
+
+
+def _docx(path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(rows=0, cols=4)
+    for row in (HEAD, *BODY):
+        for cell, text in zip(table.add_row().cells, row, strict=True):
+            cell.text = text
+    document.save(str(path))
+
+
+def _pptx(path: Path) -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    table = slide.shapes.add_table(3, 4, 0, 0, 5_000_000, 2_000_000).table
+    for at, row in enumerate((HEAD, *BODY)):
+        for column, text in enumerate(row):
+            table.cell(at, column).text = text
+    deck.save(str(path))
+
+
+def _xlsx(path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "Stocks"
+    sheet.append(HEAD)
+    for name, stock, price, day in BODY:
+        sheet.append((name, int(stock), float(price), datetime.date.fromisoformat(day)))
+    book.save(path)
+
+
+FORMATS: dict[str, Callable[[Path], None]] = {
+    "csv": _csv, "html": _html, "md": _md, "docx": _docx, "pptx": _pptx, "xlsx": _xlsx,
+}  # fmt: skip
+
+
+def value(cell: Cell) -> object:
+    which = cell.message.WhichOneof("value")
+    return getattr(cell.message, which) if which else cell.text
+
+
+@pytest.mark.parametrize("size", [1000, 100])
+@pytest.mark.parametrize("form", FORMATS)
+def test_cells_keep_text_headers_values_and_places_to_the_chunk(form: str, size: int, tmp_path: Path) -> None:
+    path = tmp_path / f"stock.{form}"
+    FORMATS[form](path)
+    found = kept(path, size)
+    assert [[cell.text for cell in row.cells] for row in found] == [list(row) for row in BODY]
+    for number, row in enumerate(found, 2):
+        assert row.number == number
+        assert [cell.headers for cell in row.cells] == [(header,) for header in HEAD]
+        assert [cell.names_row for cell in row.cells] == [True, False, False, False]
+        assert [cell.column for cell in row.cells] == [1, 2, 3, 4]
+        assert row.headers == (row.cells[0].text,)
+        assert row.cells[2].measure.currency == "EUR"
+    assert [value(cell) for cell in found[0].cells] == ["Bolt; long", 1500, 0.75, "2024-03-31"]
+    assert [value(cell) for cell in found[1].cells] == ["Nut: small", 80, 12.5, "2024-04-01"]
+    if form in ("csv", "xlsx"):
+        assert [cell.locator.sheet.range for cell in found[1].cells] == ["A3", "B3", "C3", "D3"]
+    if form == "md":
+        assert path.read_text().split("\n")[3].startswith("|Nut")
+
+
+def test_an_old_chunk_without_tables_has_no_rows() -> None:
+    assert rows(Source(text="Part: Bolt; Stock: 1500")) == []
