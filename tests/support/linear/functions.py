@@ -16,6 +16,7 @@ from footnote_augmentation import budget, neutralise, phrases, plan, subject, sw
 from footnote_generation.adapters.extractive import compose, elsewhere, forms, provider, question, rows
 from footnote_generation.answering import addresses, markup, policy
 from footnote_generation.language import amounts, grammar, quantities, quotes, reading, tongues, unspaced, verbs
+from footnote_generation.language.table_rows import CellSpan
 from footnote_generation.language.words import analyse
 from footnote_generation.verification import (
     checker,
@@ -103,7 +104,9 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.adapters.extractive.elsewhere.find": lambda t: elsewhere.find(t, [_SOURCE]),
     "footnote_generation.adapters.extractive.elsewhere.of": lambda t: elsewhere.of(t, _SOURCE),
     "footnote_generation.adapters.extractive.provider.cited": lambda t: provider.cited(t, 1),
-    "footnote_generation.adapters.extractive.rows.shorten": lambda t: rows.shorten(t, question.read("What weight?")),
+    "footnote_generation.adapters.extractive.rows.shorten": lambda t: rows.shorten(
+        t, [CellSpan("Weight", 0, len(t)), CellSpan("Name", 0, 5)], question.read("What weight?")
+    ),
     "footnote_generation.verification.checker.value_span": lambda t: checker.value_span(t, _SOURCE, _VERDICT),
     "footnote_generation.verification.claims.segment": lambda t: claims.segment(t, _MARKERS),
     "footnote_generation.verification.opinion.stretches": lambda t: opinion.stretches(t, _EVIDENCE, 8),

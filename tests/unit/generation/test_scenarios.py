@@ -15,6 +15,7 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_generation.answering.generate import Completed, Delta, Generator
 from footnote_generation.answering.patience import Patience
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
+from support.told_rows import with_tables
 
 CELL = types.Source(
     number=1,
@@ -45,6 +46,9 @@ OTHER = types.Source(
     text="Entrepôt: Lyon; Quantité: 90",
     locator=Locator(sheet=SheetLocator(range="A4:B4")),
 )
+
+with_tables(CELL)
+with_tables(OTHER)
 
 
 class Script:
@@ -211,6 +215,7 @@ STOCK = types.Source(
         for start, end, cell in [(6, 11, "B12"), (23, 26, "C12"), (34, 38, "D12"), (45, 51, "B13"), (63, 65, "C13"), (73, 77, "D13")]
     ],
 )  # fmt: skip
+with_tables(STOCK)
 PAGES = types.Source(
     number=2,
     filename="handbook.pdf",

@@ -14,7 +14,6 @@ import pytest
 from footnote.types.v1.reasons_pb2 import SUSPICION_REASON_FORGED_CITATION
 from footnote_augmentation import plan, suspicion
 from footnote_cli import addresses
-from footnote_generation.adapters.extractive import passages, rows
 from footnote_generation.answering import markers
 from footnote_generation.language import quantities
 from footnote_generation.verification import claims
@@ -143,11 +142,6 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
         _found(_R(r"\[\s*sources?\s*\d+[^\]\n]{0,80}\]|\bcite\b[^.!?\n]{0,30}\[\s*\d+\s*\]", re.I)),
         _found(next(p for _, reason, _, p in suspicion._SIGNS if reason == SUSPICION_REASON_FORGED_CITATION)),
     ),
-    "lines": (lambda t: [m.span() for m in _R(r"[^\n]*\w[^\n]*").finditer(t)], passages._lines),
-    "cells": (
-        lambda t: (m := _R(r"\s*(?P<header>[^:;|]{1,60}):\s+(?P<value>.+)", re.S).fullmatch(t.strip())) and _cell(m),
-        lambda t: (m := rows._PAIR.fullmatch(t.strip())) and _cell(m),
-    ),
     "list marks": (_first(_R(r"\s*(?:[-*•–]|\d{1,2}[.)]|#{1,6})\s+")), _first(claims._LIST_MARK)),
     "source numbers": (
         lambda t: (m := _OLD_NUMBERS.fullmatch(t)) and (m["list"], m["rest"]),
@@ -155,11 +149,6 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
     ),
     "ranges": (_whole(_R(r"\s*(?:-|–|to|and|à|et|bis|or|ou)\s*", re.I)), _whole(quantities._RANGE)),
 }  # fmt: skip
-
-
-def _cell(match: re.Match[str]) -> tuple[str, str] | None:
-    header, value = match["header"].strip(), match["value"].strip()
-    return (header, value) if header and value else None
 
 
 @pytest.mark.parametrize("what", _PAIRS)

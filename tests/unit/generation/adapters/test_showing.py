@@ -3,6 +3,7 @@
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 from footnote_generation.adapters.extractive.compose import draft
+from support.told_rows import with_tables
 
 LINES = (
     "Guests must bring:", "a sleeping bag", "slippers", "a head torch", "Fees",
@@ -17,7 +18,7 @@ def source(*, headings: bool) -> Source:
         Anchor(span=TextSpan(start=text.index(name), end=len(text)), locator=Locator(heading_path=["Hut", name]))
         for name in ("Fees", "Transport")
     ]
-    return Source(number=1, text=text, title="Hut", score=0.9, anchors=anchors if headings else [])
+    return with_tables(Source(number=1, text=text, title="Hut", score=0.9, anchors=anchors if headings else []))
 
 
 def shown(question: str, *, headings: bool = True) -> list[str]:

@@ -14,6 +14,7 @@ from footnote_generation.language import grammar
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.claims import PlacedMarker, segment
 from footnote_generation.verification.support import confidence, judge, prepare
+from support.told_rows import told
 
 _SALES = "Anna Berg leads the sales team, and John Carter leads the support team."
 _DOSE = "Adults take two tablets three times a day."
@@ -87,7 +88,7 @@ _TRUE = [
 
 @pytest.mark.parametrize(("kind", "source", "statement"), _FALSE)
 def test_what_shares_words_only_is_not_borne_out(kind: str, source: str, statement: str) -> None:
-    assert judge(statement, prepare(source)).support != VERDICT_SUPPORTED
+    assert judge(statement, told(source)).support != VERDICT_SUPPORTED
 
 
 def test_a_denial_with_all_words_is_trusted_less_than_half_of_a_statement() -> None:
@@ -101,7 +102,7 @@ def test_a_denial_with_all_words_is_trusted_less_than_half_of_a_statement() -> N
 
 @pytest.mark.parametrize(("source", "statement"), _TRUE)
 def test_what_one_place_says_whole_is_borne_out(source: str, statement: str) -> None:
-    verdict = judge(statement, prepare(source))
+    verdict = judge(statement, told(source))
     assert verdict.support == VERDICT_SUPPORTED, verdict
 
 

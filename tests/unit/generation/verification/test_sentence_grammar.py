@@ -2,7 +2,8 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED
-from footnote_generation.verification.support import judge, prepare
+from footnote_generation.verification.support import judge
+from support.told_rows import told
 
 _ROWS = "| Barco | Partida | Chegada |\n|---|---|---|\n| 12 | 08:10 | 09:00 |\n| 14 | 10:30 | 11:25 |"
 
@@ -72,7 +73,7 @@ FALSE = (
 
 
 def supported(source: str, statement: str) -> bool:
-    return judge(statement, prepare(source)).support == VERDICT_SUPPORTED
+    return judge(statement, told(source)).support == VERDICT_SUPPORTED
 
 
 @pytest.mark.parametrize(("source", "statement"), TRUE)

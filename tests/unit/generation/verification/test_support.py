@@ -13,6 +13,7 @@ from footnote.types.v1.reasons_pb2 import (
 )
 from footnote_generation.verification.doubts import Doubt
 from footnote_generation.verification.support import judge, prepare
+from support.told_rows import told
 from support.verification_pairs import FRESH, HELD_OUT, PAIRS, Pair
 
 KINDS = ("true", "number", "unit", "entity", "negation", "unrelated")
@@ -21,7 +22,7 @@ KINDS = ("true", "number", "unit", "entity", "negation", "unrelated")
 def measure(pairs: Sequence[Pair]) -> tuple[float, float, Counter[tuple[str, str]]]:
     table: Counter[tuple[str, str]] = Counter()
     for pair in pairs:
-        verdict = judge(pair.statement, prepare(pair.source))
+        verdict = judge(pair.statement, told(pair.source))
         table[pair.kind, Verdict.Name(verdict.support).removeprefix("VERDICT_")] += 1
     supported = sum(count for (_, verdict), count in table.items() if verdict == "SUPPORTED")
     true = sum(count for (kind, _), count in table.items() if kind == "true")
@@ -58,7 +59,7 @@ def test_says_why(statement: str, doubt: Doubt) -> None:
 
 def test_quotes_the_sentence_that_bears_it_out() -> None:
     source = "The office opens at nine. Staff get 25 days of leave a year. Coffee is free."
-    verdict = judge("Employees have 25 days of leave per year.", prepare(source))
+    verdict = judge("Employees have 25 days of leave per year.", told(source))
     assert source[verdict.start : verdict.end] == "Staff get 25 days of leave a year."
 
 
@@ -104,6 +105,6 @@ RECORDS = {
     ],
 )
 def test_records_are_read_with_the_units_of_their_fields(source: str, true: str, false: str) -> None:
-    evidence = prepare(RECORDS[source])
+    evidence = told(RECORDS[source])
     assert judge(true, evidence).support == VERDICT_SUPPORTED
     assert judge(false, evidence).support != VERDICT_SUPPORTED

@@ -19,11 +19,13 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.locator_pb2 import TextSpan
 from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NO_SOURCE_CITED, CLAIM_REASON_OTHER_PLACE
+from footnote.types.v1.table_pb2 import TableCell
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
-from footnote_text import locators
+from footnote_text import locators, tables
 
 from footnote_generation.language.places import Place
+from footnote_generation.language.table_rows import rows_of
 from footnote_generation.language.words import analyse, quantity_match
 from footnote_generation.ports import Opinion, SecondOpinion
 from footnote_generation.verification import named_places
@@ -186,7 +188,7 @@ class Checker:
         if number not in self._ready:
             source = self.sources[number]
             context = " . ".join([source.label, source.title, *source.locator.heading_path])
-            self._ready[number] = prepared(source.text, context)
+            self._ready[number] = prepared(source.text, context, rows=rows_of(source))
         return self._ready[number]
 
     def _check(self, sentence: Sentence) -> Checked:
@@ -289,7 +291,17 @@ class Checker:
             support=verdict.support,
             support_score=confidence(verdict.support, verdict.score),
             label=locators.label(name, locator, self.locale),
+            cell=_cell_at(source, place),
         )
+
+
+def _cell_at(source: Source, place: TextSpan) -> TableCell | None:
+    """Return the one cell that a place in a source is."""
+    for row in tables.rows(source):
+        for cell in row.cells:
+            if (cell.start, cell.end) == (place.start, place.end):
+                return tables.cell_message(row, cell)
+    return None
 
 
 def value_span(statement: str, source: Source, verdict: Judgement) -> TextSpan | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,12 +12,11 @@ from footnote_text import sentences
 from footnote_generation.language import amounts
 from footnote_generation.language.grammar import Grammar, load
 from footnote_generation.language.reading import Item, Reading, read
+from footnote_generation.language.table_rows import TableRow
 
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*•–]|\d{1,2}[.)])[ \t]++")
 _HEADING = re.compile(r"(?<![ \t])[ \t]*+(?:#{1,6}[ \t]++|\*\*(?=[^*\n]+\*\*:?[ \t]*$))(?P<text>\S.*)")
-_FIELD = re.compile(r"(?<!\s)\s*+(?P<header>[^\s:：;；|][^:：;；|]{0,59}+)(?::\s++|：\s*+)(?P<value>[^\n]+)")
 _RESTS = frozenset({"negation", "absence", "exception", "prohibition", "former", "exemption", "uncertain", "future"})
-_TABLE_ROWS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class Place:
         return self.reading.items
 
 
-def cut(text: str, context: str, language: str) -> tuple[Place, ...]:
+def cut(text: str, context: str, language: str, rows: Sequence[TableRow] = ()) -> tuple[Place, ...]:
     """Return the places of a source in a language that has a grammar; `context` is its title and headings."""
     grammar = load(language)
     if grammar is None:
         return ()
     above, warnings = _context(context, language)
     places: list[Place] = []
-    for start, end, lead, row, heading in _stretches(text, language, grammar):
+    for start, end, lead, row, heading in _stretches(text, language, grammar, rows):
         here, more = (above, warnings) if not heading else _with(above, warnings, heading, language)
         body = text[start:end]
         reading = read(f"{lead}\n{body}" if lead else body, language)
@@ -112,36 +112,28 @@ def _leans(reading: Reading, grammar: Grammar) -> bool:
     return grammar.code in {"es", "it", "pt"} and bool(opening) and opening[0].stem in grammar.light
 
 
-def _stretches(text: str, language: str, grammar: Grammar) -> Iterator[tuple[int, int, str, Row | None, str]]:
+def _stretches(
+    text: str, language: str, grammar: Grammar, rows: Sequence[TableRow]
+) -> Iterator[tuple[int, int, str, Row | None, str]]:
     """Return start, end, introduction, row and heading of each place."""
     heading = lead = ""
-    header: list[str] = []
-    table = offset = 0
-    lines = text.splitlines(keepends=True)
-    for number, line in enumerate(lines):
+    offset = 0
+    coming = deque(row for row in rows if len(row.cells) > 1 and any(header for header, _, _ in row.cells))
+    for line in text.splitlines(keepends=True):
         start, body = offset, line.rstrip("\r\n")
         offset += len(line)
+        while coming and coming[0].start < start:
+            coming.popleft()
+        if coming and coming[0].end <= start + len(body):
+            row = coming.popleft()
+            yield start, start + len(body), "", Row(_fields(start, row, language), row.table), heading
+            continue
         found = _HEADING.fullmatch(body)
         if not body.strip():
-            header = []
             continue
         if found:
-            heading, lead, header = found["text"], "", []
+            heading, lead = found["text"], ""
             yield start, start + len(body), "", None, ""
-            continue
-        if "|" in body and body.count("|") >= (1 if header else 2):
-            if _rules(body):
-                continue
-            cells = _cells(body)
-            if not header and number + 1 < len(lines) and _rules(lines[number + 1]):
-                header, table = [cell for _, _, cell in cells], table + 1
-                continue
-            if header and table < _TABLE_ROWS:
-                yield start, start + len(body), " ; ".join(header), _row(body, cells, header, table, language), heading
-                continue
-        fields = _fields(body, language)
-        if len(fields) > 1:
-            yield start, start + len(body), "", Row(fields, -1), heading
             continue
         item = _ITEM.match(body)
         if item is None:
@@ -153,47 +145,9 @@ def _stretches(text: str, language: str, grammar: Grammar) -> Iterator[tuple[int
             yield start + first, start + last, introduction, None, heading
 
 
-def _rules(line: str) -> bool:
-    """Whether a line only parts a table's header from its rows: "|---|:--|"."""
-    return "-" in line and not line.strip("|:+=- \t\r\n")
-
-
-def _cells(line: str) -> list[tuple[int, int, str]]:
-    """Return start, end and text of the cells of a Markdown row."""
-    found: list[tuple[int, int, str]] = []
-    at = 0
-    for part in line.split("|"):
-        end = at + len(part)
-        if part.strip() or (at > 0 and end < len(line)):
-            found.append((at, end, part.strip()))
-        at = end + 1
-    return found
-
-
-def _row(line: str, cells: Sequence[tuple[int, int, str]], header: Sequence[str], table: int, language: str) -> Row:
-    shift = len(" ; ".join(header)) + 1
-    return Row(
-        tuple(
-            _field(header[column] if column < len(header) else "", start + shift, end + shift, language)
-            for column, (start, end, _) in enumerate(cells)
-        ),
-        table,
-    )
-
-
-def _fields(line: str, language: str) -> tuple[Field, ...]:
-    """Return the fields of a line like "Product: Kettle; Price: 29 EUR"; none where one part is no such pair."""
-    found: list[Field] = []
-    at = 0
-    for part in re.split(r"(?<=[;；])", line):
-        pair = _FIELD.fullmatch(part.rstrip(";；。"))
-        if pair is None:
-            if part.strip(" ;；.。"):
-                return ()
-        else:
-            found.append(_field(pair["header"], at + pair.start("value"), at + pair.end("value"), language))
-        at += len(part)
-    return tuple(found)
+def _fields(line: int, row: TableRow, language: str) -> tuple[Field, ...]:
+    """Return the fields of a row whose line begins at a place of the source."""
+    return tuple(_field(header, start - line, end - line, language) for header, start, end in row.cells)
 
 
 def _field(header: str, start: int, end: int, language: str) -> Field:

@@ -30,6 +30,7 @@ from footnote_generation.language import grammar as grammars
 from footnote_generation.language import lexicon, tongues
 from footnote_generation.language.grammar import Grammar
 from footnote_generation.language.reading import Reading, bytes_of, read
+from footnote_generation.language.table_rows import TableRow
 from footnote_generation.language.words import Analysed, Word, analyse, polar_of, quantity_match
 from footnote_generation.verification import quotations
 from footnote_generation.verification.binding import choose, misplaced
@@ -86,6 +87,7 @@ class Evidence:
     context: frozenset[str]
     context_text: str
     places: tuple[Place, ...] = ()
+    rows: tuple[TableRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def confidence(support: Verdict.ValueType, score: float) -> float:
     return low + (high - low) * score
 
 
-def prepare(text: str, context: str = "", language: str = "") -> Evidence:
+def prepare(text: str, context: str = "", language: str = "", rows: tuple[TableRow, ...] = ()) -> Evidence:
     """Make a source ready for any number of statements; `context` is its label, title and headings."""
     text = text[:_MAX_SOURCE]
     language = language or tongues.of(text)
@@ -117,9 +119,8 @@ def prepare(text: str, context: str = "", language: str = "") -> Evidence:
     for line in text.splitlines(keepends=True):
         spans.extend((offset + start, offset + end) for start, end in sentences.split(line, language))
         offset += len(line)
-    return Evidence(
-        text, language, tuple(spans), analyse(context, language).stems, context, cut(text, context, language)
-    )
+    places = cut(text, context, language, rows)
+    return Evidence(text, language, tuple(spans), analyse(context, language).stems, context, places, rows)
 
 
 def _bytes(evidence: Evidence) -> int:
@@ -127,9 +128,9 @@ def _bytes(evidence: Evidence) -> int:
 
 
 @kept(8 * 2**20, _bytes)
-def prepared(text: str, context: str = "", language: str = "") -> Evidence:
+def prepared(text: str, context: str = "", language: str = "", rows: tuple[TableRow, ...] = ()) -> Evidence:
     """Return `prepare` of the same, kept: the same sources serve answer after answer, and nothing changes them."""
-    return prepare(text, context, language)
+    return prepare(text, context, language, rows)
 
 
 def _weight(word: Word) -> float:
@@ -240,7 +241,7 @@ def understood(statement: str, evidence: Evidence) -> Evidence:
             return evidence
     if language == evidence.language:
         return evidence
-    return prepared(evidence.text, evidence.context_text, language)
+    return prepared(evidence.text, evidence.context_text, language, evidence.rows)
 
 
 def _by_facts(claim: Reading, evidence: Evidence, grammar: Grammar) -> Judgement:

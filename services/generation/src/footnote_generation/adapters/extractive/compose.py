@@ -121,9 +121,7 @@ def _plain(text: str) -> str:
 
 def tidy(unit: Unit, question: Question) -> str:
     """Return a sentence fit to stand alone: on one line, not too long, without footnote marks and leading links."""
-    text = " ".join(unit.text.split())
-    if unit.is_row:
-        text = shorten(text, question)
+    text = shorten(unit.text, unit.cells, question) if unit.is_row else unit.text
     text = _plain(text)
     lead = _LEAD.match(text)
     if lead:

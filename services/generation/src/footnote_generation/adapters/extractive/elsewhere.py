@@ -15,6 +15,7 @@ from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Question, read
 from footnote_generation.adapters.extractive.ranking import rank
 from footnote_generation.language import tongues
+from footnote_generation.language.table_rows import rows_of
 
 _LEAST = 0.35
 """The score from which a passage is near enough, with e5.
@@ -86,7 +87,8 @@ def of(question_text: str, source: Source) -> Passage | None:
 
 def is_foreign(question: Question, source: Source) -> bool:
     """Whether a source is in another language than the question; rows of cells are in none."""
-    if source.locator.WhichOneof("place") == "sheet":
+    rows = sum(row.end - row.start for row in rows_of(source))
+    if source.locator.WhichOneof("place") == "sheet" or 2 * rows > len(source.text):
         return False
     return tongues.of_source(source.text, question.language) not in ("", question.language)
 

@@ -14,6 +14,7 @@ from footnote_text import locales, sentences, signals
 
 from footnote_generation.adapters.extractive import forms
 from footnote_generation.language import lexicon, tongues
+from footnote_generation.language.table_rows import CellSpan, TableRow, rows_of
 from footnote_generation.language.words import Analysed, analyse, bytes_of
 
 _MAX_SENTENCES = 120
@@ -44,6 +45,8 @@ class Unit:
     around: frozenset[str]
     language: str
     is_row: bool
+    cells: tuple[CellSpan, ...]
+    """Of a row, its cells, counted from the unit's start."""
     same_line: bool
     """Whether the next sentence goes on in the same line."""
 
@@ -61,7 +64,7 @@ _BREAK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*•|#]|\d+[.)]\s))")
 _Stems: TypeAlias = frozenset[str]
 _Piece: TypeAlias = tuple[
     int, int, int, str, Analysed, _Stems, _Stems, _Stems, frozenset[int], Mapping[str, Sequence[int]], _Stems, str,
-    bool, bool,
+    bool, tuple[CellSpan, ...], bool,
 ]  # fmt: skip
 """A unit without the number and the rank of its source."""
 
@@ -71,8 +74,8 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
     result: list[Unit] = []
     for rank, source in enumerate(sources):
         headings = " . ".join([source.title, source.filename, *source.locator.heading_path])
-        row = source.locator.WhichOneof("place") == "sheet"
-        result.extend(Unit(source.number, rank, *piece) for piece in _pieces(source.text, headings, row, language))
+        rows = rows_of(source)
+        result.extend(Unit(source.number, rank, *piece) for piece in _pieces(source.text, headings, rows, language))
     return result
 
 
@@ -81,11 +84,12 @@ def _bytes(pieces: tuple[_Piece, ...]) -> int:
 
 
 @kept(_KEPT, _bytes)
-def _pieces(text: str, headings: str, row: bool, language: str) -> tuple[_Piece, ...]:
+def _pieces(text: str, headings: str, rows: tuple[TableRow, ...], language: str) -> tuple[_Piece, ...]:
     """Return what a passage is made of, for questions in a language: the same ones serve question after question."""
     own = tongues.of_source(text, language) or language
     context = analyse(headings, own).stems
-    spans = (_lines(text) if row else _spans(text, own))[:_MAX_SENTENCES]
+    lines = {span: row for row in rows if (span := line_of(text, row))}
+    spans = _with_rows(text, list(lines), own)[:_MAX_SENTENCES]
     spans = [span for span in spans if not is_order(text[span[0] : span[1]], own, language)]
     analysed = [_with_other_forms(text[start:end], own) for start, end in spans]
     around = context.union(*(one.stems for one in analysed))
@@ -103,7 +107,8 @@ def _pieces(text: str, headings: str, row: bool, language: str) -> tuple[_Piece,
             _order(analysed[place]),
             around,
             own,
-            row or "|" in text[start:end],
+            (start, end) in lines,
+            _counted_from(start, lines.get((start, end))),
             place + 1 < len(spans) and "\n" not in text[end : spans[place + 1][0]],
         )
         for place, (start, end) in enumerate(spans)
@@ -132,9 +137,28 @@ def is_order(text: str, *spoken: str) -> bool:
     )
 
 
-def _lines(text: str) -> list[tuple[int, int]]:
-    """Return the lines of a passage out of a sheet: a row each."""
-    return [match.span() for match in re.finditer(r"[^\n]+", text) if re.search(r"\w", match[0])]
+def line_of(text: str, row: TableRow) -> tuple[int, int]:
+    """Return where the line stands that a row is."""
+    end = text.find("\n", row.end)
+    return text.rfind("\n", 0, row.start) + 1, len(text) if end < 0 else end
+
+
+def _counted_from(start: int, row: TableRow | None) -> tuple[CellSpan, ...]:
+    if row is None:
+        return ()
+    return tuple(CellSpan(cell.header, cell.start - start, cell.end - start) for cell in row.cells)
+
+
+def _with_rows(text: str, rows: Sequence[tuple[int, int]], language: str) -> list[tuple[int, int]]:
+    """Return the rows, and the sentences of what stands between them."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    for start, end in [*rows, (len(text), len(text))]:
+        if text[at:start].strip():
+            found.extend((at + first, at + last) for first, last in _spans(text[at:start], language))
+        found.append((start, end))
+        at = end
+    return found[:-1]
 
 
 def _spans(text: str, language: str) -> list[tuple[int, int]]:

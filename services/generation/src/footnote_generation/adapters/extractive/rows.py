@@ -1,15 +1,14 @@
-"""Table rows: of "Header: value; Header: value" only the cells that the question is about."""
+"""Table rows: only the cells that the question is about."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote_generation.adapters.extractive.question import Question
 from footnote_generation.language import lexicon
+from footnote_generation.language.table_rows import CellSpan
 from footnote_generation.language.words import Analysed, analyse
-
-_PAIR = re.compile(r"(?<!\s)\s*+(?P<header>[^\s:;|][^:;|]{0,59}+):\s++(?P<value>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +19,9 @@ class _Cell:
     value_words: Analysed
 
 
-def shorten(text: str, question: Question) -> str:
+def shorten(text: str, spans: Sequence[CellSpan], question: Question) -> str:
     """Return "name — Header: value" with the cells asked for, or the row as it is when they cannot be told."""
-    cells = _cells(text, question.language)
+    cells = _cells(text, spans, question.language)
     if len(cells) < 2:
         return text
     wanted = frozenset(stem for word in (*question.about, *question.subject) for stem in word.stems) | question.sought
@@ -39,12 +38,10 @@ def _matches(header: Analysed, wanted: frozenset[str], groups: frozenset[int]) -
     return any(stem in wanted or lexicon.groups(stem) & groups for stem in header.stems)
 
 
-def _cells(text: str, language: str) -> list[_Cell]:
+def _cells(text: str, spans: Sequence[CellSpan], language: str) -> list[_Cell]:
     found: list[_Cell] = []
-    for part in re.split(r";\s+", text.strip().rstrip(".")):
-        match = _PAIR.fullmatch(part)
-        if match is None:
-            continue
-        header, value = match["header"].strip(), match["value"].strip()
-        found.append(_Cell(header, value, analyse(header, language), analyse(value, language)))
+    for header, start, end in spans:
+        if header:
+            value = text[start:end]
+            found.append(_Cell(header, value, analyse(header, language), analyse(value, language)))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text.signals import Wish
@@ -12,6 +13,7 @@ from footnote_text.signals import Wish
 from footnote_generation.adapters.extractive.passages import Unit, is_order
 from footnote_generation.adapters.extractive.question import Question
 from footnote_generation.adapters.extractive.ranking import Ranked
+from footnote_generation.language.table_rows import rows_of
 
 Group = tuple[tuple[str, int], ...]
 
@@ -52,7 +54,7 @@ def show(question: Question, ranked: Sequence[Ranked], sources: Mapping[int, Sou
 
 
 def _first(
-    near: Sequence[Ranked], sources: Mapping[int, Source], block: Callable[[list[str], int], range | None]
+    near: Sequence[Ranked], sources: Mapping[int, Source], block: Callable[[list[_Line], int], range | None]
 ) -> Shown | None:
     """Return the lines of the first block that one of the sentences is in."""
     for item in near:
@@ -61,28 +63,34 @@ def _first(
         found = block(lines, source.text.count("\n", 0, item.unit.start))
         if found is not None:
             spoken = item.unit.language
-            kept = [line for line in lines[found.start : found.stop] if line.strip() and not is_order(line, spoken)]
+            texts = [line.text for line in lines[found.start : found.stop]]
+            kept = [text for text in texts if text.strip() and not is_order(text, spoken)]
             groups = tuple(((line, item.unit.source),) for line in kept[:_MOST])
             return Shown(groups, max(0, len(kept) - _MOST))
     return None
 
 
-def _lines(source: Source) -> list[str]:
+class _Line(NamedTuple):
+    """A line of a source, and whether it is a row of a table."""
+
+    text: str
+    is_row: bool
+
+
+def _lines(source: Source) -> list[_Line]:
     """Return the lines of a source, with nothing where a heading stands: whatever is listed ends there."""
     headings = {name for one in (source.locator, *(a.locator for a in source.anchors)) for name in one.heading_path}
-    return ["" if line.strip("# ") in headings else line for line in source.text.split("\n")]
+    rows = {source.text.count("\n", 0, row.start) for row in rows_of(source)}
+    lines = source.text.split("\n")
+    return [_Line("" if text.strip("# ") in headings else text, at in rows) for at, text in enumerate(lines)]
 
 
-def _rows(lines: list[str], at: int) -> range | None:
+def _rows(lines: list[_Line], at: int) -> range | None:
     """Return the rows around a row."""
-    return _around(lines, at, _is_row)
+    return _around(lines, at, lambda line: line.is_row)
 
 
-def _is_row(line: str) -> bool:
-    return "|" in line or ("; " in line and line.count(": ") > 1)
-
-
-def _around(lines: list[str], at: int, kind: Callable[[str], bool]) -> range | None:
+def _around(lines: list[_Line], at: int, kind: Callable[[_Line], bool]) -> range | None:
     if not kind(lines[at]):
         return None
     first = last = at
@@ -93,7 +101,7 @@ def _around(lines: list[str], at: int, kind: Callable[[str], bool]) -> range | N
     return range(first, last + 1) if last > first else None
 
 
-def _items(lines: list[str], at: int) -> range | None:
+def _items(lines: list[_Line], at: int) -> range | None:
     """Return a list with the line that leads to it: marked items around a line, or lines of one make after a colon."""
     marked = _around(lines, at, _is_marked)
     if marked is not None:
@@ -106,29 +114,29 @@ def _items(lines: list[str], at: int) -> range | None:
     return None
 
 
-def _is_marked(line: str) -> bool:
-    return _MARKED.match(line.lstrip()) is not None
+def _is_marked(line: _Line) -> bool:
+    return _MARKED.match(line.text.lstrip()) is not None
 
 
-def _leads(line: str) -> bool:
-    return line.rstrip().endswith((":", "："))
+def _leads(line: _Line) -> bool:
+    return line.text.rstrip().endswith((":", "："))
 
 
-def _end_of_list(lines: list[str], first: int) -> int:
+def _end_of_list(lines: list[_Line], first: int) -> int:
     """Return where the lines end that are alike: rows or none, sentences or none, none that leads to its own list."""
     if first >= len(lines):
         return first
     make = _make(lines[first])
     for index in range(first, len(lines)):
         line = lines[index]
-        if not line.strip() or _leads(line) or _make(line) != make:
+        if not line.text.strip() or _leads(line) or _make(line) != make:
             return index
     return len(lines)
 
 
-def _make(line: str) -> tuple[bool, bool]:
+def _make(line: _Line) -> tuple[bool, bool]:
     """Return whether a line is a row, and whether it is a sentence."""
-    return _is_row(line), _SENTENCE_END.search(line) is not None
+    return line.is_row, _SENTENCE_END.search(line.text) is not None
 
 
 def _things(question: Question, ranked: Sequence[Ranked]) -> Shown | None:
@@ -176,8 +184,9 @@ def _paragraphs(found: Sequence[Unit]) -> Shown:
             more += 1
             continue
         room -= len(unit.text)
-        if "\n" in unit.text and all(map(_is_row, rows := unit.text.split("\n"))):
-            groups.extend([(row, unit.source)] for row in rows)
+        if unit.is_row:
+            groups.append([(unit.text, unit.source)])
+            last = None
             continue
         piece = (unit.text, unit.source)
         if last is not None and last.same_line and (last.rank, last.place + 1) == (unit.rank, unit.place):

@@ -1,0 +1,77 @@
+"""A statement about a cell rests on that cell, whatever its text holds; headers and values come from the parser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, Citation, Source
+from footnote_generation.adapters.extractive.compose import draft
+from footnote_generation.verification.checker import Checker
+from footnote_generation.verification.claims import PlacedMarker, segment
+from footnote_indexing.chunking.drafts import Drafter
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.sheets.parser import CsvParser
+
+ROWS = (
+    'Product,Colours; sizes,Stock,Note: internal\n"Lamp; tall","red; blue",150,"soon: red"\n'
+    '"Lamp; round","green; grey",80,"dry; clean"\n"Desk","oak",7,"kept"\n'
+)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    path = tmp_path / "stock.csv"
+    path.write_text(ROWS)
+    blocks: list[document_pb2.Block] = []
+    CsvParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    settings = collection_pb2.CollectionSettings()
+    settings.chunking.strategy, settings.chunking.size = collection_pb2.CHUNKING_STRATEGY_TABLE, 1000
+    drafter = Drafter(document_pb2.Document(id="d", revision=1), settings, lambda texts: [])  # type: ignore[arg-type,return-value]
+    (chunk,) = (one.chunk for one in drafter.feed(blocks) + drafter.finish(document_pb2.ParsedMetadata()))
+    return of(chunk)
+
+
+def of(chunk: chunk_pb2.Chunk) -> Source:
+    return Source(
+        number=1, filename="stock.csv", text=chunk.text, locator=chunk.locator, anchors=chunk.anchors,
+        tables=chunk.tables, score=0.9,
+    )  # fmt: skip
+
+
+def cited(source: Source, statement: str) -> Citation:
+    checker = Checker({1: source}, "en")
+    at = statement.index("[1]")
+    (checked,) = checker.check_by_rules(segment(statement, [PlacedMarker(at, at + 3, 1)]))
+    (citation,) = checked.citations
+    return citation
+
+
+@pytest.mark.parametrize(
+    ("statement", "cell", "row"),
+    [
+        ("The stock of the Lamp; tall is 150 [1].", "C2", "Lamp; tall"),
+        ("The stock of the Lamp; round is 80 [1].", "C3", "Lamp; round"),
+        ("The stock of the Desk is 7 [1].", "C4", "Desk"),
+    ],
+)
+def test_the_right_cell_is_supported_and_named_with_its_headers(
+    source: Source, statement: str, cell: str, row: str
+) -> None:
+    citation = cited(source, statement)
+    assert citation.support == VERDICT_SUPPORTED
+    assert citation.locator.sheet.range == cell
+    assert list(citation.cell.column_headers) == ["Stock"]
+    assert list(citation.cell.row_headers) == [row]
+    assert citation.cell.text == str(int(citation.cell.cell.number))
+
+
+@pytest.mark.parametrize("statement", ["The stock of the Lamp; tall is 80 [1].", "The stock of the Desk is 150 [1]."])
+def test_the_cell_of_another_row_is_not(source: Source, statement: str) -> None:
+    assert cited(source, statement).support != VERDICT_SUPPORTED
+
+
+def test_the_built_in_answerer_gives_the_cell_asked_for(source: Source) -> None:
+    (text, number), *_ = draft("What is the stock of the tall lamp?", [source]).sentences
+    assert (text, number) == ("Lamp; tall — Stock: 150", 1)
