@@ -139,6 +139,7 @@ class TableRows:
         self.number = number or out.new_table()
         self.names = [HEADER_SEPARATOR.join(path) for path in headers]
         """The header of each column as it is written in rows."""
+        said = (*said, *(text for at in sorted(naming) if at < len(headers) for text in headers[at]))
         columns = []
         for at, path in enumerate(headers):
             measure = measure_of((*said, *path)) if at not in naming and (path or said) else None

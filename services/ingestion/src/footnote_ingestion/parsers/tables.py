@@ -8,9 +8,10 @@ from itertools import pairwise
 
 HEADER_SEPARATOR = " › "
 """Between the headers of a column in its rows' text."""
-_NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d\s.,:/%-]*\)?%?")
+_NUMBER = re.compile(r"[-+−–(]?[$€£¥]?\s?\d[\d\s.,:/%-]*\)?%?(?:\s?[$€£¥])?")
 
 
+_RANGE = re.compile(r"[<>≤≥] ?[0-9]+|[0-9]+ ?(?:[-–] ?[0-9]+|\+)")
 _MOST_NAMING = 3
 _DAY = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?(?: 00:00:00)?|\d{1,2}[./]\d{1,2}[./](?:\d\d){1,2}|\d{1,2}[./]\d{4}")
 
@@ -18,6 +19,11 @@ _DAY = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?(?: 00:00:00)?|\d{1,2}[./]\d{1,2}[./](
 def looks_numeric(text: str) -> bool:
     """Return True for numbers, amounts, percentages and dates in figures."""
     return bool(_NUMBER.fullmatch(text.strip()))
+
+
+def is_range(text: str) -> bool:
+    """Tell whether a text is a range of numbers, which names a class: "15 - 24", "75+", "< 5"."""
+    return _RANGE.fullmatch(text) is not None
 
 
 def row_text(headers: Sequence[str], values: Sequence[str]) -> tuple[str, list[tuple[int, int, int]]]:
@@ -111,7 +117,7 @@ def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
     named = False
     for column in range(min(width - 1, _MOST_NAMING)):
         texts = [row[column] if column < len(row) else "" for row in rows]
-        figures = sum(looks_numeric(text) and not looks_like_year(text) for text in texts)
+        figures = sum(looks_numeric(text) and not looks_like_year(text) and not is_range(text) for text in texts)
         if column and figures * 2 > len(texts):
             return frozenset(range(column))
         seen = [(*before, text) for before, text in zip(seen, texts, strict=True)]

@@ -45,7 +45,8 @@ class DocParser:
         table: TableRows | None = None
         for start, piece in _paragraphs(text):
             if "\x07" in piece:
-                table = table or TableRows(out, ())
+                width = max(row.count("\x07") for row in piece.split("\x07\x07")) + 1
+                table = table or TableRows(out, [()] * width)
                 for row in piece.split("\x07\x07"):
                     values = [inline(cell) for cell in row.split("\x07")]
                     table.written += bool(any(values))

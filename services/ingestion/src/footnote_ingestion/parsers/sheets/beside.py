@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from footnote_ingestion.parsers.sheets.declared import Said
 from footnote_ingestion.parsers.sheets.merges import Range
 
 
@@ -37,6 +38,8 @@ class Beside:
     """Parts that would tell more, and cannot be read."""
     unseen: bool = False
     """The format is one in which none of it can be looked for."""
+    said: Said = field(default_factory=Said)
+    """What the file says of its tables."""
     merged: list[Range] = field(default_factory=list)
     """Merged cells, where calamine does not tell them."""
 

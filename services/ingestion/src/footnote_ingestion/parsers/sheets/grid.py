@@ -6,50 +6,61 @@ from collections.abc import Sequence
 
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
 from footnote_ingestion.parsers.rows import Headers, SheetPlaces, Span, TableRows, Typed, pack_anchors
+from footnote_ingestion.parsers.sheets import headers
+from footnote_ingestion.parsers.sheets.headers import filled_cells, kind_of
 from footnote_ingestion.parsers.tables import (
     HEADER_SEPARATOR,
     are_pairs,
-    header_path,
-    is_series,
-    looks_like_year,
     looks_numeric,
     naming_columns,
     pair_text,
     row_text,
 )
 
-_SEARCH = 15
+_SEARCH = 25
+_HEADER_ALONE = 3
 Row = tuple[int, Sequence[str], frozenset[int], Typed | None]
 
 
 class GridWriter:
     """Takes the rows of one sheet in order and writes them as blocks.
 
-    Blank rows part tables. Each part's header row is looked for in its first rows; what stands above it is written as
-    it is. A part without a header of its own keeps the header above when its columns fit.
+    Blank rows part tables. Each part's header is looked for in its first rows; what stands above it is written as it
+    is. A part without a header of its own keeps the header above when its columns fit. `known` are rows that the file
+    says to be the last of a header.
     """
 
-    def __init__(self, out: BlockWriter, sheet: str, left: int) -> None:
+    def __init__(
+        self, out: BlockWriter, sheet: str, left: int, known: frozenset[int] = frozenset(), *, apart: bool = True
+    ) -> None:
         self._out = out
+        self._sheet, self._left = sheet, left
         self._places = SheetPlaces(sheet, left)
+        self._known = known
+        self._apart = apart
         self._pending: list[Row] = []
         self._decided = False
         self._headers: list[Headers] = []
+        self._figures: frozenset[int] = frozenset()
         self._table: TableRows | None = None
         self._header_row = 0
         self._unused: set[int] = set()
         self._pairs = False
+        self._alone: list[Row] = []
+        self._beside: list[tuple[int, int, GridWriter]] = []
 
     def row(
         self, number: int, values: Sequence[str], covered: frozenset[int] = frozenset(), typed: Typed | None = None
     ) -> None:
         """Take row `number` (from 0); `covered` columns repeat the value of a merged cell that begins elsewhere.
 
-        `typed` gives the values that the file itself has; without it they are read from the texts.
+        `typed` has the values that the file itself has; without it they are read from the texts.
         """
         if not any(values):
             self._end_part()
-        elif all(not value or column in covered for column, value in enumerate(values)):
+        elif self._beside:
+            self._share(number, values, covered, typed)
+        elif covered and all(not value or column in covered for column, value in enumerate(values)):
             return  # nothing but what merged cells from above reach down to
         elif self._decided:
             self._write(number, values, covered, typed)
@@ -61,10 +72,24 @@ class GridWriter:
     def close(self) -> None:
         """Return the sheet has ended."""
         self._end_part()
+        if self._alone:
+            rows, self._alone = self._alone, []
+            self._settle(rows)
+            self._end_part()
+
+    def begin(self, paths: Sequence[Headers], header_row: int, name: str, said: Sequence[str] = ()) -> None:
+        """Begin a table whose header the file declares; its rows follow."""
+        self._headers = list(paths)
+        self._header_row, self._decided = header_row, True
+        self._unused = {column for column, path in enumerate(paths) if path}
+        self._table = TableRows(self._out, self._headers, naming={0}, name=name, said=said)
 
     def _end_part(self) -> None:
         if self._pending:
             self._decide()
+        for _, _, writer in self._beside:
+            writer.close()
+        self._beside = []
         self._decided = False
         if self._unused:  # headers of columns without a value: they stand in no row, and are not lost
             names = map(HEADER_SEPARATOR.join, self._headers)
@@ -73,43 +98,84 @@ class GridWriter:
 
     def _decide(self) -> None:
         rows, self._pending = self._pending, []
+        if self._alone:
+            alone, self._alone = self._alone, []
+            found = self._find([*alone, *rows])
+            if found is not None and found.body == len(alone):
+                rows = [*alone, *rows]
+            else:
+                self._settle(alone)
+                self._end_part()
+        elif _is_header_alone(rows):
+            self._alone = rows
+            return
+        self._settle(rows)
+
+    def _find(self, rows: list[Row]) -> headers.Header | None:
+        known = next((at for at, row in enumerate(rows[:-1]) if row[0] in self._known), None)
+        return headers.find([row[1] for row in rows], _owns(rows), known)
+
+    def _settle(self, rows: list[Row]) -> None:
+        """Decide what the first rows of a part are, and write them."""
+        own = _owns(rows)
+        if self._apart and (parts := _tables_beside(own)):
+            self._beside = [
+                (start, end, GridWriter(self._out, self._sheet, self._left + start, self._known, apart=False))
+                for start, end in parts
+            ]
+            for row in rows:
+                self._share(*row)
+            return
         self._decided = True
-        merged = [_own(values, covered) for _, values, covered, _ in rows]
-        self._out.numbers.learn(merged)
-        self._pairs = are_pairs(merged)
-        found = None if self._pairs else find_header([values for _, values, _, _ in rows], merged)
+        self._out.numbers.learn(own)
+        self._pairs = are_pairs(own)
+        self._begin_part(rows, own, None if self._pairs else self._find(rows))
+
+    def _begin_part(self, rows: list[Row], own: list[Sequence[str]], found: headers.Header | None) -> None:
         above: list[str] = []
         if self._pairs:
             self._headers = []
             below = rows
         elif found is None:
-            if not self._headers or _width(rows[0][1]) > len(self._headers) or _filled(rows[0][1]) < 2:
+            if not self._fits_above(rows, own):
                 self._headers = []
             below = rows
         else:
-            for number, values, covered, _ in rows[:found]:
-                own = _own(values, covered)
-                above += [value for value in own if value]
-                self._lines(number, own)
-            last = found + header_rows_below(rows[found:])
-            columns = range(max(len(values) for _, values, _, _ in rows[found : last + 1]))
-            self._headers = [
-                header_path([values[column] for _, values, _, _ in rows[found : last + 1] if column < len(values)])
-                for column in columns
-            ]
-            below = rows[last + 1 :]
-            self._table = None
-            self._header_row = rows[found][0]
+            for at, (number, _, _, _) in enumerate(rows[: found.body]):
+                if at < found.first or at > found.last:
+                    above += [value for value in own[at] if value]
+                    self._lines(number, own[at])
+            self._headers = list(found.paths)
+            below = rows[found.body :]
+            self._header_row = rows[found.first][0]
             self._unused = {column for column, path in enumerate(self._headers) if path}
             if not below:
-                below, self._headers = rows[found:], []
+                below, self._headers = rows[found.first :], []
                 self._unused.clear()
-        if self._table is None or found is not None or self._table.headers != self._headers:
+        mine = own[len(rows) - len(below) :]
+        paths = self._headers or [()] * max(len(row) for row in mine)
+        if self._table is None or found is not None or self._table.headers != paths:
             number = 0 if self._table is None or found is not None else self._table.number
-            naming = frozenset({0}) if self._pairs else naming_columns([_own(row[1], row[2]) for row in below])
-            self._table = TableRows(self._out, self._headers, naming=naming, said=above, number=number)
-        for number, values, covered, typed in below:
-            self._write(number, values, covered, typed)
+            naming = frozenset({0}) if self._pairs else naming_columns([values for _, values, _, _ in below])
+            self._table = TableRows(self._out, paths, naming=naming, said=above, number=number)
+        if found is not None:
+            self._figures = _figures(mine)
+        for row in below:
+            self._write(*row)
+
+    def _fits_above(self, rows: list[Row], own: list[Sequence[str]]) -> bool:
+        """Tell whether the header of the table above heads these rows: they have its columns, figures where it has."""
+        if not self._headers or _width(rows[0][1]) > len(self._headers) or filled_cells(rows[0][1]) < 2:
+            return False
+        return _figures(own) <= self._figures or not self._figures
+
+    def _share(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> None:
+        """Give each of several tables beside one another its part of a row."""
+        for start, end, writer in self._beside:
+            mine = values[start:end]
+            if any(mine):
+                inside = frozenset(column - start for column in covered if start <= column < end)
+                writer.row(number, mine, inside, typed[start:end] if typed is not None else None)
 
     def _write(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> None:
         own = _own(values, covered)
@@ -117,7 +183,7 @@ class GridWriter:
             self._pair(number, own, typed)
             return
         across = covered and len({value for value in values if value}) == 1  # one cell over the whole row
-        if _filled(own) == 1 and (not self._headers or across):
+        if (not self._headers or across) and filled_cells(own) == 1:
             self._lines(number, own)
             return
         values = values if self._headers else own
@@ -152,60 +218,53 @@ class GridWriter:
             self._out.add(PARAGRAPH, text, place, packed=packed)
 
 
-def header_rows_below(rows: Sequence[Row]) -> int:
-    """Return how many more rows go on with a header: they name the columns of groups, and nothing else."""
-    more = 0
-    while more < len(rows) - 2:
-        _, above, covered, _ = rows[more]
-        _, values, again, _ = rows[more + 1]
-        group = _grouped_columns(above, covered)
-        names = [value for column, value in enumerate(values) if value and column in group and column not in again]
-        others = [value for column, value in enumerate(values) if value and column not in group and column not in again]
-        if not names or others or any(looks_numeric(name) and not looks_like_year(name) for name in names):
-            break
-        more += 1
-    return more
-
-
-def _grouped_columns(values: Sequence[str], covered: frozenset[int]) -> set[int]:
-    """Return the columns that stand under a cell of several columns."""
-    found: set[int] = set()
-    for column in range(1, len(values)):
-        if column in covered and values[column] and values[column] == values[column - 1]:
-            found |= {column - 1, column}
-    return found
-
-
 def _own(values: Sequence[str], covered: frozenset[int]) -> Sequence[str]:
     """Return the row without what merged cells repeat."""
     return [("" if column in covered else value) for column, value in enumerate(values)] if covered else values
 
 
-def find_header(rows: Sequence[Sequence[str]], merged: Sequence[Sequence[str]] | None = None) -> int | None:
-    """Index of the header among the first rows of a table, or None when the first wide row looks like data.
-
-    `merged` are the same rows without what merged cells repeat.
-    """
-    merged = merged or rows
-    widest = max(_filled(row) for row in rows)
-    if widest < 2:
-        return None
-    for index, row in enumerate(rows[:-1]):
-        if _filled(row) < max(2, widest * 0.6):
-            continue
-        filled = [value for value in merged[index] if value]
-        if len(filled) < 2 and (row[0] or not filled or _filled(row) == len(row)):  # a title over the whole table
-            continue
-        labels = [value for value in filled if not looks_numeric(value) or looks_like_year(value)]
-        distinct = len(set(filled)) >= len(filled) * 0.7
-        short = sum(len(value) for value in filled) <= 120 * len(filled)
-        named = len(labels) == len(filled) or is_series(row, rows[index + 1])
-        return index if named and distinct and short else None
-    return None
+def _owns(rows: Sequence[Row]) -> list[Sequence[str]]:
+    return [_own(values, covered) for _, values, covered, _ in rows]
 
 
-def _filled(row: Sequence[str]) -> int:
-    return len(row) - row.count("")
+def _is_header_alone(rows: Sequence[Row]) -> bool:
+    """Tell whether rows that a blank row ends may be the header of what stands below it."""
+    own = _owns(rows)
+    return (
+        len(rows) <= _HEADER_ALONE
+        and all(filled_cells(row) > 1 for row in own)
+        and not any(looks_numeric(value) and len(value) != 4 for row in own for value in row)
+        and filled_cells(own[-1]) > 2
+    )
+
+
+def _figures(own: Sequence[Sequence[str]]) -> frozenset[int]:
+    """Return the columns that hold any figures."""
+    return frozenset(column for row in own for column, value in enumerate(row) if value and looks_numeric(value))
+
+
+def _tables_beside(own: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """Return the columns of tables that blank columns part, each with names of rows of its own; none for one table."""
+    width = max((len(row) for row in own), default=0)
+    filled = [any(column < len(row) and row[column] for row in own) for column in range(width)]
+    parts: list[tuple[int, int]] = []
+    for column in range(width):
+        if filled[column] and (not column or not filled[column - 1]):
+            end = next((at for at in range(column, width) if not filled[at]), width)
+            parts.append((column, end))
+    if len(parts) < 2 or not all(_stands_alone(own, start, end) for start, end in parts):
+        return []
+    return parts
+
+
+def _stands_alone(own: Sequence[Sequence[str]], start: int, end: int) -> bool:
+    """Tell whether columns are a table by themselves: a header over rows that begin with names."""
+    rows = [row[start:end] for row in own if any(row[start:end])]
+    full = [row for row in rows if filled_cells(row) > 1]
+    if end - start < 2 or len(full) < 3:
+        return False
+    texts = sum(kind_of(row[0]) == "t" for row in full[1:])
+    return bool(full[0][0]) and not any(map(looks_numeric, full[0])) and texts * 2 > len(full)
 
 
 def _width(row: Sequence[str]) -> int:

@@ -18,10 +18,12 @@ from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.numbers import of_value, sign_measure
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE
 from footnote_ingestion.parsers.sheets.beside import Beside, Shown
+from footnote_ingestion.parsers.sheets.declared import table_of
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_RANGE = f"{_TABLE}database-range"
 _DRAWN = tuple(f"{{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}}{name}" for name in ("object", "object-ole"))
 _AUTHOR = "{http://purl.org/dc/elements/1.1/}creator"
 CONTENT = "content.xml"
@@ -80,7 +82,7 @@ class OdsCells:
 
     def _read(self) -> Iterator[tuple[str, Beside]]:
         options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
-        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column", *_DRAWN)
+        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column", _RANGE, *_DRAWN)
         sheet = _new()
         with zipfile.ZipFile(self._path) as package, package.open(CONTENT) as stream:
             for event, element in etree.iterparse(stream, events=("start", "end"), tag=tags, **options):
@@ -88,6 +90,9 @@ class OdsCells:
                     if event == "start":
                         sheet = _new()
                         yield element.get(f"{_TABLE}name", ""), sheet.beside
+                elif element.tag == _RANGE:
+                    if event == "end":
+                        self._declare(element)
                 elif element.tag in _DRAWN:
                     sheet.beside.drawn += event == "end"
                 elif event == "end":
@@ -95,6 +100,17 @@ class OdsCells:
                     if element.tag == tags[1]:
                         _take(element, sheet)
                     element.clear()
+
+    def _declare(self, element: etree._Element) -> None:
+        """Take note of a range that the file calls a database; its first row is a header unless that is denied."""
+        start, _, end = element.get(f"{_TABLE}target-range-address", "").partition(":")
+        sheet = start.rpartition(".")[0].strip("$'").replace("''", "'")
+        headed = element.get(f"{_TABLE}contains-header", "true") == "true"
+        reference = f"{start.rpartition('.')[2]}:{end.rpartition('.')[2]}".replace("$", "")
+        name = element.get(f"{_TABLE}name", "")
+        one = table_of(reference, int(headed), "" if name.startswith("__Anonymous") else name)
+        if one is not None and self._sheets is not None and sheet in self._sheets:
+            self._sheets[sheet].said.tables.append(one)
 
 
 def _new() -> _Sheet:

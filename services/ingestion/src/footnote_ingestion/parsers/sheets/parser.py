@@ -20,9 +20,9 @@ from footnote_ingestion.parsers.numbers import Numbers, of_value
 from footnote_ingestion.parsers.office.package import check_package, core_properties
 from footnote_ingestion.parsers.rows import Typed
 from footnote_ingestion.parsers.sheets.beside import Beside, BesideCells, Shown
-from footnote_ingestion.parsers.sheets.grid import GridWriter
 from footnote_ingestion.parsers.sheets.merges import Merges
 from footnote_ingestion.parsers.sheets.opendocument import CONTENT, OdsCells
+from footnote_ingestion.parsers.sheets.regions import SheetWriter
 from footnote_ingestion.parsers.sheets.xls import XlsCells
 from footnote_ingestion.parsers.sheets.xlsx import XlsxCells
 from footnote_ingestion.parsers.texts.encoding import decode
@@ -58,7 +58,7 @@ class WorkbookParser:
                 if len(names) > 1:
                     out.heading(inline(name), 1, SheetLocator(sheet=name))
                 left = sheet.start[1]
-                grid = GridWriter(out, name, left)
+                grid = SheetWriter(out, name, left, beside.said)
                 merges = Merges(sheet.merged_cell_ranges or beside.merged, left)
                 for number, row in _filled_rows(sheet, name, limits.rows):
                     styles = [beside.numbers.get((number, at)) for at in range(left, left + len(row))]
@@ -232,7 +232,7 @@ def write_grid(
     rows: Iterable[Sequence[str]], out: BlockWriter, *, sheet: str = "", top: int = 0, left: int = 0
 ) -> None:
     """Write a grid of cells whose first is at row `top`, column `left` (from 0)."""
-    grid = GridWriter(out, sheet, left)
+    grid = SheetWriter(out, sheet, left)
     for number, row in enumerate(rows, top):
         grid.row(number, row)
     grid.close()

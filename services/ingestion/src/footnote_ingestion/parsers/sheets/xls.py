@@ -9,9 +9,11 @@ from footnote_text.a1 import cell_name
 
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.sheets.beside import Beside, Shown
+from footnote_ingestion.parsers.sheets.declared import Said
 from footnote_ingestion.parsers.sheets.number_formats import parse
 
 _MOST_COMMENTS = 10_000
+_MOST_FROZEN = 12
 
 
 class XlsCells:
@@ -31,6 +33,7 @@ class XlsCells:
             sheet = self._book.sheet_by_name(name)
             found = Beside(
                 numbers=self._numbers(sheet),
+                said=Said(frozen=_frozen(sheet)),
                 hidden=sum(bool(row.hidden) for at, row in sheet.rowinfo_map.items() if at < sheet.nrows)
                 + sum(bool(column.hidden) for at, column in sheet.colinfo_map.items() if at < sheet.ncols),
                 comments=[
@@ -53,3 +56,9 @@ class XlsCells:
                     if form is not None:
                         found[row, column] = form
         return found
+
+
+def _frozen(sheet: xlrd.sheet.Sheet) -> int | None:
+    """Return the last row that a frozen pane keeps in sight."""
+    split = int(sheet.horz_split_pos) if sheet.panes_are_frozen else 0
+    return split - 1 if 0 < split <= _MOST_FROZEN else None

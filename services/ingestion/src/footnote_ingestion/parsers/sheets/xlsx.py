@@ -6,15 +6,18 @@ import posixpath
 import zipfile
 from pathlib import Path
 
+from footnote_text.a1 import corners
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
+from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.sheets.beside import Beside
 from footnote_ingestion.parsers.sheets.number_formats import BINARY, NumberFormats, sheet_parts
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
+_PANE, _FILTER = f"{_MAIN}pane", f"{_MAIN}autoFilter"
 _NAMED = tuple(f"{_MAIN}{name}" for name in ("drawing", "legacyDrawing"))
 _OBJECTS = ("oleObject", "package")
 _MOST_COMMENTS = 10_000
@@ -29,10 +32,12 @@ class XlsxCells:
         self._numbers = NumberFormats(path)
         self._parts: dict[str, str] = {}
         self._binary = False
+        self._said: dict[str, declared.Said] = {}
         try:
             with zipfile.ZipFile(path) as package:
                 self._binary = BINARY in package.namelist()
                 self._parts = {} if self._binary else sheet_parts(package)
+                self._said = declared.of_package(package, self._parts)
         except _BROKEN:
             return
 
@@ -40,7 +45,7 @@ class XlsxCells:
         """Return what stands beside the values of a sheet, as far as it can be read."""
         if self._binary:
             return Beside(unseen=True)
-        found = Beside(numbers=self._numbers.of_sheet(name))
+        found = Beside(numbers=self._numbers.of_sheet(name), said=self._said.get(name) or declared.Said())
         found.unreadable += self._numbers.damaged
         part = self._parts.get(name)
         if part is None:
@@ -60,9 +65,13 @@ def _scan(stream: object, found: Beside) -> int:
     """Look through a sheet; return how many parts with comments and drawings it names."""
     named = 0
     options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
-    tags = (f"{_MAIN}row", f"{_MAIN}col", *_NAMED)
+    tags = (f"{_MAIN}row", f"{_MAIN}col", _PANE, _FILTER, *_NAMED)
     for _, element in etree.iterparse(stream, events=("end",), tag=tags, **options):
         named += element.tag in _NAMED
+        if element.tag == _PANE:
+            found.said.frozen = declared.frozen_rows(element)
+        elif element.tag == _FILTER and (filtered := corners(element.get("ref", ""))) is not None:
+            found.said.headers_end.add(filtered[0])
         found.hidden += element.get("hidden") in ("1", "true")
         if element.tag == f"{_MAIN}row":
             for cell in element:

@@ -1,0 +1,286 @@
+"""Where the header of a table on a sheet is: its rows, and the path of headers of each column.
+
+Figures show where the body begins; what stands above it in several columns is the header, what stands alone is a title.
+Names that repeat, merged cells and years show which columns a group's name covers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from footnote_ingestion.parsers.tables import header_path, is_range, is_series, looks_like_year, looks_numeric
+
+Grid = Sequence[Sequence[str]]
+_ABSENT = frozenset(
+    {"-", "–", "—", "−", "..", "...", "…", ":", "n/a", "N/A", "na", "NA", "n.a.", "x", "X", "*", ".", "k. A."}
+)
+_LONGEST_NAME = 120
+_LONGEST_GROUP = 80
+_NUMBERING = re.compile(r"\(?([0-9]{1,3})[.)]?")
+_LEAST_NUMBERED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Rows `first`..`last` of a sample are the header; the body begins at row `body`."""
+
+    first: int
+    last: int
+    body: int
+    paths: list[tuple[str, ...]]
+
+
+def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
+    """Return the header among the first rows of a table; None where it has none.
+
+    `own` are the rows without what merged cells repeat; `known_last` is the last header row where the file says so.
+    """
+    figures = _columns_of_figures(own)
+    if known_last is None and not figures:
+        return _by_words(rows, own)
+    body = _first_of_body(own, figures) if known_last is None else known_last + 1
+    if not body or body > len(own):
+        return None
+    last = body - 1
+    while last > 0 and _is_section(own[last], rows[last]):
+        last -= 1
+    numbered = last
+    while last > 0 and _is_numbering(own[last]):
+        last -= 1
+    if known_last is not None:
+        named = filled_cells(rows[last]) > 1
+    else:
+        named = _is_names(own[last], rows[last], figures) or (
+            # The columns of names have theirs one row below the others.
+            last > 0 and filled_cells(own[last]) > 0 and _is_names(own[last - 1], rows[last - 1], figures)
+        )
+    if not named:
+        return None
+    first = last
+    while first > 0 and _goes_on_above(rows, own, first - 1, figures):
+        first -= 1
+    levels = [_spread(rows, own, at, last, figures) for at in range(first, last + 1)]
+    width = max(len(level) for level in levels)
+    paths = [header_path([level[column] for level in levels if column < len(level)]) for column in range(width)]
+    return Header(first, numbered, body, paths)
+
+
+def kind_of(text: str) -> str:
+    """Return "" for nothing and what stands for it, "y" for years, "n" for other figures, "t" for texts and ranges."""
+    if not text or text in _ABSENT:
+        return ""
+    if is_range(text):
+        return "t"
+    if looks_like_year(text):
+        return "y"
+    return "n" if looks_numeric(text) else "t"
+
+
+def _columns_of_figures(own: Grid) -> frozenset[int]:
+    """Return the columns whose lower half is figures."""
+    lower = own[(len(own) + 1) // 2 :] if len(own) > 2 else own[1:]
+    width = max((len(row) for row in own), default=0)
+    found = set()
+    for column in range(width):
+        kinds = [kind_of(row[column]) for row in lower if column < len(row)]
+        numbers = sum(kind in ("n", "y") for kind in kinds)
+        if numbers > kinds.count("t"):
+            found.add(column)
+    return frozenset(found)
+
+
+def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
+    """Return the first row that has figures where columns of figures are."""
+    for at, row in enumerate(own):
+        kinds = {column: kind_of(row[column]) for column in figures if column < len(row)}
+        numbers = [column for column, kind in kinds.items() if kind == "n"]
+        years = [column for column, kind in kinds.items() if kind == "y"]
+        texts = [column for column, kind in kinds.items() if kind == "t"]
+        below = own[at + 1 :]
+        if _is_numbering(row) and at and below:
+            continue
+        if numbers and below and is_series(row, below[0]) and not (below[1:] and is_series(below[0], below[1])):
+            continue
+        if years and not numbers and below and len(texts) < len(years) and _head_figures(years, below):
+            continue
+        count = len(numbers) + len(years)
+        if count > len(texts) or (count and count == len(texts) and at > 0):
+            return at
+    return None
+
+
+def _head_figures(years: Sequence[int], below: Grid) -> bool:
+    """Tell whether years stand over figures that are no years."""
+    heads = 0
+    for column in years:
+        kinds = [kind_of(row[column]) for row in below if column < len(row)]
+        heads += kinds.count("n") > kinds.count("y")
+    return heads * 2 > len(years)
+
+
+def _is_section(own: Sequence[str], row: Sequence[str]) -> bool:
+    """Tell whether a row is one name only, at the left or over all columns."""
+    filled = [column for column, text in enumerate(own) if text]
+    return (
+        len(filled) == 1
+        and (filled[0] == 0 or all(text == own[filled[0]] for text in row if text))
+        and (sum(1 for text in row if text) in (1, len(row)))
+    )
+
+
+def _is_numbering(row: Sequence[str]) -> bool:
+    """Tell whether a row counts its columns: "1", "2", "3" or "(1)", "(2)", "(3)"."""
+    counted = [_NUMBERING.fullmatch(text) for text in row if text]
+    if len(counted) < _LEAST_NUMBERED or not all(counted):
+        return False
+    numbers = [int(one[1]) for one in counted if one]
+    return numbers[0] in (0, 1, 2) and all(after == before + 1 for before, after in pairwise(numbers))
+
+
+def _is_names(own: Sequence[str], row: Sequence[str], figures: frozenset[int]) -> bool:
+    """Tell whether a row may name columns: over one of figures at least, in few words."""
+    filled = [text for text in own if text]
+    if not filled or sum(map(len, filled)) > _LONGEST_NAME * len(filled):
+        return False
+    over = sum(column in figures for column, text in enumerate(row) if text)
+    return over > 0 and (sum(1 for text in row if text) > 1 or len(figures) == 1)
+
+
+def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> bool:
+    """Tell whether a row above header rows belongs to the header: it names columns or groups, and is no title."""
+    row, mine = rows[at], own[at]
+    filled = [column for column, text in enumerate(mine) if text]
+    if not filled:
+        return any(row)
+    if any(len(mine[column]) > _LONGEST_GROUP for column in filled):
+        return False
+    if len(filled) > 1:
+        return any(column in figures for column, text in enumerate(row) if text)
+    column = filled[0]
+    covers = [other for other, text in enumerate(row) if text == mine[column]]
+    below = rows[at + 1]
+    if column == 0:
+        return len(covers) == 1 and below[0] == mine[0] != "" and not own[at + 1][0]  # it covers the rows below as well
+    return len(covers) > 1 or column in figures
+
+
+def _spread(rows: Grid, own: Grid, at: int, last: int, figures: frozenset[int]) -> Sequence[str]:
+    """Return what a header row says of each column; a group's name covers the columns of its group."""
+    row, mine = rows[at], own[at]
+    if at == last or any(text and not mine[column] for column, text in enumerate(row)):
+        return row
+    labels = [column for column, text in enumerate(mine) if text]
+    below = rows[at + 1]
+    names = [column for column, text in enumerate(below) if text and column >= _first_value(below, mine, figures)]
+    bare = [column for column in names if column >= len(mine) or not mine[column]]
+    if not bare or not labels:
+        return row
+    groups = _groups(names, [below[column] for column in names], labels)
+    spread = [*row, *[""] * (len(below) - len(row))]
+    for group, label in groups:
+        for column in group:
+            spread[column] = mine[label]
+    return spread
+
+
+def _first_value(below: Sequence[str], mine: Sequence[str], figures: frozenset[int]) -> int:
+    """Return the first column of figures: those before it name rows, and are in no group."""
+    return min(figures, default=1) if 0 not in figures else min((one for one in figures if one), default=0)
+
+
+def _groups(columns: list[int], names: list[str], labels: list[int]) -> list[tuple[list[int], int]]:
+    """Return the columns of each group with the place of its name; none where it is not certain."""
+    within = [label for label in labels if label >= columns[0]]
+    if not within:
+        return []
+    for size in range(2, len(columns) // 2 + 1):  # names that repeat tell the groups
+        if len(columns) % size or any(name != names[index % size] for index, name in enumerate(names)):
+            continue
+        groups = [columns[start : start + size] for start in range(0, len(columns), size)]
+        owners = [[label for label in within if group[0] <= label <= group[-1]] for group in groups]
+        if all(len(one) == 1 for one in owners):
+            return [(group, one[0]) for group, one in zip(groups, owners, strict=True)]
+        return []
+    runs = _runs(columns)
+    owners = [[label for label in within if run[0] <= label <= run[-1]] for run in runs]
+    if len(runs) > 1 and all(len(one) == 1 for one in owners):  # blank columns part them
+        return [(run, one[0]) for run, one in zip(runs, owners, strict=True)]
+    if within[0] != columns[0]:
+        return []
+    ends = [*within[1:], columns[-1] + 1]
+    groups = [[column for column in columns if start <= column < end] for start, end in zip(within, ends, strict=True)]
+    alike = all(looks_like_year(name) or looks_numeric(name) for name in names)
+    if all(len(group) > 1 for group in groups) and (len(groups) > 1 or alike):
+        return list(zip(groups, within, strict=True))
+    return []
+
+
+def _runs(columns: list[int]) -> list[list[int]]:
+    """Return columns in stretches without a gap."""
+    runs: list[list[int]] = []
+    for column in columns:
+        if runs and runs[-1][-1] == column - 1:
+            runs[-1].append(column)
+        else:
+            runs.append([column])
+    return runs
+
+
+def _by_words(rows: Grid, own: Grid) -> Header | None:
+    """Return the header of a table without columns of figures."""
+    first = _first_of_words(rows, own)
+    if first is None:
+        return None
+    last = first + _more_of_words(rows[first:], own[first:])
+    width = max(len(row) for row in rows[first : last + 1])
+    paths = [header_path([row[at] for row in rows[first : last + 1] if at < len(row)]) for at in range(width)]
+    return Header(first, last, last + 1, paths)
+
+
+def _first_of_words(rows: Grid, merged: Grid) -> int | None:
+    """Return the header among rows of words, or None when the first wide row looks like data."""
+    widest = max(filled_cells(row) for row in rows)
+    if widest < 2:
+        return None
+    for index, row in enumerate(rows[:-1]):
+        if filled_cells(row) < max(2, widest * 0.6):
+            continue
+        filled = [value for value in merged[index] if value]
+        if len(filled) < 2 and (row[0] or not filled or filled_cells(row) == len(row)):  # a title over the whole table
+            continue
+        labels = [value for value in filled if not looks_numeric(value) or looks_like_year(value)]
+        distinct = len(set(filled)) >= len(filled) * 0.7
+        short = sum(len(value) for value in filled) <= 120 * len(filled)
+        named = len(labels) == len(filled) or is_series(row, rows[index + 1])
+        return index if named and distinct and short else None
+    return None
+
+
+def _more_of_words(rows: Grid, own: Grid) -> int:
+    """Return how many more rows go on with a header: they name the columns of groups, and nothing else."""
+    more = 0
+    while more < len(rows) - 2:
+        group = _grouped_columns(rows[more], own[more])
+        names = [value for column, value in enumerate(own[more + 1]) if value and column in group]
+        others = [value for column, value in enumerate(own[more + 1]) if value and column not in group]
+        if not names or others or any(looks_numeric(name) and not looks_like_year(name) for name in names):
+            break
+        more += 1
+    return more
+
+
+def _grouped_columns(values: Sequence[str], own: Sequence[str]) -> set[int]:
+    """Return the columns that stand under a cell of several columns."""
+    found: set[int] = set()
+    for column in range(1, len(values)):
+        if not own[column] and values[column] and values[column] == values[column - 1]:
+            found |= {column - 1, column}
+    return found
+
+
+def filled_cells(row: Sequence[str]) -> int:
+    """Return how many cells of a row hold anything."""
+    return len(row) - row.count("")

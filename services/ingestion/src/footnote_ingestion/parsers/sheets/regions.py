@@ -1,0 +1,95 @@
+"""The rows of a sheet given to the tables that it declares, and what is left to the search for tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from footnote_ingestion.parsers.base import BlockWriter
+from footnote_ingestion.parsers.rows import Typed
+from footnote_ingestion.parsers.sheets.declared import Declared, Said
+from footnote_ingestion.parsers.sheets.grid import GridWriter, Row
+from footnote_ingestion.parsers.tables import header_path
+
+_NONE: frozenset[int] = frozenset()
+
+
+class SheetWriter:
+    """Takes the rows of one sheet in order; `left` is the sheet's column of index 0."""
+
+    def __init__(self, out: BlockWriter, sheet: str, left: int, said: Said | None = None) -> None:
+        said = said or Said()
+        known = set(said.headers_end)
+        if not known and said.frozen is not None:
+            known.add(said.frozen)
+        self._rest = GridWriter(out, sheet, left, frozenset(known))
+        self._declared = [
+            _Declared(one, GridWriter(out, sheet, one.left, apart=False), left)
+            for one in sorted(said.tables, key=lambda one: (one.top, one.left))
+            if one.left >= left
+        ]
+        self._above: Row | None = None
+
+    def row(
+        self, number: int, values: Sequence[str], covered: frozenset[int] = _NONE, typed: Typed | None = None
+    ) -> None:
+        """Take row `number` (from 0), as `GridWriter.row` does."""
+        if not self._declared:
+            self._rest.row(number, values, covered, typed)
+            return
+        inside = [one for one in self._declared if one.declared.top <= number <= one.declared.bottom]
+        rest = list(values)
+        for one in inside:
+            one.row(number, values, covered, typed, self._above)
+            rest[one.start : one.end] = [""] * len(rest[one.start : one.end])
+        if any(rest) or not inside:
+            self._rest.row(number, rest, covered, typed)
+        self._above = (number, values, covered, typed)
+
+    def close(self) -> None:
+        """Return the sheet has ended."""
+        for one in self._declared:
+            one.writer.close()
+        self._rest.close()
+
+
+class _Declared:
+    """A declared table, its header gathered until its first row comes."""
+
+    def __init__(self, declared: Declared, writer: GridWriter, left: int) -> None:
+        self.declared = declared
+        self.writer = writer
+        self.start, self.end = declared.left - left, declared.right - left + 1
+        self._heads: list[Sequence[str]] = []
+        self._begun = False
+
+    def row(
+        self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None, above: Row | None
+    ) -> None:
+        mine = values[self.start : self.end]
+        if number == self.declared.top and above is not None and above[0] == number - 1:
+            self._heads = [groups] if any(groups := _groups(above, self.start, self.end)) else []
+        if number < self.declared.top + self.declared.header_rows:
+            self._heads.append(mine)
+            return
+        if not any(mine):
+            return
+        if not self._begun:
+            self._begun = True
+            width = self.end - self.start
+            paths = [header_path([row[at] for row in self._heads if at < len(row)]) for at in range(width)]
+            self.writer.begin(paths, self.declared.top, self.declared.name)
+        inside = frozenset(column - self.start for column in covered if self.start <= column < self.end)
+        self.writer.row(number, mine, inside, typed[self.start : self.end] if typed is not None else None)
+
+
+def _groups(above: Row, start: int, end: int) -> Sequence[str]:
+    """Return the names of groups that merged cells right above a table give its columns."""
+    _, values, covered, _ = above
+    whole = {values[at] for at in range(start, min(end, len(values)))}
+    names = [""] * (end - start)
+    if len(whole) < 2:  # a title over all columns
+        return names
+    for at in range(start, min(end, len(values))):
+        if at in covered or (at + 1 < len(values) and at + 1 in covered and values[at + 1] == values[at]):
+            names[at - start] = values[at]
+    return names
