@@ -12,7 +12,7 @@ import openpyxl
 import pptx
 import pytest
 from docx.oxml import parse_xml
-from footnote.types.v1.document_pb2 import BLOCK_KIND_FURNITURE, Block
+from footnote.types.v1.document_pb2 import BLOCK_KIND_FURNITURE, BLOCK_KIND_NOTE, Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from openpyxl.chart import BarChart, Reference
@@ -316,3 +316,40 @@ def test_notes_of_a_table_of_word_stand_behind_it(tmp_path: Path) -> None:
         footnotes=note("footnote", 2, "An estimate."),
     )
     assert read(data, "docx", tmp_path)[0] == ["Land: Chad; Price: 7", "An estimate.", "Wages did not."]
+
+
+def test_a_table_within_a_table_of_word_keeps_its_own_rows(tmp_path: Path) -> None:
+    def table(*rows: tuple[str, ...]) -> str:
+        cells = ("".join(f"<w:tc>{cell}</w:tc>" for cell in row) for row in rows)
+        return "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in cells) + "</w:tbl>"
+
+    inner = table((paragraph("Part"), paragraph("Sum")), (paragraph("Axle"), paragraph("3")))
+    outer = table((paragraph("Land"), paragraph("Price")), (paragraph("Chad"), paragraph("7") + inner + paragraph("")))
+    texts, said = read(with_notes(outer + paragraph("End.")), "docx", tmp_path)
+    assert texts == ["Land: Chad; Price: 7", "Part: Axle; Sum: 3", "End."]
+    assert said == {}
+
+
+_SHAPE = (
+    '<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" '
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><xdr:twoCellAnchor>'
+    "<xdr:from><xdr:col>3</xdr:col><xdr:row>4</xdr:row></xdr:from><xdr:sp><xdr:txBody><a:p><a:r><a:t>Not </a:t></a:r>"
+    "<a:r><a:t>audited</a:t></a:r></a:p></xdr:txBody></xdr:sp></xdr:twoCellAnchor></xdr:wsDr>"
+)
+
+
+def test_boxes_of_text_on_a_sheet_stand_at_their_cell(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["Land", "Price"], ["Chad", 7], ["Mali", 8]):
+        sheet.append(row)
+    sheet.add_chart(BarChart(), "F1")
+    path = tmp_path / "a.xlsx"
+    with zipfile.ZipFile(io.BytesIO(saved(book))) as made, zipfile.ZipFile(path, "w") as changed:
+        for name in made.namelist():
+            changed.writestr(name, _SHAPE if name == "xl/drawings/drawing1.xml" else made.read(name))
+    blocks: list[Block] = []
+    parser_for("xlsx").parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    (note,) = [block for block in blocks if block.kind == BLOCK_KIND_NOTE]
+    assert (note.text, note.locator.sheet.range) == ("Not audited", "D5")

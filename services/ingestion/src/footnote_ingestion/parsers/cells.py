@@ -137,6 +137,8 @@ def _write_row(
 
 def _laid_out(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place | None) -> list[list[Cell]]:
     """Return the cell at each position; the positions that a cell covers all hold that cell."""
+    if all(cell.rows == cell.columns == 1 for cells in rows for cell in cells):
+        return [list(cells) for cells in rows]
     grid: list[list[Cell]] = []
     pending: dict[int, tuple[Cell, int]] = {}  # column -> the cell from above, and for how many more rows
     room = _MOST_POSITIONS

@@ -40,6 +40,8 @@ _UNIT_WORDS = (
 UNITS = frozenset(_UNIT_WORDS.split())
 _STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺" + "".join(code[0] for code in CODES))
 _SIGNS = re.compile("|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, reverse=True)))
+_POINT = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
+"""A number where a point is known to part decimals."""
 _BODY = re.compile(r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,]*|[.,][0-9]+")
 _TAIL = re.compile(r"([0-9.,'’ ]*[0-9]) ?([^0-9]{1,8})")
 _BLANKS = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "–": "-"})
@@ -120,11 +122,17 @@ class Numbers:
 
     def cell(self, text: str) -> bytes:
         """Return the value of a cell as the fields of `Cell`; nothing where it is a text or not certain."""
-        if not text or len(text) > _LONGEST or text[0] not in _MAYBE:
+        if not text or text[0] not in _MAYBE:
             return NOTHING
+        if text.isdecimal() and text.isascii():
+            if len(text) > _EXACT_DIGITS or (text[0] == "0" and len(text) > 1):
+                return NOTHING
+            return _NUMBER_TAG + _DOUBLE.pack(int(text))
+        if self._decimal == "." and len(text) <= _EXACT_DIGITS and _POINT.fullmatch(text) is not None:
+            return _NUMBER_TAG + _DOUBLE.pack(float(text))
         known = self._known.get(text)
         if known is None:
-            known = self._read(text)
+            known = self._read(text) if len(text) <= _LONGEST else NOTHING
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[text] = known
@@ -136,17 +144,8 @@ class Numbers:
                 return NOTHING if text.lower() not in _TRUTH else _BOOLEAN_TAG + bytes([_TRUTH[text.lower()]])
         elif text.count(".") == 2 and (day := self._date(text)):
             return day
-        if text.isdecimal() and text.isascii():
-            if len(text) > _EXACT_DIGITS or (text[0] == "0" and len(text) > 1):
-                return NOTHING
-            return _NUMBER_TAG + _DOUBLE.pack(int(text))
         if not text.isascii():
             text = text.translate(_BLANKS)
-        before, point, after = text.partition(".")
-        short = len(after) != 3 and len(text) <= _EXACT_DIGITS and (before[:1] != "0" or before == "0")
-        if point and short and before.isdecimal() and after.isdecimal():
-            self._shows(".")
-            return _NUMBER_TAG + _DOUBLE.pack(float(text))
         return self._number(text) or self._date(text)
 
     def _number(self, text: str) -> bytes:

@@ -44,6 +44,7 @@ from footnote_ingestion.parsers.office.package import (
 from footnote_ingestion.parsers.raised import RAISED, joined, starts_as_figure
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_TABLE, _CELL_PROPERTIES, _SPAN, _MERGE = (f"{_W}{name}" for name in ("tbl", "tcPr", "gridSpan", "vMerge"))
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _HEADING = re.compile(r"(?:heading|titre|überschrift|título|intestazione|kop)\s*(\d)", re.IGNORECASE)
 # Documents with macros and templates are documents too; the macros are not read.
@@ -186,6 +187,7 @@ def _text(element: etree._Element) -> Iterator[str]:
                 f"{_W}pPr",
                 f"{_W}rPr",
                 f"{_W}instrText",
+                _TABLE,  # one within a cell has rows of its own
                 _FALLBACK,
             ):
                 continue
@@ -271,6 +273,9 @@ class _Walker:
                 break
             marked += 1
         write_table(joined_down(lines), self._out, None, marked if marked < len(lines) else 0)
+        for inner in element.iter(_TABLE):
+            if inner is not element and next(inner.iterancestors(_TABLE)) is element:
+                self._table(inner)
 
 
 def _rows(parent: etree._Element) -> Iterator[etree._Element]:
@@ -291,7 +296,10 @@ def _row(row: etree._Element) -> list[tuple[str, int, bool]]:
         if cell.getparent() is not row and any(parent.tag == f"{_W}tc" for parent in cell.iterancestors()):
             continue
         text = inline(joined(_text(cell)))
-        span, merge = cell.find(f"{_W}tcPr/{_W}gridSpan"), cell.find(f"{_W}tcPr/{_W}vMerge")
+        properties = cell.find(_CELL_PROPERTIES)
+        span = merge = None
+        if properties is not None:
+            span, merge = properties.find(_SPAN), properties.find(_MERGE)
         goes_on = merge is not None and merge.get(f"{_W}val", "continue") == "continue"
         found.append((text, _number(span) if span is not None else 1, goes_on))
     return found

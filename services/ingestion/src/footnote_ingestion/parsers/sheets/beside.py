@@ -34,6 +34,8 @@ class Beside:
     """Charts and embedded objects that lie on it."""
     comments: list[tuple[str, str]] = field(default_factory=list)
     """Cells and what is remarked on them."""
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    """Texts of boxes and shapes, with the cell that they are anchored at, or "" where they are at none."""
     unreadable: int = 0
     """Parts that would tell more, and cannot be read."""
     unseen: bool = False

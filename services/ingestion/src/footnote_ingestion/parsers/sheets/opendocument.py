@@ -23,7 +23,8 @@ from footnote_ingestion.parsers.sheets.declared import table_of
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-_RANGE = f"{_TABLE}database-range"
+_RANGE, _SHAPES = f"{_TABLE}database-range", f"{_TABLE}shapes"
+_DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _DRAWN = tuple(f"{{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}}{name}" for name in ("object", "object-ole"))
 _AUTHOR = "{http://purl.org/dc/elements/1.1/}creator"
 CONTENT = "content.xml"
@@ -82,7 +83,7 @@ class OdsCells:
 
     def _read(self) -> Iterator[tuple[str, Beside]]:
         options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
-        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column", _RANGE, *_DRAWN)
+        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column", _RANGE, _SHAPES, *_DRAWN)
         sheet = _new()
         with zipfile.ZipFile(self._path) as package, package.open(CONTENT) as stream:
             for event, element in etree.iterparse(stream, events=("start", "end"), tag=tags, **options):
@@ -93,6 +94,10 @@ class OdsCells:
                 elif element.tag == _RANGE:
                     if event == "end":
                         self._declare(element)
+                elif element.tag == _SHAPES:
+                    if event == "end":
+                        sheet.beside.texts += [("", text) for text in _shape_texts(element)]
+                        element.clear()
                 elif element.tag in _DRAWN:
                     sheet.beside.drawn += event == "end"
                 elif event == "end":
@@ -140,10 +145,22 @@ def _look(cell: etree._Element, row: int, column: int, beside: Beside) -> None:
     down, right = _count(cell, "number-rows-spanned"), _count(cell, "number-columns-spanned")
     if (down > 1 or right > 1) and len(beside.merged) < _MOST_MERGED:
         beside.merged.append(((row, column), (row + down - 1, column + right - 1)))
+    if len(cell) and any(child.tag.startswith(_DRAW) for child in cell.iterchildren(tag=etree.Element)):
+        beside.texts += [(cell_name(row, column), text) for text in _shape_texts(cell)]
     for remark in cell.iterchildren(f"{_OFFICE}annotation"):
         text, author = _text(remark), inline(remark.findtext(_AUTHOR) or "")
         if text and len(beside.comments) < _MOST_COMMENTS:
             beside.comments.append((cell_name(row, column), f"{author}: {text}" if author else text))
+
+
+def _shape_texts(element: etree._Element) -> list[str]:
+    """Return the texts of boxes and shapes in an element, those of comments left out."""
+    found = []
+    for shape in element.iterchildren(tag=etree.Element):
+        if shape.tag.startswith(_DRAW):
+            lines = ("".join(line.itertext()) for line in shape.iter(f"{_TEXT}p"))
+            found.append(inline(" ".join(lines)))
+    return [text for text in found if text][:_MOST_COMMENTS]
 
 
 def _text(element: etree._Element) -> str:

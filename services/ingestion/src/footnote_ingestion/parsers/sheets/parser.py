@@ -52,12 +52,12 @@ class WorkbookParser:
                 sheet = _sheet(book, name)
                 beside = cells.of_sheet(name)
                 _warn_of(beside, name, out)
-                if sheet.start is None:
+                if sheet.start is None and not beside.texts:
                     continue
                 out.reset_headings()
                 if len(names) > 1:
                     out.heading(inline(name), 1, SheetLocator(sheet=name))
-                left = sheet.start[1]
+                left = sheet.start[1] if sheet.start else 0
                 grid = SheetWriter(out, name, left, beside.said)
                 merges = Merges(sheet.merged_cell_ranges or beside.merged, left)
                 for number, row in _filled_rows(sheet, name, limits.rows):
@@ -65,6 +65,8 @@ class WorkbookParser:
                     values = [*map(_formatted, row, styles)]
                     grid.row(number, values, merges.fill(number, values), _typed(row, styles, values, out.numbers))
                 grid.close()
+                for cell, text in beside.texts:
+                    out.add(NOTE, text, SheetLocator(sheet=name, range=cell))
                 for cell, text in beside.comments:
                     place = SheetLocator(sheet=name, range=cell)
                     out.add(NOTE, f"Comment on {cell}: {text}" if text else "", place)

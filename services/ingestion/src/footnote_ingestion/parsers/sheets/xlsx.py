@@ -6,7 +6,7 @@ import posixpath
 import zipfile
 from pathlib import Path
 
-from footnote_text.a1 import corners
+from footnote_text.a1 import cell_name, corners
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
@@ -19,8 +19,10 @@ _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _PANE, _FILTER = f"{_MAIN}pane", f"{_MAIN}autoFilter"
 _NAMED = tuple(f"{_MAIN}{name}" for name in ("drawing", "legacyDrawing"))
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
+_DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _OBJECTS = ("oleObject", "package")
-_MOST_COMMENTS = 10_000
+_MOST_COMMENTS = _MOST_SHAPES = 10_000
 _BROKEN = (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError)
 
 
@@ -101,7 +103,26 @@ def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: Beside)
             found.unreadable += 1
             continue
         found.drawn += sum(1 for _ in root.iter(_CHART))
+        if kind == "drawing":
+            found.texts += _shape_texts(root)
         for comment in root.iter(f"{_MAIN}comment"):
             text = inline("".join(one.text or "" for one in comment.iter(f"{_MAIN}t")))
             if len(found.comments) < _MOST_COMMENTS:
                 found.comments.append((comment.get("ref", ""), text))
+
+
+def _shape_texts(root: etree._Element) -> list[tuple[str, str]]:
+    """Return the texts of boxes and shapes, with the cell that each is anchored at."""
+    found: list[tuple[str, str]] = []
+    for anchor in root.iterchildren(tag=etree.Element):
+        start = anchor.find(f"{_DRAWING}from")
+        row = column = ""
+        if start is not None:
+            row, column = start.findtext(f"{_DRAWING}row", ""), start.findtext(f"{_DRAWING}col", "")
+        cell = cell_name(int(row), int(column)) if row.isdecimal() and column.isdecimal() else ""
+        for body in anchor.iter(f"{_DRAWING}txBody"):
+            lines = ("".join(one.text or "" for one in line.iter(f"{_DRAWN}t")) for line in body.iter(f"{_DRAWN}p"))
+            text = inline(" ".join(lines))
+            if text and len(found) < _MOST_SHAPES:
+                found.append((cell, text))
+    return found

@@ -255,9 +255,14 @@ class _Walker:
         """Write a data table as rows; False for one that only lays out the page."""
         if node.css_first("table table") is not None or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None:
             return False
+        raised = node.css_first(_RAISED_MARKS) is not None
         rows = [
             [
-                Cell(inline(_text(cell, " ")), *_spans(cell), cell.tag == "th")
+                Cell(
+                    inline(_text(cell, " ") if raised else cell.text(deep=True, separator=" ")),
+                    *_spans(cell),
+                    cell.tag == "th",
+                )
                 for cell in row.iter()
                 if cell.tag in ("td", "th")
             ]
@@ -277,9 +282,12 @@ class _Walker:
         self._out.add(self._kind, text, self._place)
 
 
+_RAISED_MARKS = "sup, a[epub\\:type], a[role]"
+
+
 def _text(node: LexborNode, separator: str = "") -> str:
     """Return the text under an element, raised figures parted from what is before them."""
-    if node.css_first("sup, a[epub\\:type], a[role]") is None:
+    if node.css_first(_RAISED_MARKS) is None:
         return str(node.text(deep=True, separator=separator))
     pieces: list[str] = []
     todo = [node.child]

@@ -22,6 +22,7 @@ from footnote_ingestion.parsers.texts.source import write_code
 # One that is not closed takes in all that follows, so that it is looked for once only.
 _TAG = re.compile(r"</?[a-zA-Z][^>]*+(?P<closed>>?)")
 _LEARNT_ROWS = 30
+_SILENT = frozenset({"td_open", "td_close", "th_open", "th_close", "tbody_open", "tbody_close"})
 _FIELD = re.compile(r"^(\w[\w -]*):\s*(.*)$")
 
 
@@ -60,8 +61,12 @@ class _Writer:
 
     def write(self, tokens: list[Token]) -> None:
         place = LineLocator(first_line=1, last_line=1)
+        lines: list[int] | None = None
         for token in tokens:
-            if token.map:
+            if token.type in _SILENT:
+                continue
+            if token.map and token.map != lines:
+                lines = token.map
                 place = LineLocator(first_line=token.map[0] + 1, last_line=max(token.map[1], token.map[0] + 1))
             match token.type:
                 case "front_matter":
@@ -122,8 +127,11 @@ class _Writer:
 
 def _text(token: Token) -> str:
     """Return what a reader sees of inline Markdown: link texts, alternative texts, code; no markup."""
+    children = token.children or ()
+    if len(children) == 1 and children[0].type == "text":
+        return children[0].content
     parts: list[str] = []
-    for child in token.children or ():
+    for child in children:
         match child.type:
             case "text" | "code_inline":
                 parts.append(child.content)
