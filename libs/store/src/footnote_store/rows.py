@@ -7,6 +7,7 @@ import footnote_store.light_pymilvus  # noqa: F401
 # isort: split
 import base64
 import hashlib
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,9 @@ _LAYOUT = "l2"  # to be raised when older rows cannot be searched any more
 
 MAX_TEXT_BYTES = 65_535
 """The engine's limit for a text value."""
+
+_COMPRESSED = "z:"  # no base64 begins so
+_WORTH_COMPRESSING, _MOST_UNPACKED = 1_000, 2**20
 
 HIT_COLUMNS = (
     "id", "text", "extra", "tenant_id", "collection_key", "revision_key", "created_at", "expires_at", "lexical_text",
@@ -198,16 +202,29 @@ def encode_chunk(row: Row, dimensions: int) -> dict[str, Any]:
         "created_at": created_millis(chunk),
         "expires_at": expires,
         "facets": facets(chunk),
-        "extra": _bounded(base64.b64encode(extra.SerializeToString()).decode(), MAX_TEXT_BYTES, "chunk metadata"),
+        "extra": _bounded(_packed(extra.SerializeToString()), MAX_TEXT_BYTES, "chunk metadata"),
     }
+
+
+def _packed(data: bytes) -> str:
+    """Return bytes as text for a column; many places of cells are alike, and are compressed to half."""
+    if len(data) < _WORTH_COMPRESSING:
+        return base64.b64encode(data).decode()
+    return _COMPRESSED + base64.b64encode(zlib.compress(data, 1)).decode()
+
+
+def _unpacked(text: str) -> bytes:
+    if not text.startswith(_COMPRESSED):
+        return base64.b64decode(text)
+    return zlib.decompressobj().decompress(base64.b64decode(text[len(_COMPRESSED) :]), _MOST_UNPACKED)
 
 
 def decode_chunk(id_: str, text: str, extra: str) -> Chunk:
     """Return the chunk that a stored row holds."""
     chunk = Chunk()
     try:
-        chunk.ParseFromString(base64.b64decode(extra))
-    except (DecodeError, ValueError) as error:
+        chunk.ParseFromString(_unpacked(extra))
+    except (DecodeError, ValueError, zlib.error) as error:
         raise InvalidArgument(f"row {id_} cannot be read") from error
     chunk.text = text
     return chunk
