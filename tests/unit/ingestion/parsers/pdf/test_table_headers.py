@@ -39,6 +39,40 @@ def test_a_header_of_several_lines_over_several_columns_heads_them_all(tmp_path:
     )
 
 
+def test_words_over_the_middle_of_years_name_a_group_and_are_not_cut(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for centre, name in ((262, "Pension Benefits"), (402, "Other Benefits")):
+            middle(pdf, centre, 100, name)
+        columns(
+            pdf,
+            [
+                ["", "2022", "2021", "2022", "2021"],
+                ["Service cost", "106", "109", "51", "55"],
+                ["Interest", "176", "191", "8", "7"],
+            ],
+            top=114,
+            ends=(250, 296, 390, 436),
+        )
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Service cost; Pension Benefits › 2022: 106; Pension Benefits › 2021: 109; "
+        "Other Benefits › 2022: 51; Other Benefits › 2021: 55"
+    )
+
+
+def test_one_group_over_two_years_is_not_cut(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 262, 100, "Pension Benefits")
+        columns(
+            pdf,
+            [["", "2022", "2021"], ["Service cost", "106", "109"], ["Interest", "176", "191"]],
+            top=114,
+            ends=(250, 296),
+        )
+
+    assert rows(read(tmp_path, draw))[0] == "Service cost; Pension Benefits › 2022: 106; Pension Benefits › 2021: 109"
+
+
 def test_a_header_right_over_the_middle_of_two_columns_heads_both(tmp_path: Path) -> None:
     def draw(pdf: FPDF) -> None:
         middle(pdf, 236, 100, "MNLI")
