@@ -26,6 +26,7 @@ LGPL = {
 """Packages under the LGPL, and as what they are used."""
 STATED = {
     "chardetng-py": ("MIT", "its file licenses/LICENSE"),
+    "dulwich": ("Apache-2.0", "its file COPYING, which leaves the choice between this and GPL-2.0-or-later"),
     "milvus-lite": ("Apache-2.0", "LICENSE of github.com/milvus-io/milvus-lite"),
     "pypdfium2": ("BSD-3-Clause AND Apache-2.0", "REUSE.toml of its source; PDFium's parts in BUILD_LICENSES"),
     "py3langid": ("BSD-3-Clause", "its file LICENSE"),

@@ -17,6 +17,7 @@ _MODELS = {"indexing", "retrieval", "augmentation", "generation"}
 _DATABASES = {"edge", "ingestion", "indexing"}
 _FILES = {"ingestion"}
 _HTTP = {"edge"}
+_SOURCES = {"edge"}
 _EMBEDDERS = {"indexing", "retrieval", "augmentation"}
 EXTRAS: dict[str, set[str]] = {"e5": _EMBEDDERS}
 """Extras that are in images, by the targets that have them: who embeds documents and questions has to agree."""
@@ -34,15 +35,18 @@ ONLY: dict[str, set[str]] = {
     "python-pptx": _FILES,
     "python-calamine": _FILES,
     "xlrd": _FILES,
-    "lxml": _FILES,
+    "lxml": _FILES | _SOURCES,
     "olefile": _FILES,
-    "selectolax": _FILES,
+    "selectolax": _FILES | _SOURCES,
     "markdown-it-py": _FILES,
     "mdit-py-plugins": _FILES,
     "filetype": _FILES,
     "chardetng-py": _FILES,
     "pygments": _FILES,
-    "obstore": _FILES,
+    "obstore": _FILES | _SOURCES,
+    "dulwich": _SOURCES,
+    "feedparser": _SOURCES,
+    "httpcore": _SOURCES,
     "cryptography": {"edge", "ingestion"},
     "sqlalchemy": _DATABASES,
     "aiosqlite": _DATABASES,

@@ -52,6 +52,7 @@ class World:
     deleting: dict[str, doc.Document] = field(default_factory=dict)
     relabelled: set[str] = field(default_factory=set)
     blobs: dict[str, bytes] = field(default_factory=dict)
+    uploaded: dict[tuple[str, str, str], str] = field(default_factory=dict)
     collections: dict[str, col.Collection] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     chunks: dict[str, list[chk.Chunk]] = field(default_factory=dict)
@@ -107,6 +108,9 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         if not data:
             raise InvalidArgument("The file is empty", reason="FILE_EMPTY")
         sha256 = hashlib.sha256(data).hexdigest()
+        asked = (first.scope.tenant_id, first.scope.user_id, first.metadata.request_id)
+        if (made := self.world.uploaded.get(asked)) is not None and first.metadata.request_id:
+            return ing.UploadDocumentResponse(document=self._find(first.scope, made))
         for known in self.world.documents.values():
             same = (known.sha256, known.collection_id) == (sha256, first.metadata.collection_id)
             if same and not first.metadata.allow_duplicate:
@@ -120,6 +124,8 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
             owner_id=first.scope.user_id,
             filename=first.metadata.filename,
             tags=first.metadata.tags,
+            metadata=first.metadata.metadata if first.metadata.HasField("metadata") else None,
+            source_type=first.metadata.source_type or "upload",
             size_bytes=len(data),
             sha256=sha256,
             state=doc.DOCUMENT_STATE_UPLOADED,
@@ -130,6 +136,7 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         self._touch(document)
         self.world.documents[document.id] = document
         self.world.blobs[document.id] = data
+        self.world.uploaded[asked] = document.id
         return ing.UploadDocumentResponse(document=document)
 
     async def ReplaceDocument(self, request_iterator: Any, context: Any) -> ing.ReplaceDocumentResponse:
@@ -139,6 +146,7 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         if self.world.blobs[document.id] == data:
             return ing.ReplaceDocumentResponse(document=document, unchanged=True)
         self.world.blobs[document.id] = data
+        document.sha256, document.size_bytes = hashlib.sha256(data).hexdigest(), len(data)
         document.revision += 1
         document.state = doc.DOCUMENT_STATE_UPLOADED
         self._touch(document)

@@ -101,6 +101,12 @@ RULES: dict[str, Rule] = {
     "ListTenantLimits": Rule("admin"),
     "UpdateTenantLimits": Rule("admin"),
     "audit.export": Rule("admin"),
+    # Sources are named by ids alone: their own rules stand in tests/integration/test_edge_sources.py.
+    "CreateSource": replace(WRITE, makes=True),
+    **dict.fromkeys(("GetSource", "SyncSource", "UpdateSource", "DeleteSource"), Rule("writer")),
+    **dict.fromkeys(("ListSourceItems", "WatchSource"), Rule("writer")),
+    "ListSources": Rule("writer"),
+    "ListSourceKinds": Rule(),
     "GetOperation": Rule(),
     "ListOperations": FEEDBACK,
     "WatchOperation": Rule(),

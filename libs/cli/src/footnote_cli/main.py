@@ -26,6 +26,7 @@ from footnote_cli.commands import (
     probe,
     search,
     serve,
+    sources,
     status,
     trust,
     usage,
@@ -72,6 +73,7 @@ app.add_typer(chunks.app, name="chunks")
 app.add_typer(vectors.app, name="vectors")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(operations.app, name="operations")
+app.add_typer(sources.app, name="sources")
 app.add_typer(keys.app, name="keys")
 app.add_typer(limits.app, name="limits")
 app.add_typer(audit.app, name="audit")

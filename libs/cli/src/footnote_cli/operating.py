@@ -18,6 +18,12 @@ _TIMEOUT = 7200.0
 _TITLES = {
     operations_pb2.OPERATION_KIND_REINDEX_DOCUMENTS: "Indexing again",
     operations_pb2.OPERATION_KIND_DELETE_COLLECTION: "Deleting",
+    operations_pb2.OPERATION_KIND_SYNC_SOURCE: "Bringing into step",
+    operations_pb2.OPERATION_KIND_DELETE_SOURCE: "Deleting",
+}
+_DONE = {
+    operations_pb2.OPERATION_KIND_REINDEX_DOCUMENTS: "indexed again",
+    operations_pb2.OPERATION_KIND_SYNC_SOURCE: "brought into step",
 }
 
 
@@ -75,8 +81,8 @@ async def follow_operation(session: Session, operation: Operation, *, lines: boo
 
 def sentence_of(operation: Operation) -> str:
     """Return in one sentence how an operation stands."""
-    reindexes = operation.kind == operations_pb2.OPERATION_KIND_REINDEX_DOCUMENTS
-    done = f"{plural(operation.done, 'document')} {'indexed again' if reindexes else 'deleted'}"
+    of = "item" if operation.kind == operations_pb2.OPERATION_KIND_SYNC_SOURCE else "document"
+    done = f"{plural(operation.done, of)} {_DONE.get(operation.kind, 'deleted')}"
     parts = [done]
     if chunks := operation.delete_collection.chunks_deleted:
         parts.append(plural(chunks, "chunk"))

@@ -23,6 +23,8 @@ from footnote.edge.v1 import (
     operations_pb2_grpc,
     providers_pb2,
     providers_pb2_grpc,
+    sources_pb2,
+    sources_pb2_grpc,
     system_pb2,
     system_pb2_grpc,
     vectors_pb2,
@@ -40,6 +42,7 @@ _FILES = (
     (limits_pb2, limits_pb2_grpc),
     (operations_pb2, operations_pb2_grpc),
     (providers_pb2, providers_pb2_grpc),
+    (sources_pb2, sources_pb2_grpc),
     (system_pb2, system_pb2_grpc),
     (vectors_pb2, vectors_pb2_grpc),
 )

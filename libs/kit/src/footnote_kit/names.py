@@ -74,6 +74,13 @@ METRICS: dict[str, tuple[str, str]] = {
     ),
     "footnote.edge.asks": ("{ask}", "Questions asked, by finish reason"),
     "footnote.edge.degradations": ("{degradation}", "Degradations reported, by stage and reason"),
+    "footnote.edge.sources.listings": ("{listing}", "Listings of sources, by kind and outcome: complete or partial"),
+    "footnote.edge.sources.items": (
+        "{item}",
+        "Items of sources, by kind and outcome: in_step, moved, deleted, failed or skipped",
+    ),
+    "footnote.edge.sources.bytes": ("By", "Bytes fetched from sources, by kind"),
+    "footnote.edge.sources.age": ("s", "Longest time since a source that is not paused was in step"),
     "footnote.edge.jobs.waiting": (
         "{document}",
         "Documents accepted and not yet at an end; the same from every replica",

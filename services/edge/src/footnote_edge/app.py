@@ -89,6 +89,7 @@ from footnote_edge.jobs.remembering import Remembering
 from footnote_edge.jobs.workflows import Work
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
+from footnote_edge.sources.building import SourceParts, build_sources
 from footnote_edge.system.activity import ActivityBook, Counted
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
@@ -165,6 +166,10 @@ async def build(runtime: Runtime) -> App:
     operations = Operations(
         operation_book, jobs, catalog, documents, permissions, deletion, request_ids, limiting, bus, settings
     )
+    sources: SourceParts = build_sources(
+        settings, folder, database, bus, stages, catalog, documents, deleting, permissions, operation_book, operations,
+        jobs, request_ids,
+    )  # fmt: skip
     telemetry = TelemetryServicer()
     questions = TraceQuestions(database, settings.executor(), telemetry, lambda: leases.others)
     version = _version()
@@ -218,6 +223,7 @@ async def build(runtime: Runtime) -> App:
         activity=activity,
         operators=Operators(settings),
         audit=recorder,
+        sources=sources.service,
         about=about(settings, runtime.settings, version),
         version=version,
     )
@@ -243,6 +249,8 @@ async def build(runtime: Runtime) -> App:
         Rounds("operations", operations.tend, settings.reconcile_seconds, service="edge"),
         Rounds("reconcile", reconciler.look, settings.reconcile_seconds, service="edge", scope=SYSTEM),
         Rounds("memory", Remembering(conversations, jobs).look, settings.reconcile_seconds, service="edge"),
+        Rounds("sources", sources.schedule.look, settings.source_look_seconds, service="edge"),
+        Rounds("source-keys", sources.schedule.rekey, _SWEEP_SECONDS, service="edge"),
         Rounds("backlog", backlog.look, settings.backlog_seconds, service="edge", scope=SYSTEM),
         *(() if database.is_sqlite else questions.rounds),  # which one process has for itself
     )
@@ -278,6 +286,7 @@ async def build(runtime: Runtime) -> App:
             web.stop,
             *(one.stop for one in reversed(rounds)),
             jobs.close,
+            sources.close,
             meter.rounds.stop,
             meter.flush,
             activity.rounds.stop,

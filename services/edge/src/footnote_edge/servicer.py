@@ -9,6 +9,7 @@ from footnote.edge.v1.keys_pb2_grpc import KeysServiceServicer
 from footnote.edge.v1.limits_pb2_grpc import LimitsServiceServicer
 from footnote.edge.v1.operations_pb2_grpc import OperationsServiceServicer
 from footnote.edge.v1.providers_pb2_grpc import ProvidersServiceServicer
+from footnote.edge.v1.sources_pb2_grpc import SourcesServiceServicer
 from footnote.edge.v1.system_pb2_grpc import SystemServiceServicer
 from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceServicer
 
@@ -23,6 +24,7 @@ from footnote_edge.api.keys import KeysApi
 from footnote_edge.api.limits import LimitsApi
 from footnote_edge.api.operations import OperationsApi
 from footnote_edge.api.parts import Parts
+from footnote_edge.api.sources import SourcesApi
 from footnote_edge.api.system import SystemApi
 from footnote_edge.api.usage import UsageApi
 from footnote_edge.api.vectors import VectorsApi
@@ -39,6 +41,7 @@ class EdgeServicer(
     OperationsApi,
     KeysApi,
     SystemApi,
+    SourcesApi,
     UsageApi,
     ActivityApi,
     LimitsApi,
@@ -54,6 +57,7 @@ class EdgeServicer(
     AuditServiceServicer,
     ProvidersServiceServicer,
     SystemServiceServicer,
+    SourcesServiceServicer,
     VectorsServiceServicer,
 ):
     """Handlers of every RPC, each as its contract types it; `guard` puts identity in front of them."""

@@ -16,6 +16,9 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]{0,31}://(?:[a-z0-9._-]{1,253}|\[[0-9a-f:
 _SCOPES = re.compile(r"[A-Za-z0-9:/._-]{1,128}(?: [A-Za-z0-9:/._-]{1,128}){0,31}")
 
 
+USER_AGENT = "FootnoteBot/1"
+
+
 class Settings(BaseSettings):
     """Settings of the edge service, from the environment (`FOOTNOTE_EDGE_…`)."""
 
@@ -195,6 +198,35 @@ class Settings(BaseSettings):
     max_cost_per_day: float = Field(
         default=0, ge=0, description="US dollars that a tenant's answers may cost a day, where prices are known."
     )
+    max_sources_per_tenant: int = Field(default=0, ge=0, description="Sources that a tenant may have; 0 for no limit.")
+    source_key: str = Field(
+        default="",
+        description="Keys that encrypt secrets of sources: 32 bytes in base64, the first encrypts, all decrypt.",
+    )
+    source_key_file: Path | None = Field(
+        default=None, description="File with those keys, which nobody but this user can read."
+    )
+    source_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts that sources may reach, separated by commas, *.example.org with all below; unset for all.",
+    )
+    source_private_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Hosts, host:port or networks that are not public and that sources may reach all the same.",
+    )
+    source_folders: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Folders of this server that sources may read, separated by commas; tenant=/folder for one tenant.",
+    )
+    source_user_agent: str = Field(
+        default=USER_AGENT, min_length=1, description="What sources call themselves at web servers, and in robots.txt."
+    )
+    source_item_bytes: int = Field(default=100 * 1024 * 1024, ge=1024, description="Longest item of a source.")
+    source_items: int = Field(default=100_000, ge=1, description="Most items of one source.")
+    source_timeout_seconds: float = Field(default=30.0, gt=0, description="How long a source may be silent.")
+    source_look_seconds: float = Field(
+        default=5.0, gt=0, description="How often sources are looked at whose time may have come."
+    )
     answer_days: float = Field(
         default=30, ge=0, le=3650, description="Days that answers outside conversations are kept; 0 keeps none."
     )
@@ -238,7 +270,10 @@ class Settings(BaseSettings):
         if self.oidc_token == "id" and self.jwt_audience != self.oidc_client_id:
             raise ValueError("oidc_token=id needs jwt_audience to be oidc_client_id, whom such tokens are for")
 
-    @field_validator("cors_origins", "oidc_origins", "allowed_hosts", "auth", mode="before")
+    @field_validator(
+        "cors_origins", "oidc_origins", "allowed_hosts", "auth", "source_hosts", "source_private_hosts",
+        "source_folders", mode="before",
+    )  # fmt: skip
     @classmethod
     def _listed(cls, value: object) -> object:
         if not isinstance(value, str):

@@ -4,6 +4,7 @@ import pytest
 from footnote.edge.v1 import chunks_pb2, documents_pb2
 from footnote.types.v1 import chunk_pb2, document_pb2
 from footnote_edge.documents.public import chunk_of, document_of, scored_of
+from footnote_kit.origins import with_origin
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from support.filled_messages import filled
@@ -16,13 +17,25 @@ OWN = {
 ELSEWHERE = {"chunk_count": "chunks_stored"}
 
 
+ORIGIN = {
+    "id": "s",
+    "kind": "git",
+    "item": "a.md",
+    "version": "1",
+    "address": "https://example.org/a.md",
+    "time": "2026-01-01T00:00:00+00:00",
+}
+
+
 def document() -> tuple[Message, Message]:
     row = filled(document_pb2.Document)
+    row.metadata.CopyFrom(with_origin(row.metadata, ORIGIN))
     return row, document_of(row, "the collection's name")
 
 
 def chunk() -> tuple[Message, Message]:
     row = filled(chunk_pb2.Chunk)
+    row.metadata.CopyFrom(with_origin(row.metadata, ORIGIN))
     return row, chunk_of(row)
 
 
@@ -31,6 +44,9 @@ def test_every_public_field_is_filled_from_the_row(make) -> None:  # type: ignor
     row, public = make()
     there, shown = (MessageToDict(one, preserving_proto_field_name=True) for one in (row, public))
     assert set(shown) == {field.name for field in public.DESCRIPTOR.fields}, "a field is never filled"
+    source, own = shown.pop("source"), there["metadata"]
+    assert (source["source_id"], source["item"], source["address"]) == ("s", "a.md", "https://example.org/a.md")
+    assert own.pop("footnote_source") == ORIGIN
     for name, value in shown.items():
         if (public.DESCRIPTOR.name, name) == ("Document", "collection"):
             assert value == "the collection's name"

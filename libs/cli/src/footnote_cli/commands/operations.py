@@ -31,7 +31,7 @@ IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the operati
 async def list_(
     session: Session,
     kind: Annotated[
-        list[str] | None, typer.Option(metavar="KIND", help="Only of this kind: reindex_documents, delete_collection.")
+        list[str] | None, typer.Option(metavar="KIND", help="Only of this kind: reindex_documents, sync_source, …")
     ] = None,
     state: Annotated[
         list[str] | None,

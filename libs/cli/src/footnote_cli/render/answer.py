@@ -48,6 +48,8 @@ def footnotes(citations: Sequence[Citation], width: int) -> list[Text]:
         if word:
             line.append(f" ({word})", style=style)
         lines.append(hang(line, len(f"[{citation.number}] "), width))
+        if address := printable_line(citation.origin.address):
+            lines.append(Text(f"    {address}", style="underline"))
     return lines
 
 

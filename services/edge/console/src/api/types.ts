@@ -106,6 +106,7 @@ export interface AnswerManifest {
   query_rewriting: QueryRewriting;
   instructions: string;
   full_question: string;
+  origins: Origin[];
 }
 
 export type AnswerPart =
@@ -283,6 +284,7 @@ export interface Chunk {
   create_time?: string;
   expire_time?: string;
   tables: Table[];
+  source?: DocumentOrigin;
 }
 
 export type ChunkLevel =
@@ -337,6 +339,7 @@ export interface Citation {
   support_score: number;
   label: string;
   cell?: TableCell;
+  origin?: DocumentOrigin;
 }
 
 export interface Claim {
@@ -507,6 +510,15 @@ export interface CreateKeyResponse {
   secret: string;
 }
 
+export interface CreateSourceRequest {
+  source?: EditableSource;
+  request_id: string;
+}
+
+export interface CreateSourceResponse {
+  source?: Source;
+}
+
 export interface DefaultDeadlines {
   ask?: string;
   call?: string;
@@ -587,6 +599,20 @@ export interface DeleteDocumentResponse {
   chunks_deleted: number;
 }
 
+export interface DeleteSourceDetails {
+  source_id: string;
+}
+
+export interface DeleteSourceRequest {
+  source_id: string;
+  with_documents: boolean;
+  allow_missing: boolean;
+}
+
+export interface DeleteSourceResponse {
+  operation?: Operation;
+}
+
 export interface DeleteVectorsRequest {
   collection: string;
   ids: string[];
@@ -632,6 +658,7 @@ export interface Document {
   expire_time?: string;
   etag: string;
   warnings: ReadingWarning[];
+  source?: DocumentOrigin;
 }
 
 export interface DocumentChanged {
@@ -641,6 +668,15 @@ export interface DocumentChanged {
 
 export interface DocumentDeleted {
   document_id: string;
+}
+
+export interface DocumentOrigin {
+  source_id: string;
+  kind: string;
+  item: string;
+  version: string;
+  address: string;
+  time?: string;
 }
 
 export type DocumentState =
@@ -669,6 +705,17 @@ export interface EditMessageRequest {
   query_vector: number[];
   include: AnswerPart[];
   request_id: string;
+}
+
+export interface EditableSource {
+  name: string;
+  collection: string;
+  kind: string;
+  settings?: Record<string, unknown>;
+  secrets?: Record<string, unknown>;
+  interval?: string;
+  paused: boolean;
+  etag: string;
 }
 
 export interface EmbeddingSettings {
@@ -725,7 +772,13 @@ export type ErrorReason =
   | "ERROR_REASON_LAST_ADMIN_KEY"
   | "ERROR_REASON_OPERATION_NOT_FOUND"
   | "ERROR_REASON_AUDIT_UNAVAILABLE"
-  | "ERROR_REASON_OPERATOR_ONLY";
+  | "ERROR_REASON_OPERATOR_ONLY"
+  | "ERROR_REASON_SOURCE_NOT_FOUND"
+  | "ERROR_REASON_SOURCE_EXISTS"
+  | "ERROR_REASON_SOURCE_KEY_MISSING"
+  | "ERROR_REASON_SOURCE_AWAY"
+  | "ERROR_REASON_SOURCE_REFUSED"
+  | "ERROR_REASON_SOURCE_LIMIT";
 
 export interface Failure {
   reason: FailureReason;
@@ -893,6 +946,14 @@ export interface GetOperationRequest {
 
 export interface GetOperationResponse {
   operation?: Operation;
+}
+
+export interface GetSourceRequest {
+  source_id: string;
+}
+
+export interface GetSourceResponse {
+  source?: Source;
 }
 
 export interface GetSystemInfoRequest {
@@ -1116,6 +1177,37 @@ export interface ListProvidersResponse {
   providers: Provider[];
 }
 
+export interface ListSourceItemsRequest {
+  source_id: string;
+  states: SourceItemState[];
+  page_size: number;
+  page_token: string;
+}
+
+export interface ListSourceItemsResponse {
+  items: SourceItem[];
+  next_page_token: string;
+  total_size: number;
+}
+
+export interface ListSourceKindsRequest {
+}
+
+export interface ListSourceKindsResponse {
+  kinds: SourceKind[];
+}
+
+export interface ListSourcesRequest {
+  collection: string;
+  page_size: number;
+  page_token: string;
+}
+
+export interface ListSourcesResponse {
+  sources: Source[];
+  next_page_token: string;
+}
+
 export interface ListTenantLimitsRequest {
   page_size: number;
   page_token: string;
@@ -1201,6 +1293,8 @@ export interface Operation {
   skipped: number;
   reindex_documents?: ReindexDocumentsDetails;
   delete_collection?: DeleteCollectionDetails;
+  sync_source?: SyncSourceDetails;
+  delete_source?: DeleteSourceDetails;
   error?: GoogleRpcStatus;
   create_time?: string;
   end_time?: string;
@@ -1210,7 +1304,9 @@ export interface Operation {
 export type OperationKind =
   | "OPERATION_KIND_UNSPECIFIED"
   | "OPERATION_KIND_REINDEX_DOCUMENTS"
-  | "OPERATION_KIND_DELETE_COLLECTION";
+  | "OPERATION_KIND_DELETE_COLLECTION"
+  | "OPERATION_KIND_SYNC_SOURCE"
+  | "OPERATION_KIND_DELETE_SOURCE";
 
 export type OperationState =
   | "OPERATION_STATE_UNSPECIFIED"
@@ -1219,6 +1315,12 @@ export type OperationState =
   | "OPERATION_STATE_SUCCEEDED"
   | "OPERATION_STATE_FAILED"
   | "OPERATION_STATE_CANCELLED";
+
+export interface Origin {
+  collection_id: string;
+  document_id: string;
+  revision: number;
+}
 
 export interface PageLocator {
   page: number;
@@ -1566,6 +1668,51 @@ export interface Source {
   collection_id: string;
   suspicion_reasons: SuspicionReason[];
   tables: Table[];
+  origin?: DocumentOrigin;
+}
+
+export interface SourceItem {
+  item: string;
+  state: SourceItemState;
+  document_id: string;
+  version: string;
+  address: string;
+  size_bytes: string;
+  reason: SourceItemReason;
+  message: string;
+  attempts: number;
+  retry_time?: string;
+  sync_time?: string;
+  owner: string;
+  groups: string[];
+}
+
+export type SourceItemReason =
+  | "SOURCE_ITEM_REASON_UNSPECIFIED"
+  | "SOURCE_ITEM_REASON_AWAY"
+  | "SOURCE_ITEM_REASON_REFUSED"
+  | "SOURCE_ITEM_REASON_GONE"
+  | "SOURCE_ITEM_REASON_TOO_LARGE"
+  | "SOURCE_ITEM_REASON_EMPTY"
+  | "SOURCE_ITEM_REASON_UNSUPPORTED"
+  | "SOURCE_ITEM_REASON_ROBOTS"
+  | "SOURCE_ITEM_REASON_ADDRESS"
+  | "SOURCE_ITEM_REASON_QUOTA"
+  | "SOURCE_ITEM_REASON_NOT_INDEXED"
+  | "SOURCE_ITEM_REASON_INVALID";
+
+export type SourceItemState =
+  | "SOURCE_ITEM_STATE_UNSPECIFIED"
+  | "SOURCE_ITEM_STATE_PENDING"
+  | "SOURCE_ITEM_STATE_IN_STEP"
+  | "SOURCE_ITEM_STATE_FAILED"
+  | "SOURCE_ITEM_STATE_SKIPPED";
+
+export interface SourceKind {
+  id: string;
+  display_name: string;
+  settings_schema?: Record<string, unknown>;
+  secrets_schema?: Record<string, unknown>;
 }
 
 export interface SourcesEvent {
@@ -1605,6 +1752,18 @@ export type SuspicionReason =
   | "SUSPICION_REASON_INVISIBLE_CHARACTERS"
   | "SUSPICION_REASON_TURNED_DIRECTION"
   | "SUSPICION_REASON_ENCODED_TEXT";
+
+export interface SyncSourceDetails {
+  source_id: string;
+}
+
+export interface SyncSourceRequest {
+  source_id: string;
+}
+
+export interface SyncSourceResponse {
+  operation?: Operation;
+}
 
 export interface Table {
   number: number;
@@ -1735,6 +1894,16 @@ export interface UpdateDocumentRequest {
 
 export interface UpdateDocumentResponse {
   document?: Document;
+}
+
+export interface UpdateSourceRequest {
+  source_id: string;
+  resource?: EditableSource;
+  update_mask?: string;
+}
+
+export interface UpdateSourceResponse {
+  source?: Source;
 }
 
 export interface UpdateTenantLimitsRequest {
@@ -1873,6 +2042,14 @@ export interface WatchOperationRequest {
 
 export interface WatchOperationResponse {
   operation?: Operation;
+}
+
+export interface WatchSourceRequest {
+  source_id: string;
+}
+
+export interface WatchSourceResponse {
+  source?: Source;
 }
 
 export interface WhoAmIRequest {

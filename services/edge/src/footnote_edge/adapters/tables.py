@@ -202,6 +202,10 @@ DELETING = text("kind = 2 AND end_time IS NULL")
 """Deletions of collections that have not ended; 2 is OPERATION_KIND_DELETE_COLLECTION."""
 
 
+SYNCHRONISING = text("kind = 3 AND end_time IS NULL")
+"""Synchronisations of sources that have not ended; 3 is OPERATION_KIND_SYNC_SOURCE."""
+
+
 class OperationRow(Base):
     """Long work that a caller began, and how it stands; `cancelling` asks it to end."""
 
@@ -214,6 +218,7 @@ class OperationRow(Base):
     state: Mapped[int]
     cancelling: Mapped[bool] = mapped_column(default=False)
     collection_id: Mapped[str] = mapped_column(String(64), default="")
+    source_id: Mapped[str] = mapped_column(String(40), default="", server_default="")
     whole: Mapped[bool] = mapped_column(default=False)
     failed_only: Mapped[bool] = mapped_column(default=False)
     total: Mapped[int] = mapped_column(default=0)
@@ -229,7 +234,12 @@ class OperationRow(Base):
         Index("operations_by_time", "tenant_id", "create_time", "id"),
         # Of two deletions of one collection at once the second is the first.
         Index("operations_deleting", "collection_id", unique=True, sqlite_where=DELETING, postgresql_where=DELETING),
-    )
+        # No two replicas synchronise one source at once.
+        Index(
+            "operations_synchronising", "source_id", unique=True,
+            sqlite_where=SYNCHRONISING, postgresql_where=SYNCHRONISING,
+        ),
+    )  # fmt: skip
 
 
 class OperationDocumentRow(Base):
@@ -245,6 +255,86 @@ class OperationDocumentRow(Base):
     outcome: Mapped[int] = mapped_column(default=0)
 
     __table_args__ = (Index("operation_documents_by_outcome", "operation_id", "outcome"),)
+
+
+class SourceRow(Base):
+    """A source whose items a collection keeps in step; `secrets` are encrypted, `run_token` fences off other runs."""
+
+    __tablename__ = "sources"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    tenant_id: Mapped[str] = mapped_column(String(256))
+    user_id: Mapped[str] = mapped_column(String(256))
+    collection_id: Mapped[str] = mapped_column(String(64))
+    name: Mapped[str] = mapped_column(String(400))
+    kind: Mapped[str] = mapped_column(String(64))
+    settings: Mapped[str] = mapped_column(Text, default="{}")
+    secrets: Mapped[bytes] = mapped_column(LargeBinary, default=b"")
+    secret_names: Mapped[str] = mapped_column(Text, default="[]")
+    secret_key: Mapped[str] = mapped_column(String(16), default="")
+    """Which key encrypted `secrets`: the beginning of its hash."""
+    interval_seconds: Mapped[int] = mapped_column(default=3600)
+    paused: Mapped[bool] = mapped_column(default=False)
+    deleting: Mapped[bool] = mapped_column(default=False)
+    state: Mapped[int] = mapped_column(default=1)
+    error: Mapped[bytes] = mapped_column(LargeBinary, default=b"")
+    warnings: Mapped[str] = mapped_column(Text, default="[]")
+    etag: Mapped[str] = mapped_column(String(40))
+    create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    update_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    in_step_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+    away_since: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+    next_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None, index=True)
+    run_id: Mapped[str] = mapped_column(String(40), default="")
+    """The operation that listed last."""
+    run_token: Mapped[str] = mapped_column(String(40), default="")
+    run_cursor: Mapped[str] = mapped_column(Text, default="")
+    run_listed: Mapped[int] = mapped_column(default=0)
+    """How far that operation's listing came: 0 on its way, 1 complete, 2 partial."""
+
+    __table_args__ = (
+        Index("sources_by_time", "tenant_id", "create_time", "id"),
+        UniqueConstraint("tenant_id", "collection_id", "name", name="sources_named_once"),
+    )
+
+
+class SourceItemRow(Base):
+    """An item of a source: what its document has, and what the last listing said."""
+
+    __tablename__ = "source_items"
+
+    source_id: Mapped[str] = mapped_column(ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """SHA-256 of `item`, which may be long."""
+    item: Mapped[str] = mapped_column(Text)
+    name: Mapped[str] = mapped_column(Text)
+    address: Mapped[str] = mapped_column(Text, default="")
+    memo: Mapped[str] = mapped_column(Text, default="{}")
+    """What the kind of source noted of it for itself, as JSON."""
+    owner: Mapped[str] = mapped_column(Text, default="")
+    groups: Mapped[str] = mapped_column(Text, default="[]")
+    size: Mapped[int | None] = mapped_column(BigInteger, default=None)
+    listed_version: Mapped[str] = mapped_column(Text, default="")
+    version: Mapped[str] = mapped_column(Text, default="")
+    label: Mapped[str] = mapped_column(Text, default="")
+    """The origin that its document's metadata has, as JSON."""
+    sha256: Mapped[str] = mapped_column(String(64), default="")
+    document_id: Mapped[str] = mapped_column(String(64), default="", index=True)
+    revision: Mapped[int] = mapped_column(default=0)
+    """The revision whose end is waited for; 0 when nothing is."""
+    nonce: Mapped[str] = mapped_column(String(32))
+    state: Mapped[int] = mapped_column(default=1)
+    reason: Mapped[str] = mapped_column(String(32), default="")
+    message: Mapped[str] = mapped_column(Text, default="")
+    attempts: Mapped[int] = mapped_column(default=0)
+    retry_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+    sync_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
+    seen_run: Mapped[str] = mapped_column(String(40), default="")
+
+    __table_args__ = (
+        Index("source_items_by_state", "source_id", "state", "key"),
+        Index("source_items_by_hash", "source_id", "sha256"),
+    )
 
 
 class ReplicaRow(Base):

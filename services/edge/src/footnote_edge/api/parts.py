@@ -24,6 +24,7 @@ from footnote_edge.door.operators import Operators
 from footnote_edge.door.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.settings import Settings
+from footnote_edge.sources.service import Sources
 from footnote_edge.system.activity import Counted
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
@@ -62,5 +63,6 @@ class Parts:
     activity: Counted
     operators: Operators
     audit: Recorder
+    sources: Sources
     about: GetSystemInfoResponse
     version: str

@@ -13,6 +13,7 @@ from footnote.edge.v1.vectors_pb2 import (
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote_kit.access import Access
 from footnote_kit.call import Call
+from footnote_kit.origins import refuse_reserved
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts
@@ -28,6 +29,8 @@ class VectorsApi:
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
         claim = await self.parts.request_ids.claim(scope, request)
+        for index, row in enumerate(request.rows):
+            refuse_reserved(row.metadata, f"rows[{index}].metadata")
         wanted = indexing.AddVectorsRequest(scope=scope, collection=collection.id, rows=request.rows)
         if claim is not None:
             for number, row in enumerate(wanted.rows):

@@ -49,7 +49,7 @@ from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.manifests import Record
 from footnote_edge.asking.past import Past
 from footnote_edge.asking.presence import still_there
-from footnote_edge.asking.steps import Found, Steps, name_collections, prompt_tokens
+from footnote_edge.asking.steps import Found, Steps, lead_to_origins, name_collections, prompt_tokens
 from footnote_edge.asking.tools import Tools
 from footnote_edge.collections.bounds import CONVERSATION
 from footnote_edge.conversations.origins import Origin, of_sources
@@ -224,13 +224,16 @@ class Run:
                         self._said += event.text_delta
                         yield AskResponse(text_delta=event.text_delta)
                     elif event.HasField("citation"):
+                        lead_to_origins([event.citation], request.sources)
                         yield AskResponse(citation=event.citation)
                     elif event.HasField("claims_revised"):
+                        lead_to_origins(event.claims_revised.citations, request.sources)
                         yield AskResponse(claims_revised=event.claims_revised)
                     elif event.HasField("usage"):
                         self._tab.so_far(event.usage)
                     elif event.HasField("completed"):
                         self._answered = event.completed
+                        lead_to_origins(event.completed.answer.citations, request.sources)
                         self._tab.so_far(event.completed.answer.usage)
         except (FootnoteError, asyncio.CancelledError):
             if self._refused is not None:

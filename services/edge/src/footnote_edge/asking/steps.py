@@ -1,7 +1,7 @@
 """The steps before generation, each with what is done when its stage fails: the answer goes on and says so."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_RETRIEVAL,
     AnswerManifest,
     ChatMessage,
+    Citation,
     Source,
 )
 from footnote.types.v1.chunk_pb2 import ScoredChunk
@@ -27,6 +28,7 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
 from footnote_kit.logs import get_logger
+from footnote_kit.origins import leading_to, origin_of
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking import fallback
@@ -207,10 +209,22 @@ class Steps:
 
 
 def name_collections(sources: Sequence[Source], chunks: Sequence[ScoredChunk]) -> None:
-    """Say of each source which collection it is from: by that it is decided who may see it later."""
-    known = {scored.chunk.id: scored.chunk.collection_id for scored in chunks}
+    """Say of each source which collection it is from, by which it is decided who may see it later, and its origin."""
+    known = {scored.chunk.id: scored.chunk for scored in chunks}
     for source in sources:
-        source.collection_id = source.collection_id or known.get(source.chunk_id, "")
+        if (chunk := known.get(source.chunk_id)) is None:
+            continue
+        source.collection_id = source.collection_id or chunk.collection_id
+        if (origin := origin_of(chunk.metadata)) is not None:
+            source.origin.CopyFrom(origin)
+
+
+def lead_to_origins(citations: Iterable[Citation], sources: Sequence[Source]) -> None:
+    """Say of footnotes whose documents are items of sources where their quotes stand."""
+    origins = {source.number: source.origin for source in sources if source.HasField("origin")}
+    for citation in citations:
+        if (origin := origins.get(citation.number)) is not None:
+            citation.origin.CopyFrom(leading_to(origin, citation.quote))
 
 
 def prompt_tokens(built: augmentation.BuildPromptResponse) -> int:

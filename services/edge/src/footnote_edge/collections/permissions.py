@@ -60,6 +60,11 @@ class Permissions:
         held = await self._held(scope, collection_ids)
         return {collection_id for collection_id, access in held.items() if access >= Access.READ}
 
+    async def writable(self, scope: Scope, collection_ids: Iterable[str]) -> set[str]:
+        """Return those of the collections that the caller may write to."""
+        held = await self._held(scope, collection_ids)
+        return {collection_id for collection_id, access in held.items() if access >= Access.WRITE}
+
     async def _held(self, scope: Scope, ids: Iterable[str], *, exact: bool = False) -> dict[str, Access]:
         held = await self._authorizer.several(scope, ids, exact=exact)
         if held and sees_all(scope) and not is_system(scope):

@@ -1,6 +1,6 @@
 """Documents at the public API: in, out, again and gone. Files pass through in parts; none is ever held whole."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -17,6 +17,7 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.logs import get_logger
+from footnote_kit.origins import refuse_reserved, with_origin
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.catalog import Catalog, expiry
@@ -59,11 +60,20 @@ class Documents:
         self._transfer_timeout = settings.job_timeout_seconds
 
     async def upload(
-        self, scope: Scope, metadata: edge.UploadMetadata, parts: AsyncIterator[bytes]
+        self,
+        scope: Scope,
+        metadata: edge.UploadMetadata,
+        parts: AsyncIterator[bytes],
+        origin: Mapping[str, str] | None = None,
     ) -> ingestion.UploadDocumentResponse:
-        """Store a file and take on its job, or find the document that has its bytes; raises InvalidArgument."""
+        """Store a file and take on its job, or find the document that has its bytes; raises InvalidArgument.
+
+        `origin` is the item of a source that it came from, which no caller can claim.
+        """
         if not metadata.filename:
             raise InvalidArgument.field("metadata.filename", "must be given")
+        refuse_reserved(metadata.metadata, "metadata.metadata")
+        given = metadata.metadata if metadata.HasField("metadata") else None
         await self._limiting.admit(scope.tenant_id)
         allowed = await self._limiting.of(scope.tenant_id)
         collection = await self._catalog.for_upload(scope, metadata.collection)
@@ -72,7 +82,7 @@ class Documents:
             collection_id=collection.id,
             filename=metadata.filename,
             tags=metadata.tags,
-            metadata=metadata.metadata if metadata.HasField("metadata") else None,
+            metadata=given if origin is None else with_origin(given, origin),
             source_type=metadata.source_type,
             allow_duplicate=metadata.allow_duplicate,
             max_documents=collection.settings.max_documents,

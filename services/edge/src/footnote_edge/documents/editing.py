@@ -6,7 +6,9 @@ from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.origins import KEY, refuse_reserved
 from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.struct_pb2 import Struct
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.documents import Documents
@@ -29,13 +31,14 @@ class Editing:
         """Change what the mask names, in the record and then in the chunks; raises Aborted for another etag."""
         paths = _paths(request)
         wanted = request.resource
-        await self._documents.get(scope, request.document_id, Access.WRITE)
+        refuse_reserved(wanted.metadata, "resource.metadata")
+        known = await self._documents.get(scope, request.document_id, Access.WRITE)
         change = ingestion.UpdateDocumentRequest(
             scope=scope,
             document_id=request.document_id,
             resource=Document(
                 tags=wanted.tags,
-                metadata=wanted.metadata if wanted.HasField("metadata") else None,
+                metadata=_keeping_origin(known, wanted.metadata if wanted.HasField("metadata") else None),
                 expire_time=wanted.expire_time if wanted.HasField("expire_time") else None,
                 etag=wanted.etag,
             ),
@@ -45,6 +48,17 @@ class Editing:
         aligned = await align(self._stages, scope, changed, self._timeout)
         self._bus.told(aligned)
         return aligned
+
+
+def _keeping_origin(known: Document, wanted: Struct | None) -> Struct | None:
+    """Return the metadata wanted, with the item of a source that the document has: that is no caller's to change."""
+    if KEY not in known.metadata.fields:
+        return wanted
+    both = Struct()
+    both.fields[KEY].CopyFrom(known.metadata.fields[KEY])
+    if wanted is not None:
+        both.MergeFrom(wanted)
+    return both
 
 
 def _paths(request: edge.UpdateDocumentRequest) -> list[str]:

@@ -1,7 +1,7 @@
 """Operations as callers have them: long work begun, looked at, watched and cancelled."""
 
 import time
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from uuid import uuid4
 
 from footnote.edge.v1 import operations_pb2 as pb
@@ -157,7 +157,7 @@ class Operations:
         collection_id = await self._collection_id(scope, request.collection) if request.collection else ""
         page = Page.of(scope, request, kinds=(moment, text))
         rows, token, total = await self._book.page(scope, page, request.kinds, request.states, collection_id)
-        names = await self._names(scope, {row.collection_id for row in rows})
+        names = await self.names(scope, {row.collection_id for row in rows})
         return pb.ListOperationsResponse(
             operations=[_operation(row, names) for row in rows], next_page_token=token, total_size=total
         )
@@ -190,6 +190,11 @@ class Operations:
         row = await self._book.get(scope, operation_id)
         if row.kind == pb.OPERATION_KIND_DELETE_COLLECTION:
             await self._cancel_deletion(scope, row)
+        elif row.kind == pb.OPERATION_KIND_DELETE_SOURCE:
+            raise FailedPrecondition(
+                "The source is being deleted already; that cannot be undone.",
+                metadata={"state": "RUNNING", "requested": "CANCELLED"},
+            )
         else:
             await self._cancel_reindex(scope, row)
         return await self.get(scope, operation_id)
@@ -242,14 +247,18 @@ class Operations:
                 await self._book.end(row.id, pb.OPERATION_STATE_FAILED, to_proto(lost).SerializeToString())
         await self._book.sweep()
 
+    def shown(self, row: OperationRow, names: Mapping[str, str]) -> pb.Operation:
+        """Return an operation as callers see it; `names` are those of collections by id."""
+        return _operation(row, names)
+
     async def _shown(self, scope: Scope, row: OperationRow) -> pb.Operation:
-        names = await self._names(scope, {row.collection_id})
+        names = await self.names(scope, {row.collection_id})
         operation = _operation(row, names)
         if row.kind == pb.OPERATION_KIND_REINDEX_DOCUMENTS and (not row.collection_id or operation.collection):
             operation.reindex_documents.document_ids.extend(await self._book.named(row.id))
         return operation
 
-    async def _names(self, scope: Scope, ids: Iterable[str]) -> dict[str, str]:
+    async def names(self, scope: Scope, ids: Iterable[str]) -> dict[str, str]:
         """Return the names of those collections that the caller can see now, as far as indexing answers."""
         wanted = {one for one in ids if one}
         try:
@@ -263,7 +272,7 @@ def _ours(row: OperationRow) -> Scope:
     return Scope(tenant_id=row.tenant_id, user_id=row.user_id, roles=[ROLE_SYSTEM])
 
 
-def _operation(row: OperationRow, names: dict[str, str]) -> pb.Operation:
+def _operation(row: OperationRow, names: Mapping[str, str]) -> pb.Operation:
     operation = pb.Operation(
         id=row.id,
         kind=row.kind,  # type: ignore[arg-type]
@@ -279,6 +288,10 @@ def _operation(row: OperationRow, names: dict[str, str]) -> pb.Operation:
     )
     if row.kind == pb.OPERATION_KIND_DELETE_COLLECTION:
         operation.delete_collection.chunks_deleted = row.chunks
+    elif row.kind == pb.OPERATION_KIND_SYNC_SOURCE:
+        operation.sync_source.source_id = row.source_id
+    elif row.kind == pb.OPERATION_KIND_DELETE_SOURCE:
+        operation.delete_source.source_id = row.source_id
     else:
         operation.reindex_documents.SetInParent()
     operation.create_time.FromDatetime(utc(row.create_time))

@@ -11,17 +11,19 @@ from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1 import chunk_pb2 as rows
 from footnote.types.v1 import document_pb2 as documents
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.origins import origin_of, without_origin
 from footnote_kit.text_work import beside
 from google.protobuf.message import Message
 
 from footnote_edge.collections.names import CollectionNames
 
 M = TypeVar("M", bound=Message)
+D = TypeVar("D", Document, Chunk)
 
 EFFORT = 30
 """What translating one document or chunk counts as, in characters of text read."""
 
-_CHUNKS, _COLLECTION = "chunk_count", "collection"
+_CHUNKS, _COLLECTION, _SOURCE = "chunk_count", "collection", "source"
 
 
 class Public:
@@ -51,12 +53,12 @@ class Public:
 
 def document_of(row: documents.Document, collection: str) -> Document:
     """Return a document as callers see it; `collection` is the name of its collection."""
-    return _copied(row, Document(chunk_count=row.chunks_stored, collection=collection))
+    return _from_source(_copied(row, Document(chunk_count=row.chunks_stored, collection=collection)))
 
 
 def chunk_of(row: rows.Chunk) -> Chunk:
     """Return a chunk as callers see it."""
-    return _copied(row, Chunk())
+    return _from_source(_copied(row, Chunk()))
 
 
 def scored_of(row: rows.ScoredChunk) -> ScoredChunk:
@@ -72,6 +74,15 @@ def scored_of(row: rows.ScoredChunk) -> ScoredChunk:
 
 def _documents(found: Sequence[documents.Document], names: Mapping[str, str]) -> list[Document]:
     return [document_of(row, names.get(row.collection_id, "")) for row in found]
+
+
+def _from_source(made: D) -> D:
+    """Show the item of a source that metadata names as what it is, and no longer as metadata."""
+    origin = origin_of(made.metadata)
+    if origin is not None:
+        made.source.CopyFrom(origin)
+        made.metadata.CopyFrom(without_origin(made.metadata))
+    return made
 
 
 def _copied(row: Any, made: M) -> M:
@@ -96,6 +107,6 @@ def _common(row: type[Message], public: type[Message], apart: frozenset[str]) ->
 
 
 _COMMON = {
-    Document.DESCRIPTOR.full_name: _common(documents.Document, Document, frozenset((_CHUNKS, _COLLECTION))),
-    Chunk.DESCRIPTOR.full_name: _common(rows.Chunk, Chunk, frozenset()),
+    Document.DESCRIPTOR.full_name: _common(documents.Document, Document, frozenset((_CHUNKS, _COLLECTION, _SOURCE))),
+    Chunk.DESCRIPTOR.full_name: _common(rows.Chunk, Chunk, frozenset((_SOURCE,))),
 }

@@ -28,6 +28,8 @@ _WRITER = frozenset(
         # Of their own private collections; the rest is for the handler, which knows which collection it is.
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),
         "CancelOperation",
+        *("CreateSource", "GetSource", "ListSources", "UpdateSource", "DeleteSource", "SyncSource"),
+        *("ListSourceItems", "WatchSource"),
     }
 )
 _ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity"}) | {

@@ -27,7 +27,8 @@ CHARACTERS: dict[str, int] = {
     **dict.fromkeys(
         ("id", "collection", "collections", "document_id", "document_ids", "conversation_id", "message_id", "answer_id",
           "operation_id", "trace_id", "vector_id", "ids", "tenant_id", "owner_id", "user_id", "group", "name", "etag",
-          "provider", "model", "source_type", "tags", "key_id", "groups", "action", "resource"), ID
+          "provider", "model", "source_type", "tags", "key_id", "groups", "action", "resource",
+          "source_id", "kind"), ID
     ),
     **dict.fromkeys(("document_types", "languages", "order_by"), 64),
     "filename": 1024, "filename_contains": ID, "locale": 64, "chunker": 64, "language": 64, "title": 1000, "label": 200,
@@ -42,7 +43,7 @@ CHARACTERS: dict[str, int] = {
 
 Of a question the setting FOOTNOTE_EDGE_MAX_QUESTION_CHARACTERS decides, 8000 by default.
 """
-BYTES = {"metadata": 256 * 1024, "settings": 64 * 1024}
+BYTES = {"metadata": 256 * 1024, "settings": 64 * 1024, "secrets": 64 * 1024}
 """Bytes of a JSON object (google.protobuf.Struct), encoded."""
 ITEMS = {"values": 16, "tags": 1000, "paths": 100, "grants": LIST, "groups": 200, "history": LIST}
 """Items of a list by the name of its field; LIST where none is said."""

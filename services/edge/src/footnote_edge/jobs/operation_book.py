@@ -8,6 +8,7 @@ from typing import Any
 
 from footnote.edge.v1.operations_pb2 import (
     OPERATION_KIND_DELETE_COLLECTION,
+    OPERATION_KIND_SYNC_SOURCE,
     OPERATION_STATE_CANCELLED,
     OPERATION_STATE_QUEUED,
     OPERATION_STATE_RUNNING,
@@ -121,6 +122,14 @@ class OperationBook:
         token = page.token((utc(shown[-1].create_time).isoformat(), shown[-1].id)) if more else ""
         return shown, token, total or 0
 
+    async def synchronising(self, source_id: str) -> str | None:
+        """Return the id of the synchronisation of a source that has not ended."""
+        query = select(OperationRow.id).where(
+            OperationRow.source_id == source_id, OperationRow.kind == OPERATION_KIND_SYNC_SOURCE, ~ENDED
+        )
+        async with self._sessions() as session:
+            return (await session.scalars(query)).one_or_none()
+
     async def unfinished(self) -> list[OperationRow]:
         """Return every operation of all tenants that has not ended."""
         async with self._sessions() as session:
@@ -174,6 +183,11 @@ class OperationBook:
         """Tell whether an operation is asked to end, or has ended, or is gone."""
         row = await self.read(operation_id)
         return row is None or row.cancelling or row.end_time is not None
+
+    async def stop(self, operation_id: str) -> None:
+        """End an operation: at once while it waits for its turn, else as soon as it looks."""
+        if not await self.withdraw(operation_id):
+            await self.cancel(operation_id, [OPERATION_STATE_RUNNING])
 
     async def withdraw(self, operation_id: str) -> bool:
         """End an operation that waits for its turn as CANCELLED; return whether it did wait."""

@@ -1,11 +1,15 @@
 """The durable workflows of operations; see `workflows` for what they have in common with the others."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
-from footnote.edge.v1.operations_pb2 import OPERATION_KIND_DELETE_COLLECTION, OPERATION_STATE_FAILED
+from footnote.edge.v1.operations_pb2 import (
+    OPERATION_KIND_DELETE_COLLECTION,
+    OPERATION_KIND_REINDEX_DOCUMENTS,
+    OPERATION_STATE_FAILED,
+)
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.context import detached
@@ -38,15 +42,18 @@ async def step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
     return await once(name, lambda: until_available(operation, active_work().retry_ceiling))
 
 
+WORKFLOWS: dict[int, Callable[[str, str, str, str], Coroutine[Any, Any, None]]] = {}
+"""By kind of operation its workflow, which takes tenant, user, operation and collection."""
+
+
 async def enqueue_operation(row: OperationRow) -> None:
     """Take an operation on; a second time changes nothing.
 
     Each tenant's have a queue of their own, and deletions do not wait for reindexing, which may take hours.
     """
-    deletes = row.kind == OPERATION_KIND_DELETE_COLLECTION
     with SetWorkflowID(workflow_id(row.id)), SetEnqueueOptions(queue_partition_key=f"{row.kind}:{row.tenant_id}"):
         await DBOS.enqueue_workflow_async(
-            OPERATIONS, delete if deletes else reindex, row.tenant_id, row.user_id, row.id, row.collection_id
+            OPERATIONS, WORKFLOWS[row.kind], row.tenant_id, row.user_id, row.id, row.collection_id
         )
 
 
@@ -55,7 +62,7 @@ async def delete(tenant: str, user: str, operation_id: str, collection_id: str) 
     """Delete a collection's files, then the collection with its chunks, then what was uploaded in between."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("delete collection", {names.COLLECTION_ID: collection_id}):
-        await _ending(work, scope, operation_id, partial(_delete, work, scope, operation_id, collection_id))
+        await ending(work, scope, operation_id, partial(_delete, work, scope, operation_id, collection_id))
 
 
 async def _delete(work: Work, scope: Scope, operation_id: str, collection_id: str) -> None:
@@ -74,7 +81,7 @@ async def reindex(tenant: str, user: str, operation_id: str, collection_id: str)
     """Begin new revisions of documents, take on their jobs, and wait for their ends."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("reindex documents", {names.COLLECTION_ID: collection_id}):
-        await _ending(work, scope, operation_id, partial(_reindex, work, scope, operation_id))
+        await ending(work, scope, operation_id, partial(_reindex, work, scope, operation_id))
 
 
 async def _reindex(work: Work, scope: Scope, operation_id: str) -> None:
@@ -95,7 +102,10 @@ async def _reindex(work: Work, scope: Scope, operation_id: str) -> None:
     _log.info("documents_reindexed", operation_id=operation_id, outcome=outcome)
 
 
-async def _ending(work: Work, scope: Scope, operation_id: str, operation: Callable[[], Awaitable[None]]) -> None:
+WORKFLOWS |= {OPERATION_KIND_DELETE_COLLECTION: delete, OPERATION_KIND_REINDEX_DOCUMENTS: reindex}
+
+
+async def ending(work: Work, scope: Scope, operation_id: str, operation: Callable[[], Awaitable[None]]) -> None:
     """Run an operation and note what it fails with. Being cut off is no failure: it goes on at the next launch."""
     try:
         await operation()

@@ -1,0 +1,262 @@
+"""The table of sources: what callers said of them, when they are due, and which run holds one."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from footnote.edge.v1.operations_pb2 import OPERATION_KIND_DELETE_COLLECTION, OPERATION_STATE_SUCCEEDED
+from footnote.edge.v1.sources_pb2 import (
+    SOURCE_ITEM_STATE_FAILED,
+    SOURCE_STATE_AWAY,
+    SOURCE_STATE_DELETING,
+    SourceState,
+)
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.times import utc
+from footnote_kit.errors import Aborted, AlreadyExists, NotFound
+from footnote_kit.paging import Page
+from sqlalchemy import and_, delete, exists, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.tables import OperationRow, SourceItemRow, SourceRow
+from footnote_edge.jobs.progress import ProgressBus
+
+ON_ITS_WAY, COMPLETE, PARTIAL = 0, 1, 2
+"""How far a run's listing came; after a PARTIAL one nothing is deleted."""
+
+LONGEST_WAIT = timedelta(days=32)
+"""No interval is longer: a time that lies further ahead was written by a clock that was wrong."""
+
+_DUE = 100
+_ACTIVE = and_(OperationRow.source_id == SourceRow.id, OperationRow.end_time.is_(None))
+
+
+class Superseded(Exception):
+    """Another run holds the source, or it is gone: this one stops and writes nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run's listing ended; of a partial one `error` says why, a serialised google.rpc.Status."""
+
+    state: SourceState.ValueType
+    gone: bool
+    """What the listing did not show is gone."""
+    error: bytes = b""
+    warnings: Sequence[str] = ()
+
+
+class SourceBook:
+    """Reads and writes sources."""
+
+    def __init__(self, database: Database, bus: ProgressBus) -> None:
+        self._sessions = database.sessions
+        self._bus = bus
+
+    async def add(self, row: SourceRow) -> None:
+        """Note a new source; raises AlreadyExists when its collection has one of that name."""
+        try:
+            async with self._sessions.begin() as session:
+                session.add(row)
+        except IntegrityError:
+            raise _name_taken(row.name) from None
+
+    async def read(self, source_id: str) -> SourceRow | None:
+        """Return a source; None for an unknown one."""
+        async with self._sessions() as session:
+            return await session.get(SourceRow, source_id)
+
+    async def get(self, scope: Scope, source_id: str) -> SourceRow:
+        """Return a source of the caller's tenant; raises NotFound."""
+        row = await self.read(source_id)
+        if row is None or row.tenant_id != scope.tenant_id:
+            raise source_missing(source_id)
+        return row
+
+    async def page(self, scope: Scope, page: Page, collections: Collection[str] | None) -> tuple[list[SourceRow], str]:
+        """Return a page of a tenant's sources, newest first, and the next token; `collections` None means of all."""
+        wanted = [SourceRow.tenant_id == scope.tenant_id]
+        if collections is not None:
+            wanted.append(SourceRow.collection_id.in_(collections))
+        query = select(SourceRow).where(*wanted)
+        if page.position is not None:
+            time, last = datetime.fromisoformat(str(page.position[0])), str(page.position[1])
+            same = and_(SourceRow.create_time == time, SourceRow.id > last)
+            query = query.where(or_(SourceRow.create_time < time, same))
+        query = query.order_by(SourceRow.create_time.desc(), SourceRow.id).limit(page.size + 1)
+        async with self._sessions() as session:
+            rows = list(await session.scalars(query))
+        shown = rows[: page.size]
+        more = len(rows) > page.size
+        return shown, page.token((utc(shown[-1].create_time).isoformat(), shown[-1].id)) if more else ""
+
+    async def count(self, tenant_id: str) -> int:
+        """Return how many sources a tenant has."""
+        query = select(func.count()).select_from(SourceRow).where(SourceRow.tenant_id == tenant_id)
+        async with self._sessions() as session:
+            return int(await session.scalar(query) or 0)
+
+    async def collections(self, tenant_id: str) -> set[str]:
+        """Return the ids of the collections of a tenant that have sources."""
+        query = select(SourceRow.collection_id).where(SourceRow.tenant_id == tenant_id).distinct()
+        async with self._sessions() as session:
+            return set(await session.scalars(query))
+
+    async def change(self, source_id: str, etag: str, fresh: str, values: Mapping[str, Any]) -> None:
+        """Change a source and its etag; raises Aborted when it has another etag, AlreadyExists for a taken name."""
+        query = update(SourceRow).where(SourceRow.id == source_id, SourceRow.deleting.is_(False))
+        if etag:
+            query = query.where(SourceRow.etag == etag)
+        try:
+            async with self._sessions.begin() as session:
+                done = await session.execute(query.values(etag=fresh, update_time=datetime.now(UTC), **values))
+        except IntegrityError:
+            raise _name_taken(str(values.get("name", ""))) from None
+        if done.rowcount != 1:  # type: ignore[attr-defined]
+            raise Aborted("The source was changed in between; read it again")
+        self._bus.moved(source_id)
+
+    async def mark_deleting(self, source_id: str) -> None:
+        """Take a source out of the schedule for good."""
+        values = {"deleting": True, "state": SOURCE_STATE_DELETING, "next_time": None}
+        await self._set(source_id, values)
+
+    async def remove(self, source_id: str) -> None:
+        """Forget a source and its items."""
+        async with self._sessions.begin() as session:
+            await session.execute(delete(SourceItemRow).where(SourceItemRow.source_id == source_id))
+            await session.execute(delete(SourceRow).where(SourceRow.id == source_id))
+        self._bus.moved(source_id)
+
+    async def active(self, source_id: str) -> OperationRow | None:
+        """Return the operation that synchronises or deletes a source now."""
+        mine = (OperationRow.source_id == source_id, OperationRow.end_time.is_(None))
+        query = select(OperationRow).where(*mine).order_by(OperationRow.kind.desc()).limit(1)
+        async with self._sessions() as session:
+            return (await session.scalars(query)).one_or_none()
+
+    async def due(self, now: datetime) -> list[SourceRow]:
+        """Return the sources whose time has come, or that have a failed item to try again; the most overdue first."""
+        retry = exists().where(
+            SourceItemRow.source_id == SourceRow.id,
+            SourceItemRow.state == SOURCE_ITEM_STATE_FAILED,
+            SourceItemRow.retry_time <= now,
+        )
+        come = or_(SourceRow.next_time.is_(None), SourceRow.next_time <= now, _too_far(now), retry)
+        query = (
+            select(SourceRow)
+            .where(SourceRow.paused.is_(False), SourceRow.deleting.is_(False), come, ~exists().where(_ACTIVE))
+            .order_by(SourceRow.next_time)
+            .limit(_DUE)
+        )
+        async with self._sessions() as session:
+            return list(await session.scalars(query))
+
+    async def oldest(self) -> datetime | None:
+        """Return since when the source that is longest out of step is; None where there is none."""
+        when = func.min(func.coalesce(SourceRow.in_step_time, SourceRow.create_time))
+        mine = (SourceRow.paused.is_(False), SourceRow.deleting.is_(False))
+        async with self._sessions() as session:
+            found = await session.scalar(select(when).where(*mine))
+        return None if found is None else utc(found)
+
+    async def of_deleted_collections(self) -> list[str]:
+        """Return the ids of sources whose collection was deleted."""
+        gone = select(OperationRow.collection_id).where(
+            OperationRow.kind == OPERATION_KIND_DELETE_COLLECTION, OperationRow.state == OPERATION_STATE_SUCCEEDED
+        )
+        async with self._sessions() as session:
+            return list(await session.scalars(select(SourceRow.id).where(SourceRow.collection_id.in_(gone))))
+
+    async def sealed_with_others(self, key_id: str) -> list[SourceRow]:
+        """Return the sources whose secrets are not encrypted with this key."""
+        query = select(SourceRow).where(SourceRow.secret_key != "", SourceRow.secret_key != key_id)
+        async with self._sessions() as session:
+            return list(await session.scalars(query))
+
+    async def reseal(self, row: SourceRow, data: bytes, key_id: str) -> None:
+        """Keep secrets encrypted anew, unless they were replaced meanwhile."""
+        same = (SourceRow.id == row.id, SourceRow.etag == row.etag, SourceRow.secret_key == row.secret_key)
+        async with self._sessions.begin() as session:
+            await session.execute(update(SourceRow).where(*same).values(secrets=data, secret_key=key_id))
+
+    # What a run does. Each write holds the fence: a run that was superseded writes nothing.
+
+    async def take(self, source_id: str, run_id: str, token: str) -> SourceRow:
+        """Give a source to a run, from every other one; raises Superseded when it is gone.
+
+        A run that is repeated after a crash goes on where its listing was.
+        """
+        async with self._sessions.begin() as session:
+            row = await session.get(SourceRow, source_id, with_for_update=True)
+            if row is None:
+                raise Superseded
+            if row.run_id != run_id:
+                row.run_id, row.run_cursor, row.run_listed = run_id, "", ON_ITS_WAY
+            row.run_token = token
+        return row
+
+    async def fence(self, session: AsyncSession, source_id: str, token: str, **values: Any) -> None:
+        """Hold the fence in a transaction of the run: raises Superseded unless it still has the source."""
+        mine = (SourceRow.id == source_id, SourceRow.run_token == token)
+        done = await session.execute(update(SourceRow).where(*mine).values(run_token=token, **values))
+        if done.rowcount != 1:  # type: ignore[attr-defined]
+            raise Superseded
+
+    async def note(self, source_id: str, token: str, **values: Any) -> None:
+        """Write what a run found out of its source; raises Superseded."""
+        async with self._sessions.begin() as session:
+            await self.fence(session, source_id, token, **values)
+        self._bus.moved(source_id)
+
+    async def listed(self, row: SourceRow, token: str, outcome: Outcome) -> None:
+        """Note how a run's listing ended and when the next is due."""
+        now = datetime.now(UTC)
+        values: dict[str, Any] = {
+            "state": outcome.state,
+            "error": outcome.error,
+            "warnings": json.dumps(list(outcome.warnings)),
+            "run_listed": COMPLETE if outcome.gone else PARTIAL,
+            "next_time": now + timedelta(seconds=row.interval_seconds),
+            "away_since": (row.away_since or now) if outcome.state == SOURCE_STATE_AWAY else None,
+        }
+        await self.note(row.id, token, **values)
+
+    async def in_step(self, source_id: str, token: str, since: datetime) -> None:
+        """Note that everything that was there at a moment is in step."""
+        await self.note(source_id, token, in_step_time=since)
+
+    async def counts(self, source_ids: Collection[str]) -> dict[str, dict[int, int]]:
+        """Return the numbers of items of sources by state."""
+        found: dict[str, dict[int, int]] = {source_id: {} for source_id in source_ids}
+        query = (
+            select(SourceItemRow.source_id, SourceItemRow.state, func.count())
+            .where(SourceItemRow.source_id.in_(source_ids))
+            .group_by(SourceItemRow.source_id, SourceItemRow.state)
+        )
+        async with self._sessions() as session:
+            for source_id, state, count in await session.execute(query):
+                found[source_id][int(state)] = int(count)
+        return found
+
+    async def _set(self, source_id: str, values: Mapping[str, Any]) -> None:
+        async with self._sessions.begin() as session:
+            await session.execute(update(SourceRow).where(SourceRow.id == source_id).values(**values))
+        self._bus.moved(source_id)
+
+
+def _too_far(now: datetime) -> Any:
+    return SourceRow.next_time > now + LONGEST_WAIT
+
+
+def source_missing(source_id: str) -> NotFound:
+    """Return the one error for a source that is not there and for one that the caller may not see."""
+    return NotFound(f"Source '{source_id}' not found", reason="SOURCE_NOT_FOUND")
+
+
+def _name_taken(name: str) -> AlreadyExists:
+    return AlreadyExists(f"The collection has a source '{name}' already", reason="SOURCE_EXISTS")

@@ -1,0 +1,81 @@
+"""Puts the room of sources together."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.permissions import Permissions
+from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.documents import Documents
+from footnote_edge.documents.operations import Operations
+from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.settings import Settings
+from footnote_edge.sources import workflows
+from footnote_edge.sources.book import SourceBook
+from footnote_edge.sources.documents import DocumentStore
+from footnote_edge.sources.engine import Engine
+from footnote_edge.sources.following import Following
+from footnote_edge.sources.items import ItemBook
+from footnote_edge.sources.kinds.ours import OURS
+from footnote_edge.sources.policy import Policy
+from footnote_edge.sources.registry import Kinds
+from footnote_edge.sources.schedule import Schedule
+from footnote_edge.sources.secrets import Vault
+from footnote_edge.sources.service import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class SourceParts:
+    """What the rest of edge has of sources."""
+
+    service: Sources
+    schedule: Schedule
+    close: Callable[[], Awaitable[None]]
+
+
+def build_sources(
+    settings: Settings,
+    folder: Path,
+    database: Database,
+    bus: ProgressBus,
+    stages: Stages,
+    catalog: Catalog,
+    documents: Documents,
+    deleting: Deleting,
+    permissions: Permissions,
+    operation_book: OperationBook,
+    operations: Operations,
+    jobs: Jobs,
+    request_ids: RequestIds,
+) -> SourceParts:
+    """Return the parts, and let the workflows find the engine; ValueError for settings that cannot be used."""
+    vault = Vault.of(settings.source_key, settings.source_key_file)
+    policy = Policy.of(
+        settings.source_hosts, settings.source_private_hosts, settings.source_folders,
+        user_agent=settings.source_user_agent, item_bytes=settings.source_item_bytes, items=settings.source_items,
+        timeout=settings.source_timeout_seconds,
+    )  # fmt: skip
+    kinds = Kinds(OURS)
+    book = SourceBook(database, bus)
+    items = ItemBook(database, book)
+    call, ceiling, poll = settings.call_timeout_seconds, settings.retry_ceiling_seconds, settings.watch_poll_seconds
+    store = DocumentStore(stages, documents, deleting, catalog, bus, call)
+    following = Following(stages, items, call, ceiling, poll)
+    engine = Engine(book, items, operation_book, store, following, kinds, vault, policy, folder / "sources", ceiling)
+    schedule = Schedule(book, operation_book, jobs, vault)
+    service = Sources(
+        book, items, kinds, vault, schedule, operation_book, operations, jobs, catalog, permissions, request_ids, bus,
+        settings,
+    )  # fmt: skip
+    workflows.activate(engine)
+
+    async def close() -> None:
+        workflows.activate(None)
+
+    return SourceParts(service, schedule, close)

@@ -1,0 +1,150 @@
+"""What a source does with documents, through the same checks and quotas as an upload by hand."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from footnote.edge.v1.documents_pb2 import ReplaceMetadata, UploadMetadata
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import InvalidArgument, ResourceExhausted
+from footnote_kit.origins import with_origin
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.adapters.tables import SourceItemRow, SourceRow
+from footnote_edge.collections.catalog import Catalog
+from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.documents import PART_BYTES, Documents
+from footnote_edge.jobs.labels import align
+from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.sources.ports import ItemFailed
+
+_REASONS = {
+    "FILE_EMPTY": "EMPTY",
+    "FILE_TOO_LARGE": "TOO_LARGE",
+    "FILE_UNSUPPORTED": "UNSUPPORTED",
+    "FILE_PASSWORD_PROTECTED": "UNSUPPORTED",
+    "FILE_CORRUPT": "INVALID",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """An item's bytes in a file."""
+
+    path: Path
+    size: int
+    sha256: str
+
+    @classmethod
+    async def of(cls, path: Path) -> "Content":
+        """Read the size and the hash of a file."""
+
+        def read() -> "Content":
+            with path.open("rb") as file:
+                return cls(path, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+
+        return await asyncio.to_thread(read)
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """Yield the bytes in parts of at most 256 KiB.
+
+        The file is opened for each: a call that fails leaves its parts in the middle, and nobody would close it.
+        """
+
+        def read(start: int) -> bytes:
+            with self.path.open("rb") as file:
+                file.seek(start)
+                return file.read(PART_BYTES)
+
+        start = 0
+        while part := await asyncio.to_thread(read, start):
+            yield part
+            start += len(part)
+
+
+class DocumentStore:
+    """Puts, labels and deletes the documents of a source."""
+
+    def __init__(
+        self, stages: Stages, documents: Documents, deleting: Deleting, catalog: Catalog, bus: ProgressBus,
+        timeout: float,
+    ) -> None:  # fmt: skip
+        self._stages = stages
+        self._documents = documents
+        self._deleting = deleting
+        self._catalog = catalog
+        self._bus = bus
+        self._timeout = timeout
+
+    async def collection(self, scope: Scope, source: SourceRow) -> Collection:
+        """Return the collection of a source; raises NotFound when it is gone."""
+        return await self._catalog.get(scope, source.collection_id, counted=False)
+
+    async def put(
+        self, scope: Scope, source: SourceRow, item: SourceItemRow, content: Content, label: Mapping[str, str]
+    ) -> tuple[Document, bool]:
+        """Give an item's document new bytes, or make it; return it, and whether they are new to it.
+
+        Raises NotFound when the document was deleted by hand, ItemFailed for bytes that ingestion refuses.
+        """
+        try:
+            if item.document_id:
+                about = ReplaceMetadata(document_id=item.document_id, filename=item.name)
+                document, unchanged = await self._documents.replace(scope, about, content.parts())
+                return document, not unchanged
+            metadata = UploadMetadata(
+                collection=source.collection_id,
+                filename=item.name,
+                source_type=source.kind,
+                allow_duplicate=True,
+                size_bytes=content.size,
+                sha256=content.sha256,
+                # Repeated after a crash it finds what it had made; of other bytes it is another upload.
+                request_id=f"{item.nonce}-{content.sha256[:31]}",
+            )
+            done = await self._documents.upload(scope, metadata, content.parts(), origin=label)
+        except InvalidArgument as error:
+            raise ItemFailed(_REASONS.get(error.reason, "INVALID"), error.message, permanent=True) from None
+        except ResourceExhausted as error:
+            if error.reason == "RATE_LIMITED":
+                raise
+            raise ItemFailed("QUOTA", error.message) from None
+        return done.document, True
+
+    async def relabel(self, scope: Scope, document_id: str, label: Mapping[str, str]) -> None:
+        """Give a document another origin, in its record and its chunks; raises NotFound."""
+        document = await self._documents.get(scope, document_id)
+        change = ingestion.UpdateDocumentRequest(
+            scope=scope,
+            document_id=document.id,
+            resource=Document(metadata=with_origin(document.metadata, label)),
+            update_mask=FieldMask(paths=["metadata"]),
+        )
+        changed = (await self._stages.ingestion.UpdateDocument(change, timeout=self._timeout)).document
+        self._bus.told(await align(self._stages, scope, changed, self._timeout))
+
+    async def delete(self, scope: Scope, document_id: str) -> None:
+        """Delete a document with its chunks; one that is gone is no error."""
+        await self._deleting.delete(scope, document_id, allow_missing=True)
+
+
+def label_of(source: SourceRow, item: SourceItemRow) -> dict[str, str]:
+    """Return the origin of an item's document: as it is kept while nothing in it changed, so that its time stays."""
+    fresh = {
+        "id": source.id,
+        "kind": source.kind,
+        "item": item.item,
+        "version": item.listed_version or item.sha256,
+        "address": item.address,
+    }
+    kept: dict[str, str] = json.loads(item.label) if item.label else {}
+    time = kept.pop("time", "")
+    return {**fresh, "time": time if kept == fresh and time else datetime.now(UTC).isoformat()}

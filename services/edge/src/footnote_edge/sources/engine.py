@@ -1,0 +1,386 @@
+"""The engine of synchronisation: list, compare, bring into step, delete what is gone, wait for the documents' ends.
+
+What is known stands in the tables of items; a run that was killed is repeated and goes on from there. A listing that
+breaks off, or says itself that it is partial, deletes nothing.
+"""
+
+import asyncio
+import contextlib
+import json
+import shutil
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+from footnote.edge.v1.operations_pb2 import (
+    OPERATION_KIND_DELETE_SOURCE,
+    OPERATION_STATE_CANCELLED,
+    OPERATION_STATE_FAILED,
+    OPERATION_STATE_SUCCEEDED,
+)
+from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY, SOURCE_STATE_IN_STEP, SOURCE_STATE_PARTIAL
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, Unavailable
+from footnote_kit.logs import get_logger
+from footnote_kit.status import to_proto
+from footnote_kit.telemetry import counter
+
+from footnote_edge.adapters.tables import OperationRow, SourceItemRow, SourceRow
+from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.waiting import until_available
+from footnote_edge.sources.book import COMPLETE, ON_ITS_WAY, Outcome, SourceBook, Superseded
+from footnote_edge.sources.documents import DocumentStore
+from footnote_edge.sources.following import Following
+from footnote_edge.sources.items import Holder, ItemBook, key_of
+from footnote_edge.sources.policy import Policy
+from footnote_edge.sources.ports import (
+    LONGEST_ID,
+    Connection,
+    Item,
+    Known,
+    Opening,
+    Page,
+    SourceAway,
+    SourceRefused,
+)
+from footnote_edge.sources.registry import Kinds, check, parsed
+from footnote_edge.sources.secrets import Sealed, Vault
+from footnote_edge.sources.transfer import Run, Tally, Transfer, spool
+
+AT_ONCE = 4
+"""Items of one source that are fetched at once."""
+
+_BATCH = 100
+_MOST_AWAY = 8
+"""Items in a row that a source may leave unanswered before the run gives it up."""
+_MOST_MEMO = 64 * 1024
+_MOST_WARNINGS = 20
+_WAIT = 0.2
+
+_log = get_logger(__name__)
+
+
+class Cancelled(Exception):
+    """The operation was asked to end."""
+
+
+class Engine:
+    """Runs the operations of sources. Everything that it does may be repeated."""
+
+    def __init__(
+        self,
+        sources: SourceBook,
+        items: ItemBook,
+        operations: OperationBook,
+        store: DocumentStore,
+        following: Following,
+        kinds: Kinds,
+        vault: Vault,
+        policy: Policy,
+        folder: Path,
+        ceiling: float,
+    ) -> None:
+        self._sources = sources
+        self._items = items
+        self._operations = operations
+        self._store = store
+        self._following = following
+        self._kinds = kinds
+        self._vault = vault
+        self._policy = policy
+        self._folder = folder
+        self._ceiling = ceiling
+        self._transfer = Transfer(items, store, policy.item_bytes, ceiling)
+
+    async def synchronise(self, scope: Scope, operation_id: str) -> str:
+        """Run a synchronisation to its end; return the name of how it ended."""
+        operation = await self._operations.read(operation_id)
+        if operation is None or not await self._operations.begin(operation_id):
+            return "CANCELLED"
+        try:
+            source = await self._sources.take(operation.source_id, operation_id, uuid4().hex)
+        except Superseded:
+            return await self._end(operation, OPERATION_STATE_CANCELLED)
+        if source.deleting:
+            return await self._end(operation, OPERATION_STATE_CANCELLED)
+        holder = Holder(source.id, operation_id, source.run_token)
+        try:
+            error = await self._run(scope, operation, source, holder)
+        except Superseded:
+            # Another attempt at this operation has it, or the source is being deleted, which ends the operation too.
+            _log.info("source_run_superseded", source_id=source.id)
+            return await self._end(operation, OPERATION_STATE_CANCELLED) if await self._gone(source) else "SUPERSEDED"
+        except Cancelled:
+            return await self._end(operation, OPERATION_STATE_CANCELLED)
+        if error is not None:
+            return await self._end(operation, OPERATION_STATE_FAILED, error)
+        return await self._end(operation, OPERATION_STATE_SUCCEEDED)
+
+    async def _run(
+        self, scope: Scope, operation: OperationRow, source: SourceRow, holder: Holder
+    ) -> FootnoteError | None:
+        """Return why the listing was not complete, after everything that could be done was."""
+        began = datetime.now(UTC)
+        try:
+            await until_available(lambda: self._store.collection(scope, source), self._ceiling)
+            opened = await self._opened(source)
+        except FootnoteError as refusal:
+            return await self._listing_failed(source, holder, refusal)
+        error: FootnoteError | None = None
+        async with opened as (connection, folder):
+            tally = Tally()
+            complete = source.run_listed == COMPLETE
+            if operation.failed_only:
+                complete = False
+            elif source.run_listed == ON_ITS_WAY:
+                error, complete = await self._list(source, holder, operation, connection, folder)
+            await self._items.take_up_again(holder, datetime.now(UTC))
+            content_versions = self._kinds[source.kind].content_versions
+            run = Run(scope, source, holder, connection, folder, tally, content_versions, complete)
+            away = error is not None and isinstance(error, Unavailable)
+            if not away:
+                await self._bring(run, operation)
+            if complete:
+                await self._delete_vanished(run, operation)
+            await self._count(operation, tally, sum((await self._left(holder)).values()))
+        failed = await self._following.follow(scope, source, holder, lambda: self._cancelled(operation))
+        tally.done -= failed
+        tally.failed += failed
+        await self._count(operation, tally)
+        if error is None and not operation.failed_only:
+            await self._sources.in_step(source.id, holder.token, began)
+        return error
+
+    # Listing.
+
+    async def _list(
+        self, source: SourceRow, holder: Holder, operation: OperationRow, connection: Connection, folder: Path
+    ) -> tuple[FootnoteError | None, bool]:
+        """Note what is there; return why not all of it was shown, and whether what was not shown is gone."""
+        warnings: list[str] = []
+        partial, count, keeps = "", 0, False
+        error: FootnoteError | None = None
+
+        async def known(item_ids: Sequence[str]) -> dict[str, Known]:
+            return await self._items.known(source.id, item_ids)
+
+        try:
+            pages = cast("AsyncGenerator[Page]", connection.list(source.run_cursor, known))
+            async with aclosing(pages) as listing:
+                async for page in listing:
+                    await self._check_cancelled(operation)
+                    kept, complaints = _sound(page.items)
+                    warnings += [*page.warnings, *complaints]
+                    partial = partial or page.partial
+                    keeps = keeps or page.keeps_others
+                    count += len(kept)
+                    if count > self._policy.items:
+                        partial = f"It has more than {self._policy.items} items, which is the limit of this deployment."
+                        kept = kept[: max(0, len(kept) - (count - self._policy.items))]
+                    for item in kept:
+                        if item.body is not None:
+                            await asyncio.to_thread(spool, folder, key_of(item.id), item.body)
+                    await self._items.see(holder, kept, page.cursor)
+                    if count > self._policy.items:
+                        break
+        except SourceAway as away:
+            error = Unavailable(str(away), reason="SOURCE_AWAY")
+        except SourceRefused as refused:
+            error = FailedPrecondition(str(refused), reason="SOURCE_REFUSED")
+        except (Superseded, Cancelled, FootnoteError, asyncio.CancelledError):
+            raise
+        except Exception as unforeseen:  # of a package of others, or of what a stranger's server sent
+            _log.error("source_listing_failed", source_id=source.id, kind=source.kind, exc_info=unforeseen)
+            error = Unavailable(f"Listing failed: {type(unforeseen).__name__}.", reason="SOURCE_AWAY")
+        if error is None and partial:
+            error = FailedPrecondition(partial, reason="SOURCE_LIMIT")
+        gone = error is None and not keeps
+        await self._listed(source, holder, error, warnings, anything=count > 0, gone=gone)
+        return error, gone
+
+    async def _listed(
+        self, source: SourceRow, holder: Holder, error: FootnoteError | None, warnings: list[str], *, anything: bool,
+        gone: bool = False,
+    ) -> None:  # fmt: skip
+        state = SOURCE_STATE_IN_STEP
+        if error is not None:
+            state = SOURCE_STATE_PARTIAL if anything or error.reason == "SOURCE_LIMIT" else SOURCE_STATE_AWAY
+        outcome = "complete" if error is None else "partial"
+        counter("footnote.edge.sources.listings").add(1, {"kind": source.kind, "outcome": outcome})
+        said = list(dict.fromkeys(warnings))
+        if len(said) > _MOST_WARNINGS:
+            said = [*said[:_MOST_WARNINGS], f"and {len(said) - _MOST_WARNINGS} more"]
+        status = b"" if error is None else to_proto(error).SerializeToString()
+        await self._sources.listed(source, holder.token, Outcome(state, gone, status, said))
+
+    async def _listing_failed(self, source: SourceRow, holder: Holder, error: FootnoteError) -> FootnoteError:
+        await self._listed(source, holder, error, [], anything=False)
+        return error
+
+    # Documents.
+
+    async def _bring(self, run: Run, operation: OperationRow) -> None:
+        """Bring what waits into step: first what may be a move, so that the rest of what vanished can go at once."""
+        left = await self._left(run.holder)
+        run.tally.total = sum(left.values())
+        if run.complete:
+            await self._bring_where(run, operation, await self._items.may_be_moves(run.holder))
+            await self._delete_vanished(run, operation)
+        await self._bring_where(run, operation)
+
+    async def _bring_where(self, run: Run, operation: OperationRow, *where: Any) -> None:
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def one(row: SourceItemRow) -> None:
+            async with gate:
+                if run.tally.away < _MOST_AWAY:
+                    await self._transfer.one(run, row)
+
+        after = ""
+        while rows := await self._items.pending(run.source.id, after, _BATCH, *where):
+            await self._check_cancelled(operation)
+            async with _raising_first(), asyncio.TaskGroup() as group:
+                for row in rows:
+                    group.create_task(one(row))
+            if run.tally.away >= _MOST_AWAY:
+                _log.warning("source_stopped_answering", source_id=run.source.id)
+                return
+            after = rows[-1].key
+            await self._count(operation, run.tally, run.tally.total)
+
+    async def _delete_vanished(self, run: Run, operation: OperationRow) -> None:
+        """Delete the documents of what a complete listing did not show."""
+        while rows := await self._items.vanished(run.holder, "", _BATCH):
+            await self._check_cancelled(operation)
+            await self._delete(run.scope, run.holder, rows)
+            run.tally.done += len(rows)
+            await self._count(operation, run.tally, run.tally.total)
+
+    async def _delete(self, scope: Scope, holder: Holder, rows: list[SourceItemRow]) -> None:
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def one(document_id: str) -> None:
+            async with gate:
+                await until_available(lambda: self._store.delete(scope, document_id), self._ceiling)
+
+        # The fence is held before, too: a run that lost its source must not delete what another has just found.
+        await self._sources.note(holder.source_id, holder.token)
+        async with _raising_first(), asyncio.TaskGroup() as group:
+            for row in rows:
+                if row.document_id:
+                    group.create_task(one(row.document_id))
+        await self._items.remove(holder, [row.key for row in rows])
+
+    async def delete(self, scope: Scope, operation_id: str) -> str:
+        """Delete a source with its documents; return the name of how it ended."""
+        operation = await self._operations.read(operation_id)
+        if operation is None or not await self._operations.begin(operation_id):
+            return "CANCELLED"
+        await self._stopped(operation)
+        try:
+            source = await self._sources.take(operation.source_id, operation_id, uuid4().hex)
+        except Superseded:
+            return await self._end(operation, OPERATION_STATE_SUCCEEDED)
+        holder = Holder(source.id, operation_id, source.run_token)
+        tally = Tally(total=sum((await self._left(holder, every=True)).values()))
+        while rows := await self._items.all(source.id, "", _BATCH):
+            await self._delete(scope, holder, rows)
+            tally.done += len(rows)
+            await self._count(operation, tally, tally.total)
+        await self._sources.remove(source.id)
+        await asyncio.to_thread(shutil.rmtree, self._folder / source.id, ignore_errors=True)
+        return await self._end(operation, OPERATION_STATE_SUCCEEDED)
+
+    async def _stopped(self, deletion: OperationRow) -> None:
+        """Wait until no synchronisation of the source is at work: an upload of its would outlive the deletion."""
+        while (active := await self._operations.synchronising(deletion.source_id)) is not None:
+            await self._operations.stop(active)
+            await asyncio.sleep(_WAIT)
+
+    # Besides.
+
+    @asynccontextmanager
+    async def _opening(self, source: SourceRow, kind: Any, opening: Opening) -> AsyncGenerator[tuple[Connection, Path]]:
+        folder = opening.folder / "spool"
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        connection = kind.open(opening)
+        try:
+            yield connection, folder
+        finally:
+            with contextlib.suppress(Exception):
+                await connection.close()
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _opened(self, source: SourceRow) -> Any:
+        kind = self._kinds.get(source.kind)
+        if kind is None:
+            raise FailedPrecondition(
+                f"The package that brings sources of the kind '{source.kind}' is not installed here.",
+                reason="SOURCE_REFUSED",
+            )
+        settings = json.loads(source.settings)
+        secrets = self._vault.open(source.id, Sealed(source.secrets, source.secret_key))
+        try:
+            check(kind, settings, secrets)
+        except InvalidArgument as error:  # stored by an older version, whose kind took other settings
+            raise FailedPrecondition(error.message, reason="SOURCE_REFUSED") from None
+        opening = Opening(
+            parsed(kind.settings, settings), parsed(kind.secrets, secrets), source.tenant_id,
+            self._folder / source.id, self._policy,
+        )  # fmt: skip
+        return self._opening(source, kind, opening)
+
+    async def _left(self, holder: Holder, *, every: bool = False) -> dict[int, int]:
+        counts = (await self._sources.counts([holder.source_id]))[holder.source_id]
+        return counts if every else {state: count for state, count in counts.items() if state == 1}
+
+    async def _count(self, operation: OperationRow, tally: Tally, total: int = 0) -> None:
+        done = {"done": max(tally.done, 0), "failed": tally.failed, "skipped": tally.skipped}
+        await self._operations.note(operation.id, total=max(total, sum(done.values())), **done)
+
+    async def _cancelled(self, operation: OperationRow) -> bool:
+        return await self._operations.is_cancelled(operation.id)
+
+    async def _check_cancelled(self, operation: OperationRow) -> None:
+        if await self._cancelled(operation):
+            raise Cancelled
+
+    async def _gone(self, source: SourceRow) -> bool:
+        now = await self._sources.read(source.id)
+        return now is None or now.deleting
+
+    async def _end(self, operation: OperationRow, state: Any, error: FootnoteError | None = None) -> str:
+        await self._operations.end(operation.id, state, b"" if error is None else to_proto(error).SerializeToString())
+        kind = "delete" if operation.kind == OPERATION_KIND_DELETE_SOURCE else "sync"
+        names = {
+            OPERATION_STATE_SUCCEEDED: "SUCCEEDED", OPERATION_STATE_FAILED: "FAILED",
+            OPERATION_STATE_CANCELLED: "CANCELLED",
+        }  # fmt: skip
+        _log.info("source_operation_ended", source_id=operation.source_id, kind=kind, outcome=names[state])
+        return names[state]
+
+
+@asynccontextmanager
+async def _raising_first() -> AsyncGenerator[None]:
+    """Raise the first failure of a group of tasks by itself."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+
+
+def _sound(items: Any) -> tuple[list[Item], list[str]]:
+    """Return the items that can be kept, and what is wrong with the others."""
+    kept: dict[str, Item] = {}
+    complaints: list[str] = []
+    for item in items:
+        if not 0 < len(item.id) <= LONGEST_ID or len(item.address) > LONGEST_ID or not item.name:
+            complaints.append(f"An item was left out: its name or address is empty or over {LONGEST_ID} characters.")
+        elif len(json.dumps(dict(item.memo))) > _MOST_MEMO:
+            complaints.append(f"{item.id[:200]} was left out: what is to be noted of it is too long.")
+        else:
+            kept[item.id] = item
+    return list(kept.values()), complaints

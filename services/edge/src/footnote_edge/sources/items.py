@@ -1,0 +1,236 @@
+"""The table of items: what each document has of its item, and what the last listing said of it."""
+
+import hashlib
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from footnote.edge.v1.sources_pb2 import (
+    SOURCE_ITEM_STATE_FAILED,
+    SOURCE_ITEM_STATE_IN_STEP,
+    SOURCE_ITEM_STATE_PENDING,
+    SOURCE_ITEM_STATE_SKIPPED,
+)
+from footnote_kit.paging import Page as ListPage
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.tables import SourceItemRow as Row
+from footnote_edge.sources.book import SourceBook
+from footnote_edge.sources.ports import Item, Known
+
+PENDING, IN_STEP, FAILED, SKIPPED = (
+    SOURCE_ITEM_STATE_PENDING, SOURCE_ITEM_STATE_IN_STEP, SOURCE_ITEM_STATE_FAILED, SOURCE_ITEM_STATE_SKIPPED,
+)  # fmt: skip
+_BATCH = 500
+
+
+def key_of(item_id: str) -> str:
+    """Return the key of an item, whose id may be long."""
+    return hashlib.sha256(item_id.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A run that holds a source: every write of its items is made under its fence."""
+
+    source_id: str
+    run_id: str
+    token: str
+
+
+class ItemBook:
+    """Reads and writes the items of sources."""
+
+    def __init__(self, database: Database, sources: SourceBook) -> None:
+        self._sessions = database.sessions
+        self._sources = sources
+
+    async def known(self, source_id: str, item_ids: Sequence[str]) -> dict[str, Known]:
+        """Return what is known of items, by their ids; of those that were not listed before nothing."""
+        found: dict[str, Known] = {}
+        async with self._sessions() as session:
+            for keys in _batches([key_of(item_id) for item_id in item_ids]):
+                query = select(Row.item, Row.listed_version, Row.memo).where(Row.source_id == source_id)
+                for item, version, memo in await session.execute(query.where(Row.key.in_(keys))):
+                    found[item] = Known(version, json.loads(memo))
+        return found
+
+    async def get(self, source_id: str, key: str) -> Row | None:
+        """Return an item by its key."""
+        async with self._sessions() as session:
+            return await session.get(Row, (source_id, key))
+
+    async def see(self, holder: Holder, listed: Sequence[Item], cursor: str) -> int:
+        """Note part of a listing and where to go on after it, all or nothing; return how many are new or changed."""
+        items = {key_of(item.id): item for item in listed}
+        touched = 0
+        async with self._sessions.begin() as session:
+            await self._sources.fence(session, holder.source_id, holder.token, run_cursor=cursor)
+            known: dict[str, Row] = {}
+            for keys in _batches(list(items)):
+                query = select(Row).where(Row.source_id == holder.source_id, Row.key.in_(keys))
+                known |= {row.key: row for row in await session.scalars(query)}
+            same = []
+            for key, item in items.items():
+                row = known.get(key)
+                if row is not None and _as_before(row, item):
+                    same.append(key)
+                    continue
+                touched += 1
+                values = _values(item) | {"seen_run": holder.run_id}
+                if row is None:
+                    values |= {"source_id": holder.source_id, "key": key, "nonce": uuid4().hex}
+                    await session.execute(insert(Row).values(**values))
+                else:
+                    mine = (Row.source_id == holder.source_id, Row.key == key)
+                    await session.execute(update(Row).where(*mine).values(**values))
+            for keys in _batches(same):
+                mine = (Row.source_id == holder.source_id, Row.key.in_(keys))
+                await session.execute(update(Row).where(*mine).values(seen_run=holder.run_id))
+        return touched
+
+    async def pending(self, source_id: str, after: str, limit: int, *where: ColumnElement[bool]) -> list[Row]:
+        """Return items that wait for their turn, by key after one."""
+        wanted = (Row.source_id == source_id, Row.state == PENDING, Row.key > after, *where)
+        return await self._rows(*wanted, limit=limit)
+
+    async def vanished(self, holder: Holder, after: str, limit: int) -> list[Row]:
+        """Return items that the run's listing did not show, by key after one."""
+        wanted = (Row.source_id == holder.source_id, Row.seen_run != holder.run_id, Row.key > after)
+        return await self._rows(*wanted, limit=limit)
+
+    async def all(self, source_id: str, after: str, limit: int) -> list[Row]:
+        """Return items of a source, by key after one."""
+        return await self._rows(Row.source_id == source_id, Row.key > after, limit=limit)
+
+    async def indexing(self, source_id: str, after: str, limit: int) -> list[Row]:
+        """Return items whose documents' ends are waited for, by key after one."""
+        return await self._rows(Row.source_id == source_id, Row.revision > 0, Row.key > after, limit=limit)
+
+    async def take_up_again(self, holder: Holder, now: datetime) -> int:
+        """Let failed items whose time has come wait for their turn; return how many."""
+        mine = (
+            Row.source_id == holder.source_id, Row.state == FAILED, Row.retry_time <= now
+        )  # fmt: skip
+        async with self._sessions.begin() as session:
+            await self._sources.fence(session, holder.source_id, holder.token)
+            done = await session.execute(update(Row).where(*mine).values(state=PENDING))
+        return int(done.rowcount)  # type: ignore[attr-defined]
+
+    async def set(self, holder: Holder, key: str, **values: Any) -> None:
+        """Change an item."""
+        async with self._sessions.begin() as session:
+            await self._sources.fence(session, holder.source_id, holder.token)
+            mine = (Row.source_id == holder.source_id, Row.key == key)
+            await session.execute(update(Row).where(*mine).values(**values))
+
+    async def settle(self, holder: Holder, ended: dict[str, dict[str, Any]]) -> None:
+        """Change several items at once, by key."""
+        async with self._sessions.begin() as session:
+            await self._sources.fence(session, holder.source_id, holder.token)
+            for key, values in ended.items():
+                mine = (Row.source_id == holder.source_id, Row.key == key)
+                await session.execute(update(Row).where(*mine).values(**values))
+
+    async def remove(self, holder: Holder, keys: Collection[str]) -> None:
+        """Forget items."""
+        async with self._sessions.begin() as session:
+            await self._sources.fence(session, holder.source_id, holder.token)
+            for part in _batches(list(keys)):
+                await session.execute(delete(Row).where(Row.source_id == holder.source_id, Row.key.in_(part)))
+
+    async def origin_of_move(self, holder: Holder, row: Row, *, version: str = "", sha256: str = "") -> Row | None:
+        """Return a vanished item with a document of the same content; its version or its hash tells."""
+        same = Row.version == version if version else Row.sha256 == sha256
+        wanted = (
+            Row.source_id == holder.source_id, Row.seen_run != holder.run_id, Row.document_id != "", same,
+            Row.key != row.key,
+        )  # fmt: skip
+        found = await self._rows(*wanted, limit=1)
+        return found[0] if found else None
+
+    async def may_be_moves(self, holder: Holder) -> ColumnElement[bool]:
+        """Return a condition on waiting items: without a document, and of a size that a vanished one has."""
+        gone = select(Row.size).where(
+            Row.source_id == holder.source_id, Row.seen_run != holder.run_id, Row.document_id != ""
+        )
+        async with self._sessions() as session:
+            sizes = set(await session.scalars(gone.distinct().limit(_BATCH + 1)))
+        new = Row.document_id == ""
+        if not sizes:
+            return and_(new, Row.key == "")
+        if None in sizes or len(sizes) > _BATCH:
+            return new
+        return and_(new, or_(Row.size.is_(None), Row.size.in_(sizes)))
+
+    async def move(self, holder: Holder, old: Row, new: Row) -> None:
+        """Give the document of a vanished item to a new one, and forget the vanished."""
+        async with self._sessions.begin() as session:
+            await self._sources.fence(session, holder.source_id, holder.token)
+            gone = delete(Row).where(Row.source_id == holder.source_id, Row.key == old.key)
+            if (await session.execute(gone)).rowcount != 1:  # type: ignore[attr-defined]
+                return
+            mine = (Row.source_id == holder.source_id, Row.key == new.key)
+            taken = {"document_id": old.document_id, "sha256": old.sha256, "label": old.label, "version": old.version}
+            await session.execute(update(Row).where(*mine).values(nonce=old.nonce, **taken))
+
+    async def page(self, source_id: str, page: ListPage, states: Collection[int]) -> tuple[list[Row], str, int]:
+        """Return a page of items by name, the next token, and how many there are."""
+        wanted: list[ColumnElement[bool]] = [Row.source_id == source_id]
+        if states:
+            wanted.append(Row.state.in_(states))
+        query = select(Row).where(*wanted)
+        if page.position is not None:
+            item, key = str(page.position[0]), str(page.position[1])
+            query = query.where(or_(Row.item > item, and_(Row.item == item, Row.key > key)))
+        query = query.order_by(Row.item, Row.key).limit(page.size + 1)
+        async with self._sessions() as session:
+            rows = list(await session.scalars(query))
+            total = await session.scalar(select(func.count()).select_from(Row).where(*wanted))
+        shown = rows[: page.size]
+        more = len(rows) > page.size
+        return shown, page.token((shown[-1].item, shown[-1].key)) if more else "", total or 0
+
+    async def _rows(self, *where: ColumnElement[bool], limit: int) -> list[Row]:
+        async with self._sessions() as session:
+            return list(await session.scalars(select(Row).where(*where).order_by(Row.key).limit(limit)))
+
+
+def _as_before(row: Row, item: Item) -> bool:
+    """Tell whether a listing says of an item what is known: then only that it was seen is noted."""
+    if not item.version or row.listed_version != item.version:
+        return False
+    if (row.name, row.address) != (item.name, item.address) or json.loads(row.memo) != item.memo:
+        return False
+    return item.skip is None or (row.state in (SKIPPED, FAILED) and row.reason == item.skip.reason)
+
+
+def _values(item: Item) -> dict[str, Any]:
+    permissions = item.permissions
+    values: dict[str, Any] = {
+        "item": item.id,
+        "name": item.name,
+        "address": item.address,
+        "memo": json.dumps(dict(item.memo)),
+        "owner": permissions.owner if permissions else "",
+        "groups": json.dumps(list(permissions.groups) if permissions else []),
+        "size": item.size,
+        "listed_version": item.version,
+        "state": PENDING,
+        "attempts": 0,
+        "retry_time": None,
+        "reason": "",
+        "message": "",
+    }
+    if item.skip is not None:
+        values |= {"state": SKIPPED if item.skip.permanent else FAILED}
+        values |= {"reason": item.skip.reason, "message": str(item.skip)}
+    return values
+
+
+def _batches(keys: list[str]) -> list[list[str]]:
+    return [keys[start : start + _BATCH] for start in range(0, len(keys), _BATCH)]

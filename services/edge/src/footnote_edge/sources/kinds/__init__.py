@@ -1,0 +1,1 @@
+"""The kinds of sources that Footnote brings, a module each, behind `ports.Connection`."""

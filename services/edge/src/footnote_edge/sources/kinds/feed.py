@@ -1,0 +1,143 @@
+"""Feeds, RSS and Atom: an entry is a document. What has left the feed stays, since feeds show their newest entries."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from footnote_edge.sources.kinds.settings import Selecting
+from footnote_edge.sources.kinds.web_asking import Asking
+from footnote_edge.sources.kinds.web_pages import Pages
+from footnote_edge.sources.net.client import Client, checked, normal
+from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.ports import (
+    Item,
+    ItemFailed,
+    ItemGone,
+    Opening,
+    Page,
+    Permissions,
+    Remember,
+    SourceAway,
+    SourceKind,
+    SourceRefused,
+)
+from footnote_edge.sources.reading.entries import entry_page
+from footnote_edge.sources.reading.reader import Reader
+from footnote_edge.sources.transfer import digest
+
+FEED_BYTES = 20 * 1024 * 1024
+_CACHE = "feed.json"
+Entries = list[dict[str, str]]
+
+
+class FeedSettings(Selecting):
+    """What a feed source is told. `include` and `exclude` match titles."""
+
+    url: str = Field(min_length=8, max_length=1000, description="Address of the feed: https://…")
+    text: str = Field(
+        default="entry", pattern="^(entry|page)$", description="Take an entry's own text, or the page that it links to."
+    )
+    keep: bool = Field(default=True, description="Keep entries that have left the feed.")
+    delay: float = Field(default=0.5, ge=0, le=60, description="Seconds between two requests.")
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        try:
+            checked(normal(value))
+        except ItemFailed as error:
+            raise ValueError(str(error)) from None
+        return normal(value)
+
+
+class FeedConnection:
+    """Lists and reads one feed."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._settings: FeedSettings = opening.settings
+        self._opening = opening
+        self._client = Client(opening.policy)
+        self._reader = Reader()
+        self._asking = Asking(self._client, opening.policy, self._settings.delay)
+        self._pages = Pages(self._asking, self._reader, opening.policy, ())
+
+    async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
+        """Yield the entries of the feed."""
+        await self._asking.begin(self._settings.url)
+        entries = await self._entries()
+        items = [self._item(entry) for entry in entries if self._wanted(entry)]
+        yield Page(items, keeps_others=self._settings.keep)
+
+    async def fetch(self, item: Item) -> AsyncIterator[bytes]:
+        """Yield the page that an entry links to, or the entry's own text from the feed."""
+        if self._settings.text == "page" and item.memo.get("link"):
+            found = await self._pages.ask(str(item.memo["link"]), None)
+            if found.item is None or found.item.body is None:
+                raise ItemGone("The page that it links to is not there, or is no page.")
+            yield found.item.body
+            return
+        for entry in await self._entries():
+            if entry["id"] == item.id:
+                yield entry_page(entry["title"], entry["html"])
+                return
+        raise ItemGone("It has left the feed.")
+
+    async def close(self) -> None:
+        """Close connections, and end the reading process."""
+        await self._client.close()
+        await self._reader.close()
+
+    def _wanted(self, entry: Mapping[str, str]) -> bool:
+        return wanted(entry["title"], self._settings.include, self._settings.exclude)
+
+    def _item(self, entry: Mapping[str, str]) -> Item:
+        body = entry_page(entry["title"], entry["html"])
+        whole = self._settings.text == "entry" or not entry["link"]
+        version = digest(body) if whole else digest(body + entry["updated"].encode())
+        return Item(
+            entry["id"], version, f"{_file(entry['title'])}.html", address=entry["link"],
+            memo={"link": entry["link"]}, permissions=Permissions(owner=entry["author"]), body=body if whole else None,
+        )  # fmt: skip
+
+    async def _entries(self) -> Entries:
+        """Return the entries; those of the last time where the server says that the feed has not changed."""
+        cached: dict[str, Any] = {}
+        path = self._opening.folder / _CACHE
+        if path.exists():
+            try:
+                cached = json.loads(path.read_text("utf-8"))
+            except ValueError:
+                cached = {}
+        same = {name: str(value) for name, value in cached.get("conditions", {}).items() if value}
+        try:
+            async with self._asking.ask(self._settings.url, same) as answer:
+                head = answer.head
+                if head.status == 304 and same:
+                    entries: Entries = cached["entries"]
+                    return entries
+                if head.status in (401, 403):
+                    raise SourceRefused(f"The feed is refused with status {head.status}.")
+                if head.status != 200:
+                    raise SourceAway(f"The feed is not there: status {head.status}.")
+                xml = await answer.read(min(FEED_BYTES, self._opening.policy.item_bytes))
+        except ItemFailed as error:
+            raise SourceRefused(str(error)) from None
+        try:
+            read = await self._reader.read("feed", xml, base=head.url)
+        except ItemFailed as error:
+            raise SourceAway(f"The feed cannot be read. {error}") from None
+        found: Entries = read["entries"]
+        conditions = {"if-none-match": head.headers.get("etag"), "if-modified-since": head.headers.get("last-modified")}
+        self._opening.folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"conditions": conditions, "entries": found}), "utf-8")
+        return found
+
+
+def _file(title: str) -> str:
+    kept = "".join(one if one.isalnum() or one in " -_.,()" else " " for one in title)
+    return " ".join(kept.split())[:80].strip(" .") or "entry"
+
+
+FEED = SourceKind("feed", "Feed, RSS or Atom", FeedSettings, FeedConnection)

@@ -1,0 +1,114 @@
+"""Git's HTTP over our own client, so that its requests keep to the same addresses and limits as all others.
+
+dulwich is written for threads: it runs in one, and each request is made on the event loop.
+"""
+
+import asyncio
+import base64
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from dulwich.client import AbstractHttpGitClient
+from dulwich.errors import GitProtocolError, NotGitRepository
+
+from footnote_edge.sources.net.client import Answer, Client
+from footnote_edge.sources.ports import ItemFailed, SourceAway, SourceRefused
+
+_MEMORY = 4 * 1024 * 1024
+_PATIENCE = 900.0
+
+
+class HeldBack(Exception):
+    """One of our own errors, on its way through dulwich."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass
+class Response:
+    """What dulwich wants to know of an answer."""
+
+    content_type: str | None
+    redirect_location: str
+    body: IO[bytes]
+    status: int = 200
+
+    def close(self) -> None:
+        """Let go of the body."""
+        self.body.close()
+
+
+class GitHttp(AbstractHttpGitClient):
+    """Speaks Git's smart protocol by `Client`."""
+
+    def __init__(
+        self, url: str, client: Client, loop: asyncio.AbstractEventLoop, limit: int, username: str, password: str
+    ) -> None:
+        super().__init__(url)
+        self._client = client
+        self._loop = loop
+        self._limit = limit
+        self._origin = urlsplit(url)[:2]
+        pair = f"{username or 'git'}:{password}"
+        self._bodies: list[IO[bytes]] = []
+        self._basic = f"Basic {base64.b64encode(pair.encode()).decode()}" if password else ""
+
+    def drop(self) -> None:
+        """Close what the answers were kept in."""
+        for body in self._bodies:
+            body.close()
+
+    def get_url(self, path: Any) -> str:
+        """Return the repository's address: there is one for each client."""
+        return self._base_url
+
+    def _get_url(self, path: Any) -> str:
+        return self._base_url
+
+    def _http_request(
+        self,
+        url: str,
+        headers: dict[str, str] | None = None,
+        data: bytes | Iterator[bytes] | None = None,
+        raise_for_status: bool = True,
+    ) -> Any:
+        content = data if data is None or isinstance(data, bytes) else b"".join(data)
+        sent = {name: value for name, value in (headers or {}).items() if name.lower() != "content-length"}
+        if self._basic and urlsplit(url)[:2] == self._origin:
+            sent["authorization"] = self._basic
+        asked = asyncio.run_coroutine_threadsafe(self._ask(url, sent, content), self._loop)
+        try:
+            response = asked.result(_PATIENCE)
+        except (SourceAway, SourceRefused, ItemFailed) as error:
+            raise HeldBack(SourceRefused(str(error)) if isinstance(error, ItemFailed) else error) from None
+        finally:
+            asked.cancel()
+        if raise_for_status and response.status in (401, 403):
+            raise HeldBack(SourceRefused("The repository refuses these secrets, or wants some."))
+        if raise_for_status and response.status == 404:
+            raise NotGitRepository
+        if raise_for_status and response.status != 200:
+            raise GitProtocolError(f"HTTP status {response.status}")
+        read: Callable[[int], bytes] = response.body.read
+        return response, read
+
+    async def _ask(self, url: str, headers: dict[str, str], content: bytes | None) -> Response:
+        if content is None:
+            async with self._client.follow(url, headers) as answer:
+                return await self._received(url, answer)
+        async with self._client.open(url, headers, method="POST", content=content) as answer:
+            return await self._received(url, answer)
+
+    async def _received(self, url: str, answer: Answer) -> Response:
+        body = tempfile.SpooledTemporaryFile(max_size=_MEMORY)  # noqa: SIM115 - closed by `drop`
+        self._bodies.append(body)
+        async for part in answer.parts(self._limit):
+            await asyncio.to_thread(body.write, part)
+        body.seek(0)
+        moved = answer.head.url if answer.head.url != url else ""
+        return Response(answer.head.headers.get("content-type"), moved, body, answer.head.status)

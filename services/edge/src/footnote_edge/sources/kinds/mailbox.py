@@ -1,0 +1,181 @@
+"""Mailboxes on the server: mbox files and Maildir folders that the operator allows. Mails are read as eml files."""
+
+import asyncio
+import hashlib
+import mailbox
+import threading
+from collections.abc import AsyncIterator, Iterator
+from email.header import decode_header, make_header
+from email.parser import BytesHeaderParser
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from footnote_edge.sources.kinds.settings import Selecting
+from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.ports import (
+    Item,
+    ItemFailed,
+    ItemGone,
+    Opening,
+    Page,
+    Permissions,
+    Remember,
+    SourceAway,
+    SourceKind,
+    SourceRefused,
+)
+
+_PAGE = 200
+_HEADERS = 64 * 1024
+_PART = 256 * 1024
+_LONGEST_SUBJECT = 80
+_PARSER = BytesHeaderParser()
+
+
+class MailboxSettings(Selecting):
+    """What a mailbox source is told. `include` and `exclude` match subjects."""
+
+    path: str = Field(min_length=1, max_length=1000, description="Absolute path of the mbox file or Maildir folder.")
+    format: Literal["mbox", "maildir"] = Field(description="How the mailbox is kept.")
+
+
+class MailboxConnection:
+    """Lists and reads one mailbox."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._settings: MailboxSettings = opening.settings
+        self._opening = opening
+        self._box: mailbox.mbox | mailbox.Maildir | None = None
+        self._lock = threading.Lock()
+        self._seen: set[str] = set()
+
+    async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
+        """Yield the mails. One that is too long is listed without being read."""
+        before = await asyncio.to_thread(self._state)
+        walk = self._walk()
+        while items := await asyncio.to_thread(_some, walk):
+            yield Page(items)
+        # A mailbox that is written to while it is read may have shown a mail in half, or not at all.
+        changed = await asyncio.to_thread(self._state) != before
+        yield Page(partial="The mailbox changed while it was read." if changed else "")
+
+    async def fetch(self, item: Item) -> AsyncIterator[bytes]:
+        """Yield a mail; raises ItemGone when another stands in its place."""
+        body = await asyncio.to_thread(self._read, str(item.memo["key"]))
+        if body is None or _version(body) != item.version:
+            raise ItemGone
+        for start in range(0, len(body), _PART):
+            yield body[start : start + _PART]
+
+    async def close(self) -> None:
+        """Close the file."""
+        if self._box is not None:
+            await asyncio.to_thread(self._box.close)
+
+    def _path(self) -> Path:
+        path = self._opening.policy.folder_for(self._opening.tenant_id, self._settings.path)
+        if path is None:
+            raise SourceRefused("The operator does not allow sources to read this mailbox.")
+        found = path.is_dir() if self._settings.format == "maildir" else path.is_file()
+        if not found:
+            raise SourceAway("The mailbox is not there.")
+        if self._settings.format == "maildir" and not (path / "cur").is_dir():
+            raise SourceRefused("The folder is no Maildir: it has no folder 'cur'.")
+        return path
+
+    def _open(self) -> mailbox.mbox | mailbox.Maildir:
+        if self._box is None:
+            path = self._path()
+            try:
+                maildir = self._settings.format == "maildir"
+                self._box = mailbox.Maildir(path, create=False) if maildir else _ReadOnly(path, create=False)
+            except OSError:
+                raise SourceAway("The mailbox cannot be read.") from None
+        return self._box
+
+    def _state(self) -> tuple[int, int]:
+        """Return what changes when mails are added to or taken from the mailbox."""
+        path = self._path()
+        parts = [path / "cur", path / "new"] if path.is_dir() else [path]
+        found = [part.stat() for part in parts if part.exists()]
+        return sum(one.st_mtime_ns for one in found), sum(one.st_size for one in found)
+
+    def _walk(self) -> Iterator[Item]:
+        with self._lock:
+            keys = [str(key) for key in self._open().keys()]  # noqa: SIM118 - a mailbox iterates over its mails
+        for key in keys:
+            body = self._read(key)
+            if body is None:
+                continue
+            item = self._item(key, body)
+            if item is not None:
+                yield item
+
+    def _read(self, key: str) -> bytes | None:
+        with self._lock:
+            box = self._open()
+            try:
+                # An mbox calls its mails by numbers, which the types of the library do not say.
+                name: Any = key if isinstance(box, mailbox.Maildir) else int(key)
+                return bytes(box.get_bytes(name))
+            except (KeyError, ValueError):
+                return None
+            except OSError:
+                raise SourceAway("The mailbox cannot be read.") from None
+
+    def _item(self, key: str, body: bytes) -> Item | None:
+        headers = _PARSER.parsebytes(body[:_HEADERS])
+        subject = _text(headers.get("subject", ""))
+        if not wanted(subject, self._settings.include, self._settings.exclude):
+            return None
+        version = _version(body)
+        name = _text(headers.get("message-id", "")).strip()[:500]
+        identity = name if name and name not in self._seen else f"{name}#{version[7:39]}"
+        self._seen.add(identity)
+        size, limit = len(body), self._opening.policy.item_bytes
+        too_large = ItemFailed("TOO_LARGE", f"It has more than {limit} bytes.", permanent=True)
+        return Item(
+            identity, version, f"{_file(subject)}.eml", size=size, address=f"mid:{name.strip('<>')}" if name else "",
+            memo={"key": key}, permissions=Permissions(owner=_text(headers.get("from", ""))[:300]),
+            skip=too_large if size > limit else None,
+        )  # fmt: skip
+
+
+class _ReadOnly(mailbox.mbox):
+    """An mbox that is never opened for writing."""
+
+    def __init__(self, path: Path, *, create: bool) -> None:
+        super().__init__(path, create=create)
+        opened: Any = self._file
+        opened.close()
+        self._file: Any = path.open("rb")
+
+    def close(self) -> None:
+        """Close without writing anything."""
+        self._file.close()
+
+
+def _some(walk: Iterator[Item]) -> list[Item]:
+    return [item for _, item in zip(range(_PAGE), walk, strict=False)]
+
+
+def _version(body: bytes) -> str:
+    return f"sha256:{hashlib.sha256(body).hexdigest()}"
+
+
+def _text(header: object) -> str:
+    try:
+        found = str(make_header(decode_header(str(header))))
+    except (ValueError, LookupError):
+        found = str(header)
+    return " ".join(found.split()).encode("utf-8", "replace").decode("utf-8")
+
+
+def _file(subject: str) -> str:
+    kept = "".join(one if one.isalnum() or one in " -_.,()" else " " for one in subject)
+    return " ".join(kept.split())[:_LONGEST_SUBJECT].strip(" .") or "mail"
+
+
+MAILBOX = SourceKind("mailbox", "Mailbox on the server", MailboxSettings, MailboxConnection, content_versions=True)

@@ -1,0 +1,25 @@
+"""What the settings of several kinds have in common."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Pattern = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Selecting(BaseModel):
+    """Settings of which names a source takes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    include: tuple[Pattern, ...] = Field(
+        default=(), max_length=100, description="Only names that match one of these; * is any text. None means all."
+    )
+    exclude: tuple[Pattern, ...] = Field(
+        default=(), max_length=100, description="No names that match one of these; * is any text."
+    )
+
+
+def file_name(path: str) -> str:
+    """Return the last part of a path, as a document's file name."""
+    return path.rstrip("/").rpartition("/")[2][:200] or "item"

@@ -1,0 +1,109 @@
+"""Asks one web site politely: robots.txt first, a pause between requests, patience where it asks for some."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+from footnote_kit.patience import retry_after
+
+from footnote_edge.sources import robots
+from footnote_edge.sources.net.client import Answer, Client
+from footnote_edge.sources.policy import Policy
+from footnote_edge.sources.ports import ItemFailed, SourceAway, SourceRefused
+from footnote_edge.sources.robots import CLOSED, NOTHING_SAID, Robots
+
+LONGEST_PAUSE = 30.0
+"""Seconds that a site may ask to be left alone for within a run; one that asks for more is away."""
+
+_MOST_HOSTS = 20
+_BUSY = (429, 503)
+
+
+class Asking:
+    """Requests of one run, to the hosts that its pages lead to."""
+
+    def __init__(self, client: Client, policy: Policy, delay: float) -> None:
+        self._client = client
+        self._policy = policy
+        self._delay = delay
+        self._robots: dict[str, Robots] = {}
+        self._next = 0.0
+        self._turn = asyncio.Lock()
+
+    @property
+    def requests(self) -> int:
+        """Requests made so far."""
+        return self._client.requests
+
+    async def begin(self, url: str) -> Robots:
+        """Read the site's robots.txt; raises SourceRefused where it closes the site, SourceAway where it fails."""
+        rules = await self.rules(url)
+        if rules.forbidden:
+            raise SourceAway("The site's robots.txt cannot be read, so that nothing of it may be.")
+        return rules
+
+    async def rules(self, url: str) -> Robots:
+        """Return what robots.txt of an address' site says."""
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        if origin not in self._robots:
+            if len(self._robots) >= _MOST_HOSTS:
+                return CLOSED
+            self._robots[origin] = await self._read(origin)
+        return self._robots[origin]
+
+    async def allowed(self, url: str) -> bool:
+        """Tell whether robots.txt allows to ask for an address."""
+        parts = urlsplit(url)
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        return (await self.rules(url)).allows(path or "/")
+
+    @asynccontextmanager
+    async def ask(self, url: str, headers: Mapping[str, str] | None = None) -> AsyncIterator[Answer]:
+        """Ask for an address and follow its redirects; each hop must be allowed. A busy site is asked once more.
+
+        Raises ItemFailed(ROBOTS) for what robots.txt forbids, SourceAway for a site that stays busy.
+        """
+        await self._wait(url)
+        async with self._client.follow(url, headers, allow=self._check) as answer:
+            if answer.head.status not in _BUSY:
+                yield answer
+                return
+            pause = retry_after(answer.head.headers)
+        if pause is None or pause > LONGEST_PAUSE:
+            raise SourceAway("The site has too much to do, and asks to be left alone.")
+        await asyncio.sleep(pause)
+        async with self._client.follow(url, headers, allow=self._check) as answer:
+            if answer.head.status in _BUSY:
+                raise SourceAway("The site has too much to do, and asks to be left alone.")
+            yield answer
+
+    async def _check(self, url: str) -> None:
+        if not await self.allowed(url):
+            raise ItemFailed("ROBOTS", "The site's robots.txt forbids to read it.", permanent=True)
+
+    async def _wait(self, url: str) -> None:
+        """Wait for this request's turn: as long after the last one as we want, or as robots.txt asks."""
+        async with self._turn:
+            delay = max(self._delay, (await self.rules(url)).delay)
+            now = time.monotonic()
+            if self._next > now:
+                await asyncio.sleep(self._next - now)
+            self._next = time.monotonic() + delay
+
+    async def _read(self, origin: str) -> Robots:
+        # RFC 9309: without the file all is allowed; where it cannot be had nothing is.
+        try:
+            async with self._client.follow(f"{origin}/robots.txt") as answer:
+                if 400 <= answer.head.status < 500 and answer.head.status not in _BUSY:
+                    return NOTHING_SAID
+                if answer.head.status != 200:
+                    return CLOSED
+                text = await answer.read(robots.MOST_BYTES * 2)
+        except ItemFailed as error:
+            if error.reason == "ADDRESS":
+                raise SourceRefused(str(error)) from None
+            return CLOSED
+        return robots.read(text.decode("utf-8", "replace"), self._policy.user_agent)

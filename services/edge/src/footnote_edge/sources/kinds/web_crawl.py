@@ -1,0 +1,174 @@
+"""A site by its links: breadth first, below the address where it begins."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from footnote_edge.sources.kinds.web_asking import Asking
+from footnote_edge.sources.kinds.web_pages import Found, Pages
+from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.ports import LONGEST_ID, Item, ItemFailed, Known, Page, Remember, SourceAway, SourceRefused
+
+_PAGE = 20
+_PAGE_BYTES = 8 * 1024 * 1024
+_MOST_WAITING = 100_000
+_MOST_AWAY = 10
+"""Pages in a row that a site may leave unanswered before the listing is given up."""
+
+
+class Limits(Protocol):
+    """The settings that a crawl keeps to."""
+
+    @property
+    def url(self) -> str:
+        """Where it begins."""
+
+    @property
+    def mode(self) -> str:
+        """Whether links are followed."""
+
+    @property
+    def depth(self) -> int:
+        """Links from the beginning to a page, at most."""
+
+    @property
+    def max_pages(self) -> int:
+        """Most pages."""
+
+    @property
+    def include(self) -> tuple[str, ...]:
+        """Patterns of paths that become items."""
+
+    @property
+    def exclude(self) -> tuple[str, ...]:
+        """Patterns of paths that do not."""
+
+
+class Gathered:
+    """Items on their way into pages of a listing, and what is to be said of those left out."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self._ids: set[str] = set()
+        self._left_out: Counter[str] = Counter()
+        self.partial = ""
+
+    def add(self, found: Found) -> None:
+        """Take an item, unless another address led to the same one before."""
+        if found.left_out:
+            self._left_out[found.left_out] += 1
+        if found.item is not None and found.item.id not in self._ids:
+            self._ids.add(found.item.id)
+            self.items.append(found.item)
+
+    def keep(self, url: str, known: Known | None, error: ItemFailed) -> None:
+        """Show an item that is known as failed: it keeps its document."""
+        if known is not None and url not in self._ids:
+            self._ids.add(url)
+            suffix = "file" if known.memo.get("file") else "page"
+            name = urlsplit(url).path.rpartition("/")[2] or suffix
+            self.items.append(Item(url, known.version, name, address=url, memo=known.memo, skip=error))
+
+    def leave_out(self, why: str) -> None:
+        """Count what is left out for a reason."""
+        self._left_out[why] += 1
+
+    def full(self) -> bool:
+        """Tell whether there is enough for a page."""
+        return len(self.items) >= _PAGE or sum(len(item.body or b"") for item in self.items) >= _PAGE_BYTES
+
+    def page(self) -> Page:
+        """Return what was gathered since the last page."""
+        items, self.items = self.items, []
+        return Page(items)
+
+    def last(self) -> Page:
+        """Return the end of the listing, with its warnings."""
+        warnings = [f"{count} addresses were left out: each {why}." for why, count in self._left_out.most_common()]
+        return Page(self.items, partial=self.partial, warnings=warnings)
+
+
+class Crawl:
+    """Follows links from one address."""
+
+    def __init__(self, asking: Asking, pages: Pages, limits: Limits) -> None:
+        self._asking = asking
+        self._pages = pages
+        self._limits = limits
+        parts = urlsplit(limits.url)
+        self._origin = parts[:2]
+        self._folder = parts.path.rpartition("/")[0] + "/"
+        self._depth = limits.depth if limits.mode == "site" else 0
+
+    async def list(self, known: Remember) -> AsyncIterator[Page]:
+        """Yield the pages that the links lead to."""
+        start = self._limits.url
+        gathered, seen, waiting = Gathered(), {start}, [(start, 0)]
+        asked = away = 0
+        while waiting:
+            url, depth = waiting.pop(0)
+            if asked >= self._limits.max_pages:
+                gathered.partial = f"The site has more than {self._limits.max_pages} pages, which is its limit."
+                break
+            before = (await known([url])).get(url)
+            asked += 1
+            links: tuple[str, ...] = ()
+            try:
+                found = await self._pages.ask(url, before)
+                links, away = found.links, 0
+                self._take(gathered, found, url)
+                if url == start and found.item is None and not found.left_out and not links:
+                    raise SourceAway("The page where it begins is not there.")
+            except SourceAway as error:
+                away += 1
+                if url == start or away >= _MOST_AWAY:
+                    raise
+                gathered.keep(url, before, ItemFailed("AWAY", str(error)))
+                links = self._known_links(gathered, before)
+            except ItemFailed as error:
+                if url == start and error.reason in ("ADDRESS", "ROBOTS", "REFUSED"):
+                    raise SourceRefused(str(error)) from None
+                if error.reason == "ROBOTS":
+                    gathered.leave_out("is forbidden by robots.txt")
+                    continue
+                gathered.leave_out("could not be read")
+                gathered.keep(url, before, error)
+                links = self._known_links(gathered, before)
+            if depth < self._depth:
+                for link in links:
+                    if link not in seen and self._within(link) and len(waiting) < _MOST_WAITING:
+                        seen.add(link)
+                        waiting.append((link, depth + 1))
+            if gathered.full():
+                yield gathered.page()
+        yield gathered.last()
+
+    def _take(self, gathered: Gathered, found: Found, asked: str) -> None:
+        if found.url != asked and not self._within(found.url) and asked != self._limits.url:
+            gathered.leave_out("leads out of the site")
+            return
+        if found.item is not None and not self._chosen(found.item.id):
+            return
+        gathered.add(found)
+
+    def _known_links(self, gathered: Gathered, before: Known | None) -> tuple[str, ...]:
+        """Return the links that a page had when it was last read; without them what lies behind it is not seen."""
+        links: Any = before.memo.get("links") if before is not None else None
+        if links is None:
+            gathered.partial = gathered.partial or "A page could not be read, so that what it leads to is not known."
+            return ()
+        return tuple(links)
+
+    def _within(self, url: str) -> bool:
+        parts = urlsplit(url)
+        inside = parts[:2] == self._origin and parts.path.startswith(self._folder)
+        return inside and len(url) <= LONGEST_ID and wanted(_path(url), (), self._limits.exclude)
+
+    def _chosen(self, url: str) -> bool:
+        return wanted(_path(url), self._limits.include, self._limits.exclude)
+
+
+def _path(url: str) -> str:
+    parts = urlsplit(url)
+    return parts.path + (f"?{parts.query}" if parts.query else "")

@@ -1,0 +1,160 @@
+"""One address of a web site: asked for, told from what is known, and read down to its main text."""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from email.message import Message
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from footnote_edge.sources.kinds.settings import file_name
+from footnote_edge.sources.kinds.web_asking import Asking
+from footnote_edge.sources.net.client import Answer, Head, normal
+from footnote_edge.sources.policy import Policy
+from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Known, SourceAway
+from footnote_edge.sources.reading.reader import Reader
+from footnote_edge.sources.transfer import digest
+
+PAGE_BYTES = 10 * 1024 * 1024
+"""Longest page of HTML."""
+
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+_FILES = {
+    "application/pdf": ".pdf", "text/plain": ".txt", "text/markdown": ".md", "text/csv": ".csv",
+    "application/rtf": ".rtf", "application/epub+zip": ".epub", "application/msword": ".doc",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.oasis.opendocument.text": ".odt", "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/vnd.oasis.opendocument.presentation": ".odp",
+}  # fmt: skip
+"""Media types that are taken besides pages, with the suffix of their files."""
+_MOST_LINKS_KEPT = 40_000  # characters; with more a page is read anew each time
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
+GONE = (404, 410)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an address turned out to be."""
+
+    url: str
+    """Where its redirects ended."""
+    item: Item | None = None
+    links: tuple[str, ...] = ()
+    left_out: str = ""
+    """Why it is no item, in the words of a warning; "" where it is one, or is simply not there."""
+
+
+class Pages:
+    """Reads the addresses of one site."""
+
+    def __init__(self, asking: Asking, reader: Reader, policy: Policy, languages: tuple[str, ...]) -> None:
+        self._asking = asking
+        self._reader = reader
+        self._policy = policy
+        self._languages = tuple(one.lower() for one in languages)
+
+    async def ask(self, url: str, known: Known | None) -> Found:
+        """Return what an address is; raises SourceAway, and ItemFailed for what is there but cannot be had."""
+        memo = dict(known.memo) if known is not None else {}
+        conditions = {
+            name: str(memo[key])
+            for key, name in (("etag", "if-none-match"), ("modified", "if-modified-since"))
+            if memo.get(key) and memo.get("links") is not None
+        }
+        accepted = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+        async with self._asking.ask(url, {**accepted, **conditions}) as answer:
+            head = answer.head
+            if head.status == 304 and known is not None and conditions:
+                return known_item(url, known)
+            if head.status in GONE:
+                return Found(head.url)
+            if head.status in (401, 402, 403, 451):
+                raise ItemFailed("REFUSED", f"The site refuses it with status {head.status}.")
+            if head.status >= 500:
+                raise SourceAway(f"The site answers with status {head.status}.")
+            if head.status != 200:
+                raise ItemFailed("INVALID", f"The site answers with status {head.status}.")
+            if head.media_type in _HTML:
+                return await self._page(url, answer)
+            return _file(url, head)
+
+    async def file(self, item: Item) -> AsyncIterator[bytes]:
+        """Yield the bytes of a file; raises ItemGone."""
+        async with self._asking.ask(str(item.memo.get("url") or item.id)) as answer:
+            if answer.head.status in GONE:
+                raise ItemGone
+            if answer.head.status != 200:
+                raise ItemFailed("AWAY", f"The site answers with status {answer.head.status}.")
+            async for part in answer.parts(self._policy.item_bytes):
+                yield part
+
+    async def _page(self, asked: str, answer: Answer) -> Found:
+        head = answer.head
+        html = await answer.read(min(PAGE_BYTES, self._policy.item_bytes))
+        read = await self._reader.read("page", html, base=head.url, encoding=_charset(head))
+        url = normal(head.url)
+        links = tuple(dict.fromkeys(normal(link) for link in read["links"]))
+        canonical = normal(read["canonical"]) if read["canonical"] else ""
+        identity = canonical if canonical and urlsplit(canonical)[:2] == urlsplit(url)[:2] else url
+        if read["noindex"]:
+            return Found(url, None, links, "asks not to be indexed")
+        if self._languages and read["language"] and not read["language"].startswith(self._languages):
+            return Found(url, None, links, "is in another language")
+        body = str(read["body"]).encode("utf-8", "replace")
+        if not body:
+            return Found(url, None, links, "has no text")
+        kept = list(links) if sum(map(len, links)) <= _MOST_LINKS_KEPT else None
+        memo = {**_conditions(head), "links": kept, "url": asked if asked != identity else ""}
+        item = Item(identity, digest(body), _named(identity, ".html"), address=identity, memo=memo, body=body)
+        return Found(url, item, links)
+
+
+def known_item(url: str, known: Known) -> Found:
+    """Return a page that has not changed since it was listed."""
+    links = tuple(known.memo.get("links") or ())
+    if known.memo.get("file"):
+        return Found(url, file_item(url, known.version, known.memo))
+    return Found(url, Item(url, known.version, _named(url, ".html"), address=url, memo=known.memo), links)
+
+
+def _file(asked: str, head: Head) -> Found:
+    """Return a file, whose body is fetched in its turn."""
+    url = normal(head.url)
+    suffix = _FILES.get(head.media_type)
+    if suffix is None:
+        return Found(url, None, (), f"is of the type {head.media_type or 'unknown'!r}, which is not read")
+    known = _conditions(head)
+    version = known["etag"] or known["modified"]
+    length = head.headers.get("content-length", "")
+    size = int(length) if length.isdecimal() and "content-encoding" not in head.headers else None
+    memo: dict[str, Any] = {**known, "links": [], "file": suffix, "size": size, "url": asked if asked != url else ""}
+    return Found(url, file_item(url, version, memo))
+
+
+def file_item(url: str, version: str, memo: Mapping[str, Any]) -> Item:
+    """Return the item of a file."""
+    return Item(url, version, _named(url, str(memo["file"])), size=memo.get("size"), address=url, memo=memo)
+
+
+def _conditions(head: Head) -> dict[str, str]:
+    etag, modified = head.headers.get("etag", ""), head.headers.get("last-modified", "")
+    return {"etag": etag[:500], "modified": modified[:100]}
+
+
+def _charset(head: Head) -> str:
+    message = Message()
+    message["content-type"] = head.headers.get("content-type", "")
+    found = message.get_param("charset", "")
+    return found if isinstance(found, str) else ""
+
+
+def _named(url: str, suffix: str) -> str:
+    """Return a file name for an address: its last part, with a suffix that tells the format."""
+    parts = urlsplit(url)
+    name = file_name(unquote(parts.path)) if parts.path.strip("/") else parts.hostname or "page"
+    stem, dot, end = name.rpartition(".")
+    if dot and stem and _SUFFIX.fullmatch(f".{end}") and suffix == ".html":
+        name = stem if f".{end.lower()}" in (".html", ".htm", ".php", ".asp", ".aspx", ".jsp", ".xhtml") else name
+    return name if name.lower().endswith(suffix) else f"{name}{suffix}"

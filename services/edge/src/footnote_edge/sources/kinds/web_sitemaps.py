@@ -1,0 +1,127 @@
+"""The pages that a site's sitemap names. One whose last change is known to have been read is not asked for."""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from urllib.parse import urljoin, urlsplit
+
+from footnote_edge.sources.kinds.web_asking import Asking
+from footnote_edge.sources.kinds.web_crawl import Gathered, Limits
+from footnote_edge.sources.kinds.web_pages import Pages, known_item
+from footnote_edge.sources.net.client import normal
+from footnote_edge.sources.patterns import wanted
+from footnote_edge.sources.ports import ItemFailed, Page, Remember, SourceAway, SourceRefused
+from footnote_edge.sources.reading.reader import Reader
+
+SITEMAP_BYTES = 50 * 1024 * 1024
+"""What the protocol of sitemaps allows for one."""
+
+_MOST_SITEMAPS = 200
+_DEEPEST = 3
+_BATCH = 200
+Named = tuple[list[tuple[str, str]], list[str]]
+"""Pages with their last changes, and further sitemaps."""
+
+
+class Sitemaps:
+    """Lists what sitemaps name."""
+
+    def __init__(self, asking: Asking, reader: Reader, pages: Pages, limits: Limits) -> None:
+        self._asking = asking
+        self._reader = reader
+        self._pages = pages
+        self._limits = limits
+
+    async def list(self, known: Remember) -> AsyncIterator[Page]:
+        """Yield the pages; a sitemap among several that cannot be read makes the listing partial."""
+        gathered = Gathered()
+        named = await self._named(gathered)
+        addresses = list(named)[: self._limits.max_pages]
+        if len(named) > len(addresses):
+            gathered.partial = f"The sitemap names more than {self._limits.max_pages} pages, which is the limit."
+        for start in range(0, len(addresses), _BATCH):
+            part = addresses[start : start + _BATCH]
+            before = await known(part)
+            for url in part:
+                changed, memo = named[url], before.get(url)
+                if memo is not None and changed and memo.memo.get("lastmod") == changed:
+                    gathered.add(known_item(url, memo))
+                else:
+                    try:
+                        found = await self._pages.ask(url, memo)
+                        if found.item is not None:
+                            noted = {**found.item.memo, "lastmod": changed}
+                            found = replace(found, item=replace(found.item, memo=noted))
+                        gathered.add(found)
+                    except SourceAway as error:
+                        gathered.keep(url, memo, ItemFailed("AWAY", str(error)))
+                    except ItemFailed as error:
+                        forbidden = error.reason == "ROBOTS"
+                        gathered.leave_out("is forbidden by robots.txt" if forbidden else "could not be read")
+                        if not forbidden:
+                            gathered.keep(url, memo, error)
+                if gathered.full():
+                    yield gathered.page()
+        yield gathered.last()
+
+    async def _named(self, gathered: Gathered) -> dict[str, str]:
+        """Return the addresses that the sitemaps name, of this site only, with their last changes."""
+        begin = self._limits.url
+        origin = urlsplit(begin)[:2]
+        first = [begin] if urlsplit(begin).path.endswith((".xml", ".xml.gz", ".txt")) else await self._announced(begin)
+        waiting, seen, named = [(url, 1) for url in first], set(first), dict[str, str]()
+        while waiting:
+            url, depth = waiting.pop(0)
+            try:
+                pages, more = await self._read(url)
+            except (SourceAway, ItemFailed) as error:
+                if url in first and len(first) == 1:
+                    raise SourceRefused(str(error)) if isinstance(error, ItemFailed) else error from None
+                gathered.partial = gathered.partial or f"The sitemap {url[:200]} cannot be read."
+                continue
+            for page, changed in pages:
+                address = normal(urljoin(url, page))
+                path = urlsplit(address)
+                inside = path[:2] == origin
+                if inside and wanted(path.path, self._limits.include, self._limits.exclude):
+                    named[address] = changed
+            if len(named) > self._limits.max_pages:
+                break
+            for inner in more:
+                address = normal(urljoin(url, inner))
+                if address in seen or urlsplit(address)[:2] != origin:
+                    continue
+                if depth >= _DEEPEST or len(seen) >= _MOST_SITEMAPS:
+                    gathered.partial = "The site has more sitemaps, or deeper ones, than are read."
+                    continue
+                seen.add(address)
+                waiting.append((address, depth + 1))
+        return named
+
+    async def _announced(self, url: str) -> Sequence[str]:
+        rules = await self._asking.rules(url)
+        origin = urlsplit(url)[:2]
+        named = [normal(one) for one in rules.sitemaps]
+        own = [one for one in dict.fromkeys(named) if urlsplit(one)[:2] == origin]
+        return own or [urljoin(url, "/sitemap.xml")]
+
+    async def _read(self, url: str) -> Named:
+        async with self._asking.ask(url) as answer:
+            if answer.head.status != 200:
+                raise SourceAway(f"The sitemap is not there: status {answer.head.status}.")
+            xml = await answer.read(SITEMAP_BYTES)
+        if xml.startswith(b"\x1f\x8b"):
+            xml = await asyncio.to_thread(_unpacked, xml)
+        read = await self._reader.read("sitemap", xml)
+        return [(str(page), str(changed)) for page, changed in read["pages"]], [str(one) for one in read["sitemaps"]]
+
+
+def _unpacked(data: bytes) -> bytes:
+    try:
+        found = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, SITEMAP_BYTES + 1)
+    except zlib.error:
+        raise ItemFailed("INVALID", "The sitemap is not what its compression says.", permanent=True) from None
+    if len(found) > SITEMAP_BYTES:
+        raise ItemFailed("TOO_LARGE", f"The sitemap has more than {SITEMAP_BYTES} bytes.", permanent=True)
+    return found

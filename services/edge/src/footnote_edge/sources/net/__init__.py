@@ -1,0 +1,1 @@
+"""How sources reach other machines: which addresses they may, and with which limits."""

@@ -1,0 +1,255 @@
+"""HTTP for sources: no cookies, no proxies, no redirects on its own, bounded in bytes and time.
+
+Addresses are checked where the connection is made. Compressed answers are unpacked here, so that a small answer cannot
+become a large one.
+"""
+
+import asyncio
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
+
+import httpcore
+
+from footnote_edge.sources.net.addresses import AddressRefused, PinnedBackend, Resolve, resolve
+from footnote_edge.sources.policy import Policy
+from footnote_edge.sources.ports import LONGEST_ID, ItemFailed, SourceAway
+
+MOST_REDIRECTS = 5
+TOTAL_SECONDS = 300.0
+_PIECE = 256 * 1024
+_CONNECTIONS = 16
+_HEADER_BYTES = 64 * 1024
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SAFE_PATH = "/:;@!$&'()*+,=-._~%?[]"
+
+
+Allow = Callable[[str], Awaitable[None]]
+"""Asked before each hop; raises ItemFailed for an address that is not to be asked for."""
+
+
+class TooLarge(ItemFailed):
+    """An answer has more bytes than it may, as sent or unpacked."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("TOO_LARGE", f"It has more than {limit} bytes.", permanent=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of an answer: names of headers are in lower case."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+
+    @property
+    def media_type(self) -> str:
+        """The media type without its parameters, in lower case; "" where none is given."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class Answer:
+    """An answer whose body is read once."""
+
+    def __init__(self, head: Head, response: httpcore.Response) -> None:
+        self.head = head
+        self._response = response
+
+    async def parts(self, limit: int) -> AsyncIterator[bytes]:
+        """Yield the body, unpacked; raises TooLarge beyond `limit` bytes and SourceAway where it breaks off."""
+        encoding = self.head.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
+            said = f"It is encoded as {encoding[:40]!r}, which was not asked for."
+            raise ItemFailed("UNSUPPORTED", said, permanent=True)
+        unpack = None if encoding in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
+        received = total = 0
+        try:
+            async for raw in self._response.aiter_stream():
+                received += len(raw)
+                if received > limit:
+                    raise TooLarge(limit)
+                for piece in (raw,) if unpack is None else _unpacked(unpack, raw):
+                    total += len(piece)
+                    if total > limit:
+                        raise TooLarge(limit)
+                    if piece:
+                        yield piece
+        except zlib.error:
+            raise ItemFailed("INVALID", "Its compression is damaged.", permanent=True) from None
+        except _FAILURES as error:
+            raise SourceAway(f"The connection broke off: {type(error).__name__}.") from None
+
+    async def read(self, limit: int) -> bytes:
+        """Return the whole body; raises as `parts` does."""
+        return b"".join([part async for part in self.parts(limit)])
+
+
+_FAILURES = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError)
+
+
+def _unpacked(unpack: "zlib._Decompress", raw: bytes) -> "list[bytes] | _Pieces":
+    return _Pieces(unpack, raw)
+
+
+class _Pieces:
+    """Unpacked pieces of bounded length, made one at a time."""
+
+    def __init__(self, unpack: "zlib._Decompress", raw: bytes) -> None:
+        self._unpack = unpack
+        self._rest = raw
+
+    def __iter__(self) -> "_Pieces":
+        return self
+
+    def __next__(self) -> bytes:
+        if not self._rest:
+            raise StopIteration
+        piece = self._unpack.decompress(self._rest, _PIECE)
+        self._rest = self._unpack.unconsumed_tail
+        return piece
+
+
+class Client:
+    """Asks web servers; one for each run of a source."""
+
+    def __init__(self, policy: Policy, resolving: Resolve = resolve, total_seconds: float = TOTAL_SECONDS) -> None:
+        self._policy = policy
+        self._total = total_seconds
+        self.requests = 0
+        """Requests made so far, redirects counted."""
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=ssl.create_default_context(),
+            max_connections=_CONNECTIONS,
+            keepalive_expiry=15.0,
+            network_backend=PinnedBackend(policy, resolving),
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pool.aclose()
+
+    @asynccontextmanager
+    async def open(
+        self, url: str, headers: Mapping[str, str] | None = None, *, method: str = "GET", content: bytes | None = None
+    ) -> AsyncIterator[Answer]:
+        """Ask once, without following a redirect; the answer is closed at the end of the block.
+
+        Raises ItemFailed(ADDRESS) for what must not be reached, SourceAway where nobody answers in time.
+        """
+        parts = checked(url)
+        host, port = str(parts.hostname), parts.port or _DEFAULT_PORTS[parts.scheme]
+        target = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+        sent = {
+            "host": parts.netloc,
+            "user-agent": self._policy.user_agent,
+            "accept-encoding": "gzip, deflate",
+            **{name.lower(): value for name, value in (headers or {}).items()},
+        }
+        if content is not None:
+            sent["content-length"] = str(len(content))
+        seconds = self._policy.timeout
+        request = httpcore.Request(
+            method,
+            httpcore.URL(scheme=parts.scheme.encode(), host=host.encode(), port=port, target=target.encode("ascii")),
+            headers=[(name.encode("ascii"), value.encode("latin-1")) for name, value in sent.items()],
+            content=content or b"",
+            extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
+        )
+        self.requests += 1
+        try:
+            async with asyncio.timeout(self._total):
+                try:
+                    response = await self._pool.handle_async_request(request)
+                except AddressRefused as error:
+                    raise ItemFailed("ADDRESS", str(error), permanent=True) from None
+                except _FAILURES as error:
+                    raise SourceAway(f"{host} does not answer: {type(error).__name__}.") from None
+                try:
+                    yield Answer(Head(url, response.status, _headers(response)), response)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise SourceAway(f"{host} took longer than {self._total:.0f} seconds.") from None
+
+    @asynccontextmanager
+    async def follow(
+        self, url: str, headers: Mapping[str, str] | None = None, *, allow: Allow | None = None
+    ) -> AsyncIterator[Answer]:
+        """Ask and follow redirects, each checked as if it were asked for; `allow` is asked before each hop.
+
+        Headers with credentials go to the first host only.
+        """
+        seen: set[str] = set()
+        origin = _origin(url)
+        for _ in range(MOST_REDIRECTS + 1):
+            if url in seen:
+                raise ItemFailed("REFUSED", "Its redirects lead in a circle.")
+            seen.add(url)
+            if allow is not None:
+                await allow(url)
+            sent = dict(headers or {})
+            if _origin(url) != origin:
+                sent.pop("authorization", None)
+            async with self.open(url, sent) as answer:
+                where = answer.head.headers.get("location")
+                if answer.head.status not in _REDIRECTS or where is None:
+                    yield answer
+                    return
+                url = normal(urljoin(url, where))
+        raise ItemFailed("REFUSED", f"It redirects more than {MOST_REDIRECTS} times.")
+
+
+def _headers(response: httpcore.Response) -> dict[str, str]:
+    if sum(len(name) + len(value) for name, value in response.headers) > _HEADER_BYTES:
+        raise ItemFailed("INVALID", "Its headers are too long.", permanent=True)
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+def checked(url: str) -> SplitResult:
+    """Return the parts of an address that may be asked for; raises ItemFailed(ADDRESS)."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ItemFailed("ADDRESS", "It is no valid address.", permanent=True) from None
+    if len(url) > LONGEST_ID or not url.isascii() or any(one <= " " or one == "\x7f" or one == "\\" for one in url):
+        raise ItemFailed("ADDRESS", "It is no valid address.", permanent=True)
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        raise ItemFailed("ADDRESS", "An address must begin with https:// or http://.", permanent=True)
+    if parts.username is not None or parts.password is not None:
+        raise ItemFailed("ADDRESS", "An address must not hold a user name or password.", permanent=True)
+    if port == 0:
+        raise ItemFailed("ADDRESS", "It is no valid address.", permanent=True)
+    return parts
+
+
+def normal(url: str) -> str:
+    """Return an address in its normal form: host in lower case and ASCII, no fragment, no default port.
+
+    What is no address at all is returned as it is; `checked` refuses it.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        host = (parts.hostname or "").rstrip(".")
+        ascii_host = host if host.isascii() else host.encode("idna").decode("ascii")
+        if ":" in ascii_host:
+            ascii_host = f"[{ascii_host}]"
+        port = parts.port
+    except (ValueError, UnicodeError):
+        return url
+    scheme = parts.scheme.lower()
+    place = ascii_host if port in (None, _DEFAULT_PORTS.get(scheme)) else f"{ascii_host}:{port}"
+    if parts.username is not None or parts.password is not None:
+        return url
+    path, query = quote(parts.path, safe=_SAFE_PATH) or "/", quote(parts.query, safe=_SAFE_PATH)
+    return urlunsplit((scheme, place, path, query, ""))

@@ -1,0 +1,75 @@
+"""Has pages, feeds and sitemaps read in the reading process; one that takes too long or dies costs its item only."""
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from typing import Any
+
+from footnote_edge.sources.ports import ItemFailed
+
+SECONDS = 10.0
+_LINE = 256 * 1024 * 1024
+_KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH")
+
+
+class Reader:
+    """One process, begun when it is first needed and again after it was killed."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+        self._process: Process | None = None
+        self._lock = asyncio.Lock()
+
+    async def read(self, task: str, data: bytes, *, base: str = "", encoding: str = "") -> dict[str, Any]:
+        """Return what a task makes of some bytes; raises ItemFailed(INVALID) with what is wrong with them."""
+        request = {"task": task, "base": base, "encoding": encoding, "bytes": len(data)}
+        async with self._lock:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    answer = await self._ask(json.dumps(request).encode("ascii") + b"\n" + data)
+            except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
+                await self._kill()
+                said = "It cannot be read: it takes too long, or too much memory."
+                raise ItemFailed("INVALID", said, permanent=True) from None
+            except asyncio.CancelledError:
+                await self._kill()
+                raise
+        if "error" in answer:
+            raise ItemFailed("INVALID", str(answer["error"]), permanent=True)
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    async def close(self) -> None:
+        """End the process."""
+        await self._kill()
+
+    async def _ask(self, question: bytes) -> dict[str, Any]:
+        if self._process is None:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "footnote_edge.sources.reading.process",
+                stdin=PIPE, stdout=PIPE, stderr=DEVNULL, limit=_LINE, start_new_session=True,
+                env={name: os.environ[name] for name in _KEPT if name in os.environ},
+            )  # fmt: skip
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(question)
+        await self._process.stdin.drain()
+        answer = await self._process.stdout.readline()
+        if not answer.endswith(b"\n"):
+            raise OSError("the reading process ended")
+        found: dict[str, Any] = await asyncio.to_thread(json.loads, answer)
+        return found
+
+    async def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        if process.stdin is not None:
+            process.stdin.close()
+        await process.wait()
+        process._transport.close()  # type: ignore[attr-defined]

@@ -1,0 +1,61 @@
+"""The kinds of sources by id: ours, and those that packages register in the group `footnote.sources`."""
+
+from collections.abc import Iterator, Mapping
+
+from footnote.edge.v1.sources_pb2 import SourceKind as PublicKind
+from footnote_kit import plugins
+from footnote_kit.errors import InvalidArgument
+from footnote_kit.settings_words import problems_of, read
+from google.protobuf import json_format
+from pydantic import BaseModel
+
+from footnote_edge.sources.ports import SourceKind
+
+ENTRY_POINT_GROUP = "footnote.sources"
+
+
+class Kinds(Mapping[str, SourceKind]):
+    """The kinds of sources; none of ours can be replaced."""
+
+    def __init__(self, ours: tuple[SourceKind, ...]) -> None:
+        self._all = {kind.id: kind for kind in ours}
+        self._all |= plugins.installed(ENTRY_POINT_GROUP, SourceKind, lambda kind: kind.id, self._all)
+
+    def __getitem__(self, kind_id: str) -> SourceKind:
+        return self._all[kind_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._all))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def require(self, kind_id: str) -> SourceKind:
+        """Return a kind; raises InvalidArgument for an unknown one."""
+        if kind_id not in self._all:
+            raise InvalidArgument.field("source.kind", f"must be one of {', '.join(self)}")
+        return self._all[kind_id]
+
+    def descriptions(self) -> list[PublicKind]:
+        """Return the public descriptions of all."""
+        return [_described(self._all[kind_id]) for kind_id in self]
+
+
+def check(kind: SourceKind, settings: Mapping[str, object], secrets: Mapping[str, object]) -> None:
+    """Raise InvalidArgument for settings or secrets that the kind does not take, with all that is wrong."""
+    for field, model, values in (("settings", kind.settings, settings), ("secrets", kind.secrets, secrets)):
+        if problems := problems_of(model, values):
+            said = " ".join(problems).replace("of this provider", f"of the kind {kind.id}")
+            raise InvalidArgument(said, violations=[(f"source.{field}", problem) for problem in problems])
+
+
+def parsed(model: type[BaseModel], values: Mapping[str, object]) -> BaseModel:
+    """Return checked settings as the kind takes them."""
+    return read(model, values)
+
+
+def _described(kind: SourceKind) -> PublicKind:
+    public = PublicKind(id=kind.id, display_name=kind.display_name)
+    json_format.ParseDict(kind.settings.model_json_schema(), public.settings_schema)
+    json_format.ParseDict(kind.secrets.model_json_schema(), public.secrets_schema)
+    return public

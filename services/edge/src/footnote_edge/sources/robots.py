@@ -1,0 +1,82 @@
+"""What robots.txt allows, as RFC 9309 says: the longest rule that matches counts, and allowing wins between equals.
+
+Patterns are matched without backtracking, since a stranger writes them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from footnote_edge.sources.patterns import matches
+
+MOST_BYTES = 512 * 1024
+LONGEST_DELAY = 60.0
+_MOST_RULES = 2000
+_LONGEST_RULE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """The rules of one site for one user agent."""
+
+    rules: tuple[tuple[str, bool], ...] = ()
+    """Patterns of paths, and whether they are allowed."""
+    delay: float = 0.0
+    """Seconds between two requests."""
+    sitemaps: tuple[str, ...] = ()
+    forbidden: bool = False
+    """Everything is forbidden: the site answers for robots.txt with an error of its own."""
+
+    def allows(self, path: str) -> bool:
+        """Tell whether a path, with its query, may be asked for."""
+        if self.forbidden:
+            return False
+        best, allowed = -1, True
+        for pattern, allow in self.rules:
+            if len(pattern) > best or (len(pattern) == best and allow):
+                exact = pattern.endswith("$")
+                if matches(pattern[:-1] if exact else f"{pattern}*", path):
+                    best, allowed = len(pattern), allow
+        return allowed
+
+
+NOTHING_SAID = Robots()
+CLOSED = Robots(forbidden=True)
+
+
+def read(text: str, agent: str) -> Robots:
+    """Return the rules for a user agent: those of its own groups, else those for all."""
+    name = agent.partition("/")[0].strip().lower()
+    groups: dict[str, list[tuple[str, str]]] = {}
+    sitemaps = []
+    current: list[str] = []
+    begun = False
+    for field, value in _lines(text):
+        if field == "sitemap":
+            sitemaps.append(value)
+        elif field == "user-agent":
+            if begun:
+                current, begun = [], False
+            current.append(value.lower())
+            groups.setdefault(value.lower(), [])
+        elif field in ("allow", "disallow", "crawl-delay"):
+            begun = True
+            for one in current:
+                groups[one].append((field, value))
+    chosen = groups.get(name, groups.get("*", []))
+    rules = [(value, field == "allow") for field, value in chosen if field != "crawl-delay" and value]
+    delays = [_seconds(value) for field, value in chosen if field == "crawl-delay"]
+    return Robots(tuple(rules[:_MOST_RULES]), max(delays, default=0.0), tuple(sitemaps[:100]))
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    for line in text[:MOST_BYTES].splitlines():
+        field, colon, value = line.partition("#")[0].partition(":")
+        if colon and len(value) <= _LONGEST_RULE:
+            yield field.strip().lower(), value.strip()
+
+
+def _seconds(text: str) -> float:
+    try:
+        return min(max(float(text), 0.0), LONGEST_DELAY)
+    except ValueError:
+        return 0.0

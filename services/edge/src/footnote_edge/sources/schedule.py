@@ -1,0 +1,71 @@
+"""When sources are synchronised: looked at every few seconds by each replica, begun by one of them."""
+
+import time
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from footnote.edge.v1.operations_pb2 import OPERATION_KIND_SYNC_SOURCE
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.times import utc
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import observe
+
+from footnote_edge.adapters.tables import OperationRow, SourceRow
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.operation_book import OperationBook, operation_row
+from footnote_edge.sources.book import LONGEST_WAIT, SourceBook
+from footnote_edge.sources.secrets import Sealed, Vault
+
+_log = get_logger(__name__)
+
+
+class Schedule:
+    """Begins synchronisations whose time has come. Of one source there is never more than one at a time."""
+
+    def __init__(self, sources: SourceBook, operations: OperationBook, jobs: Jobs, vault: Vault) -> None:
+        self._sources = sources
+        self._operations = operations
+        self._jobs = jobs
+        self._vault = vault
+        self._oldest = time.time()
+        observe("footnote.edge.sources.age", lambda: max(0.0, time.time() - self._oldest))
+
+    async def look(self) -> int:
+        """Begin what is due, and forget sources of deleted collections; return how many were begun."""
+        for source_id in await self._sources.of_deleted_collections():
+            await self._sources.remove(source_id)
+        now, begun = datetime.now(UTC), 0
+        for source in await self._sources.due(now):
+            retries = source.next_time is not None and now < utc(source.next_time) <= now + LONGEST_WAIT
+            begun += await self.begin(source, retries_only=retries) is not None
+        oldest = await self._sources.oldest()
+        self._oldest = time.time() if oldest is None else oldest.timestamp()
+        return begun
+
+    async def begin(self, source: SourceRow, *, retries_only: bool = False, user_id: str = "") -> OperationRow | None:
+        """Begin to synchronise a source; None where another call, or replica, has begun it already.
+
+        With `retries_only` nothing is listed: only items that failed are tried again.
+        """
+        scope = Scope(tenant_id=source.tenant_id, user_id=user_id or source.user_id)
+        row = operation_row(scope, uuid4().hex, OPERATION_KIND_SYNC_SOURCE, source.collection_id)
+        row.source_id, row.failed_only = source.id, retries_only
+        if not await self._operations.add(row):
+            return None
+        await self._jobs.operate(row)
+        return row
+
+    async def rekey(self) -> int:
+        """Encrypt with the first key what older ones encrypted; return how many sources' secrets that were."""
+        if not self._vault.primary:
+            return 0
+        moved = 0
+        for source in await self._sources.sealed_with_others(self._vault.primary):
+            if not self._vault.knows(source.secret_key):
+                _log.warning("source_key_unknown", source_id=source.id)
+                continue
+            secrets = self._vault.open(source.id, Sealed(source.secrets, source.secret_key))
+            sealed = self._vault.seal(source.id, secrets)
+            await self._sources.reseal(source, sealed.data, sealed.key_id)
+            moved += 1
+        return moved

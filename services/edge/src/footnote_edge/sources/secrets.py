@@ -1,0 +1,103 @@
+"""Secrets of sources, encrypted with the deployment's keys (AES-256-GCM), each bound to its source.
+
+The first key encrypts, every key decrypts: a new key is put in front, `rekey` moves what the older ones hold to it, and
+then those can go.
+"""
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from footnote_kit.errors import FailedPrecondition
+from footnote_kit.redact import register
+from footnote_kit.secret_file import read_private
+
+_NONCE = 12
+_KEY = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """Encrypted secrets, and the beginning of the hash of the key that opens them."""
+
+    data: bytes
+    key_id: str
+
+
+class Vault:
+    """Encrypts and decrypts; without a key it refuses."""
+
+    def __init__(self, keys: tuple[bytes, ...] = ()) -> None:
+        self._keys = {_id_of(key): AESGCM(key) for key in keys}
+
+    @classmethod
+    def of(cls, text: str, file: Path | None) -> "Vault":
+        """Read keys from a text or a private file, separated by commas or lines: 32 bytes each, in base64.
+
+        ValueError when one cannot be used, OSError when the file cannot be read or others can read it.
+        """
+        if text and file is not None:
+            raise ValueError("give source_key or source_key_file, not both")
+        words = (read_private(file) if file is not None else text).replace(",", " ").split()
+        keys = []
+        for word in words:
+            try:
+                key = base64.urlsafe_b64decode(word.replace("+", "-").replace("/", "_"))
+            except ValueError:
+                key = b""
+            if len(key) != _KEY:
+                raise ValueError("a source key is 32 random bytes in base64: openssl rand -base64 32")
+            keys.append(key)
+        if file is not None and not keys:
+            raise ValueError(f"{file} holds no key")
+        register(*words)
+        return cls(tuple(keys))
+
+    @property
+    def primary(self) -> str:
+        """The id of the key that encrypts; "" where there is none."""
+        return next(iter(self._keys), "")
+
+    def knows(self, key_id: str) -> bool:
+        """Tell whether a key is there."""
+        return key_id in self._keys
+
+    def seal(self, source_id: str, secrets: Mapping[str, object]) -> Sealed:
+        """Encrypt the secrets of a source; raises FailedPrecondition(SOURCE_KEY_MISSING)."""
+        if not self._keys:
+            raise FailedPrecondition(
+                "This deployment has no key to encrypt secrets of sources with.", reason="SOURCE_KEY_MISSING"
+            )
+        nonce = os.urandom(_NONCE)
+        text = json.dumps(secrets).encode()
+        return Sealed(nonce + self._keys[self.primary].encrypt(nonce, text, source_id.encode()), self.primary)
+
+    def open(self, source_id: str, sealed: Sealed) -> dict[str, object]:
+        """Decrypt the secrets of a source, empty ones without a key; raises FailedPrecondition(SOURCE_KEY_MISSING)."""
+        if not sealed.data:
+            return {}
+        key = self._keys.get(sealed.key_id)
+        if key is None:
+            raise FailedPrecondition(
+                "The key that the source's secrets were encrypted with is not there any more: "
+                "give it beside the new one, or give the secrets again.",
+                reason="SOURCE_KEY_MISSING",
+            )
+        try:
+            text = key.decrypt(sealed.data[:_NONCE], sealed.data[_NONCE:], source_id.encode())
+        except InvalidTag:
+            raise FailedPrecondition(
+                "The source's secrets are damaged: give them again.", reason="SOURCE_KEY_MISSING"
+            ) from None
+        found: dict[str, object] = json.loads(text)
+        return found
+
+
+def _id_of(key: bytes) -> str:
+    return hashlib.sha256(b"footnote source key" + key).hexdigest()[:16]

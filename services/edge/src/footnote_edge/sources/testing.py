@@ -1,0 +1,200 @@
+"""The conformance suite of kinds of sources: what the engine relies on, for ours and for those of other packages.
+
+Write an `Origin` that makes, changes and deletes items where your kind reads them, and run every check:
+
+    @pytest.mark.parametrize("check", SUITE, ids=lambda check: check.__name__)
+    async def test_my_kind(check, my_origin):
+        await check(my_origin)
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from footnote_edge.sources.ports import (
+    LONGEST_ID,
+    Connection,
+    Item,
+    ItemFailed,
+    Known,
+    Opening,
+    Page,
+    SourceAway,
+    SourceKind,
+    SourceRefused,
+)
+
+
+class Origin(Protocol):
+    """Where the items of a kind under test come from. Names are the test's own: the kind may call items otherwise."""
+
+    kind: SourceKind
+
+    def opening(self) -> Opening:
+        """Return what a connection is opened with."""
+
+    async def put(self, name: str, text: str) -> None:
+        """Make an item whose document holds a text, or give it another."""
+
+    async def remove(self, name: str) -> None:
+        """Delete an item."""
+
+    async def vanish(self) -> None:
+        """Take the whole source away: it must not seem to be empty."""
+
+
+class Memory:
+    """Remembers listings, as the engine does."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Known] = {}
+
+    async def __call__(self, item_ids: Sequence[str]) -> Mapping[str, Known]:
+        """Tell what is known of items."""
+        return {item_id: self.known[item_id] for item_id in item_ids if item_id in self.known}
+
+
+async def listing(connection: Connection, memory: Memory, cursor: str = "") -> list[Page]:
+    """Return all pages of a listing, and remember them."""
+    pages: list[Page] = []
+    stream: Any = connection.list(cursor, memory)
+    async with aclosing(stream) as found:
+        async for page in found:
+            pages.append(page)
+            memory.known |= {item.id: Known(item.version, dict(item.memo)) for item in page.items}
+    return pages
+
+
+async def listed(origin: Origin, memory: Memory | None = None) -> dict[str, Item]:
+    """Return the items that a new connection lists, and their bodies where they were not listed with them."""
+    connection = origin.kind.open(origin.opening())
+    try:
+        pages = await listing(connection, memory or Memory())
+        assert not any(page.partial for page in pages), "a whole listing must not say that it is partial"
+        return {item.id: item for page in pages for item in page.items}
+    finally:
+        await connection.close()
+
+
+async def content(connection: Connection, item: Item) -> bytes:
+    """Return an item's bytes."""
+    stream: Any = connection.fetch(item)
+    async with aclosing(stream) as parts:
+        return b"".join([part async for part in parts])
+
+
+async def lists_every_item_once(origin: Origin) -> None:
+    """Check that every item is listed once, with an id, a version, a name and JSON that can be kept."""
+    for number in range(3):
+        await origin.put(f"item{number}", f"The text of item number {number}.")
+    connection = origin.kind.open(origin.opening())
+    try:
+        items = [item for page in await listing(connection, Memory()) for item in page.items]
+    finally:
+        await connection.close()
+    assert len(items) == 3
+    assert len({item.id for item in items}) == 3
+    for item in items:
+        assert 0 < len(item.id) <= LONGEST_ID
+        assert item.name
+        assert len(item.address) <= LONGEST_ID
+
+
+async def fetches_what_it_lists(origin: Origin) -> None:
+    """Check that the bytes of an item are its own, and are the same when it is fetched again."""
+    await origin.put("one", "The first text.")
+    await origin.put("two", "The second text.")
+    connection = origin.kind.open(origin.opening())
+    try:
+        items = [item for page in await listing(connection, Memory()) for item in page.items]
+        found = [item.body if item.body is not None else await content(connection, item) for item in items]
+        again = [await content(connection, item) for item in items]
+    finally:
+        await connection.close()
+    assert sorted(text in body for body in found for text in (b"The first text.", b"The second text.")) == [
+        False, False, True, True,
+    ]  # fmt: skip
+    assert [b"text." in body for body in again] == [True, True]
+
+
+async def tells_change_by_the_version(origin: Origin) -> None:
+    """Check that a version stays while the item does, also when it is listed by what is known, and else changes."""
+    await origin.put("changing", "As it was at first.")
+    await origin.put("staying", "As it always is.")
+    memory = Memory()
+    first = await listed(origin, memory)
+    second = await listed(origin, memory)
+    assert {id: item.version for id, item in first.items()} == {id: item.version for id, item in second.items()}
+    assert {id: dict(item.memo) for id, item in first.items()} == {id: dict(item.memo) for id, item in second.items()}
+    assert {id: item.address for id, item in first.items()} == {id: item.address for id, item in second.items()}
+    await origin.put("changing", "As it is now, which is longer.")
+    third = await listed(origin, memory)
+    if origin.kind.id == "mailbox":  # a mail does not change: another one takes its place
+        return
+    assert set(third) == set(first)
+    assert len([id for id, item in third.items() if item.version != first[id].version]) == 1
+
+
+async def lists_no_more_what_was_deleted(origin: Origin) -> None:
+    """Check that a deleted item is not listed, and not fetched as if it were there."""
+    await origin.put("gone", "This one goes.")
+    await origin.put("kept", "This one stays.")
+    memory = Memory()
+    before = await listed(origin, memory)
+    await origin.remove("gone")
+    after = await listed(origin, memory)
+    assert len(before) == 2
+    assert len(after) == 1
+    (gone,) = set(before) - set(after)
+    connection = origin.kind.open(origin.opening())
+    try:
+        body = await content(connection, before[gone])
+    except (ItemFailed, SourceAway):
+        return
+    finally:
+        await connection.close()
+    assert b"This one goes." in body, "it may be kept in a cache, but nothing else must come for it"
+
+
+async def goes_on_from_a_cursor(origin: Origin) -> None:
+    """Check that from the cursor of any page on everything after that page is listed."""
+    for number in range(5):
+        await origin.put(f"item{number}", f"The text of item number {number}.")
+    connection = origin.kind.open(origin.opening())
+    try:
+        pages = await listing(connection, Memory())
+        for index, page in enumerate(pages):
+            rest = {item.id for later in pages[index + 1 :] for item in later.items}
+            again = await listing(connection, Memory(), page.cursor)
+            assert rest <= {item.id for one in again for item in one.items}
+    finally:
+        await connection.close()
+
+
+async def does_not_seem_empty_when_it_is_away(origin: Origin) -> None:
+    """Check that a source that cannot be read raises, or says that its listing is partial."""
+    await origin.put("there", "A text.")
+    memory = Memory()
+    await listed(origin, memory)
+    await origin.vanish()
+    connection = origin.kind.open(origin.opening())
+    try:
+        pages = await listing(connection, memory)
+    except (SourceAway, SourceRefused):
+        return
+    finally:
+        await connection.close()
+    assert any(page.partial or page.keeps_others for page in pages)
+
+
+Check = Callable[[Origin], Awaitable[None]]
+
+SUITE: tuple[Check, ...] = (
+    lists_every_item_once,
+    fetches_what_it_lists,
+    tells_change_by_the_version,
+    lists_no_more_what_was_deleted,
+    goes_on_from_a_cursor,
+    does_not_seem_empty_when_it_is_away,
+)
+"""All checks; each wants an origin without items."""

@@ -1,0 +1,229 @@
+"""One item on its way into its document: fetched, compared, put, labelled. Every step may be repeated after a crash."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar, cast
+from uuid import uuid4
+
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.logs import get_logger
+from footnote_kit.patience import Backoff
+from footnote_kit.telemetry import counter
+
+from footnote_edge.adapters.tables import SourceItemRow, SourceRow
+from footnote_edge.jobs.waiting import until_available
+from footnote_edge.sources.book import Superseded
+from footnote_edge.sources.documents import Content, DocumentStore, label_of
+from footnote_edge.sources.items import FAILED, IN_STEP, SKIPPED, Holder, ItemBook
+from footnote_edge.sources.ports import Connection, Item, ItemFailed, Permissions, SourceAway, SourceRefused
+
+T = TypeVar("T")
+
+RETRIES = Backoff(60.0, 6 * 3600.0)
+"""Seconds until a failed item is tried again."""
+
+_log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run has done so far, in items."""
+
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    skipped: int = 0
+    away: int = 0
+    """Items in a row that the source did not answer for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of one source: on whose behalf, and what it works with."""
+
+    scope: Scope
+    source: SourceRow
+    holder: Holder
+    connection: Connection
+    folder: Path
+    tally: Tally
+    content_versions: bool
+    complete: bool
+    """The listing was complete: what it did not show is gone."""
+
+
+class Transfer:
+    """Brings single items into step."""
+
+    def __init__(self, items: ItemBook, store: DocumentStore, item_bytes: int, ceiling: float) -> None:
+        self._items = items
+        self._store = store
+        self._item_bytes = item_bytes
+        self._ceiling = ceiling
+
+    async def one(self, run: Run, row: SourceItemRow) -> None:
+        """Bring an item into step, or note why it is not; raises what stops the whole run."""
+        try:
+            values = await self._bring(run, row)
+            run.tally.done += 1
+            run.tally.away = 0
+            outcome = "in_step"
+        except SourceAway as error:
+            run.tally.away += 1
+            values, outcome = self._failed(run, row, ItemFailed("AWAY", str(error))), "failed"
+        except SourceRefused as error:
+            values, outcome = self._failed(run, row, ItemFailed("REFUSED", str(error))), "failed"
+        except ItemFailed as error:
+            values = self._failed(run, row, error)
+            outcome = "skipped" if error.permanent else "failed"
+            if error.reason == "EMPTY" and row.document_id:
+                await self._patiently(lambda: self._store.delete(run.scope, row.document_id))
+                values |= {"document_id": "", "sha256": "", "label": "", "version": "", "nonce": uuid4().hex}
+        except FootnoteError as error:
+            values, outcome = self._failed(run, row, ItemFailed("INVALID", error.message)), "failed"
+        except Superseded:
+            raise
+        except Exception as error:  # of a package of others, or of what a stranger's server sent
+            _log.error("source_item_broke", source_id=run.source.id, kind=run.source.kind, exc_info=error)
+            values = self._failed(run, row, ItemFailed("INVALID", f"Fetching it failed: {type(error).__name__}."))
+            outcome = "failed"
+        counter("footnote.edge.sources.items").add(1, {"kind": run.source.kind, "outcome": outcome})
+        await self._items.set(run.holder, row.key, **values)
+
+    async def _bring(self, run: Run, row: SourceItemRow) -> dict[str, Any]:
+        """Return what is to be noted of an item that is in step now."""
+        if run.content_versions and run.complete and not row.document_id:
+            row = await self._moved(run, row, version=row.listed_version) or row
+            if row.document_id and row.version == row.listed_version:
+                return await self._labelled(run, row, row.sha256, revision=0)
+        content = await self._content(run, row)
+        try:
+            if run.complete and not row.document_id:
+                row = await self._moved(run, row, sha256=content.sha256) or row
+            if row.document_id and row.sha256 == content.sha256:
+                try:
+                    return await self._labelled(run, row, content.sha256, revision=0)
+                except NotFound:
+                    return await self._put_again(run, row, content)
+            return await self._put(run, row, content)
+        finally:
+            with contextlib.suppress(OSError):
+                content.path.unlink()
+
+    async def _moved(
+        self, run: Run, row: SourceItemRow, *, version: str = "", sha256: str = ""
+    ) -> SourceItemRow | None:
+        """Give the document of a vanished item of the same content to this one; return the row as it is then."""
+        old = await self._items.origin_of_move(run.holder, row, version=version, sha256=sha256)
+        if old is None:
+            return None
+        await self._items.move(run.holder, old, row)
+        counter("footnote.edge.sources.items").add(1, {"kind": run.source.kind, "outcome": "moved"})
+        return await self._items.get(run.source.id, row.key)
+
+    async def _put(self, run: Run, row: SourceItemRow, content: Content) -> dict[str, Any]:
+        label = label_of(run.source, row)
+        if not row.document_id:
+            # Kept first: an upload that is repeated after a crash must bring the same, to the very time.
+            await self._items.set(run.holder, row.key, label=json.dumps(label))
+        try:
+            document, fresh = await self._patiently(lambda: self._store.put(run.scope, run.source, row, content, label))
+        except NotFound as error:
+            if error.reason != "DOCUMENT_NOT_FOUND":
+                raise
+            return await self._put_again(run, row, content)
+        made = not row.document_id
+        row.document_id = document.id
+        revision = document.revision if fresh else 0
+        if made:
+            return self._in_step(row, content.sha256, json.dumps(label), revision)
+        return await self._labelled(run, row, content.sha256, revision)
+
+    async def _put_again(self, run: Run, row: SourceItemRow, content: Content) -> dict[str, Any]:
+        """Make a document anew: the one that there was, or was just made, has been deleted by hand."""
+        row.document_id, row.label, row.nonce = "", "", uuid4().hex
+        await self._items.set(run.holder, row.key, document_id="", label="", nonce=row.nonce)
+        return await self._put(run, row, content)
+
+    async def _labelled(self, run: Run, row: SourceItemRow, sha256: str, revision: int) -> dict[str, Any]:
+        label = label_of(run.source, row)
+        text = json.dumps(label)
+        if text != row.label:
+            await self._patiently(lambda: self._store.relabel(run.scope, row.document_id, label))
+        return self._in_step(row, sha256, text, revision)
+
+    def _in_step(self, row: SourceItemRow, sha256: str, label: str, revision: int) -> dict[str, Any]:
+        return {
+            "state": IN_STEP, "reason": "", "message": "", "attempts": 0, "retry_time": None,
+            "version": row.listed_version, "sha256": sha256, "label": label, "document_id": row.document_id,
+            "revision": revision, "sync_time": datetime.now(UTC),
+        }  # fmt: skip
+
+    def _failed(self, run: Run, row: SourceItemRow, error: ItemFailed) -> dict[str, Any]:
+        attempts = row.attempts + 1
+        _log.info("source_item_failed", source_id=run.source.id, reason=error.reason, attempts=attempts)
+        values = {"reason": error.reason, "message": str(error)[:1000], "attempts": attempts, "revision": 0}
+        if error.permanent:
+            run.tally.skipped += 1
+            return values | {"state": SKIPPED, "retry_time": None}
+        run.tally.failed += 1
+        again = datetime.now(UTC) + timedelta(seconds=RETRIES.pause(attempts))
+        return values | {"state": FAILED, "retry_time": again}
+
+    async def _content(self, run: Run, row: SourceItemRow) -> Content:
+        """Return an item's bytes: those that listing has read, else fetched; raises ItemFailed."""
+        path = run.folder / row.key
+        if not path.exists():
+            await self._fetch(run, item_of(row), path)
+        content = await Content.of(path)
+        if not content.size:
+            raise ItemFailed("EMPTY", "It has no bytes.", permanent=True)
+        return content
+
+    async def _fetch(self, run: Run, item: Item, path: Path) -> None:
+        part = path.with_suffix(".part")
+        received = 0
+        try:
+            with await asyncio.to_thread(part.open, "wb") as file:
+                async with aclosing(cast("AsyncGenerator[bytes]", run.connection.fetch(item))) as stream:
+                    async for piece in stream:
+                        received += len(piece)
+                        if received > self._item_bytes:
+                            raise ItemFailed("TOO_LARGE", f"It has more than {self._item_bytes} bytes.", permanent=True)
+                        await asyncio.to_thread(file.write, piece)
+            await asyncio.to_thread(part.rename, path)
+        finally:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            counter("footnote.edge.sources.bytes").add(received, {"kind": run.source.kind})
+
+    async def _patiently(self, operation: Callable[[], Awaitable[T]]) -> T:
+        return await until_available(operation, self._ceiling)
+
+
+def item_of(row: SourceItemRow) -> Item:
+    """Return an item as it was listed last, without its body."""
+    permissions = Permissions(row.owner, tuple(json.loads(row.groups)))
+    return Item(
+        id=row.item, version=row.listed_version, name=row.name, size=row.size, address=row.address,
+        memo=json.loads(row.memo), permissions=permissions,
+    )  # fmt: skip
+
+
+def spool(folder: Path, key: str, body: bytes) -> None:
+    """Keep what a listing has read until its item's turn."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / key).write_bytes(body)
+
+
+def digest(body: bytes) -> str:
+    """Return the version of an item whose source gives none: of its content."""
+    return f"sha256:{hashlib.sha256(body).hexdigest()}"

@@ -1,0 +1,87 @@
+"""kill -9 at seeded moments while a folder is brought into step: in the end there is what the folder holds, once."""
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from support import edge_sources as kept
+from support.deployment import Deployment, deployment
+from support.edge_client import EdgeClient, edge_client
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+FILES = 40
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "handbooks"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def running(tmp_path: Path, folder: Path) -> Iterator[Deployment]:
+    env = {"FOOTNOTE_EDGE_SOURCE_FOLDERS": str(folder), "FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS": "0.5"}
+    data = tmp_path / "data"
+    data.mkdir()
+    with deployment(data, env=env) as started:
+        yield started
+
+
+def change(folder: Path, chance: random.Random, number: int) -> None:
+    """Make, change, move and delete files."""
+    names = sorted(path.name for path in folder.iterdir())
+    for name in chance.sample(names, min(len(names), 3)):
+        (folder / name).unlink()
+    for name in chance.sample(names, min(len(names), 4)):
+        if (folder / name).exists():
+            (folder / name).write_text(f"Fact {name} is {number}, changed.\n")
+    for name in chance.sample(names, min(len(names), 3)):
+        if (folder / name).exists():
+            (folder / name).rename(folder / f"moved-{number}-{name}")
+    for index in range(FILES - len(list(folder.iterdir()))):
+        (folder / f"{number}-{index}.txt").write_text(f"Fact {index} of round {number}.\n")
+
+
+async def audit(client: EdgeClient, folder: Path) -> None:
+    """Compare the documents with the files: each once, each with its bytes, each searchable."""
+    wanted = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in await asyncio.to_thread(listed, folder)
+    }
+    documents = await client.documents("kept")
+    assert {one.source.item: one.sha256 for one in documents} == wanted
+    assert len(documents) == len(wanted)
+    assert {one.state for one in documents} == {DOCUMENT_STATE_INDEXED}
+    assert all(one.indexed_revision == one.revision for one in documents)
+
+
+def listed(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+@pytest.mark.parametrize(("seed", "kills"), [(1, 3), pytest.param(2, 27, marks=pytest.mark.full)])
+async def test_a_killed_synchronisation_goes_on(running: Deployment, folder: Path, seed: int, kills: int) -> None:
+    chance = random.Random(seed)
+    await asyncio.to_thread(change, folder, chance, 0)
+    async with edge_client(running.address()) as client:
+        await kept.collection(client.stub)
+        source = await kept.create(client.stub, "folder", {"path": str(folder)}, paused=True)
+    for number in range(1, kills + 1):
+        async with edge_client(running.address()) as client:
+            await client.stub.SyncSource(kept.pb.SyncSourceRequest(source_id=source.id))
+            await asyncio.sleep(chance.uniform(0.0, 1.5))
+            await asyncio.to_thread(running.kill)
+        if chance.random() < 0.5:
+            await asyncio.to_thread(change, folder, chance, number)
+        await asyncio.to_thread(running.start)
+        if number % 3 and number != kills:
+            continue  # killed again before it was done
+        async with edge_client(running.address()) as client:
+            await kept.settled(client.stub, source)
+            await kept.sync(client.stub, source)
+            await audit(client, folder)

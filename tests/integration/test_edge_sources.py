@@ -1,0 +1,575 @@
+"""Sources at the public API: folders kept in step, with the stages' doubles behind edge."""
+
+import asyncio
+import base64
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from footnote.edge.v1 import operations_pb2 as ops
+from footnote.edge.v1 import sources_pb2 as pb
+from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest
+from footnote.edge.v1.documents_pb2 import (
+    DeleteDocumentRequest,
+    Document,
+    GetDocumentRequest,
+    UpdateDocumentRequest,
+    UploadDocumentRequest,
+    UploadMetadata,
+)
+from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
+from footnote_edge.app import build
+from footnote_kit.edge import EdgeStub
+from footnote_kit.errors import (
+    Aborted,
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    Unavailable,
+)
+from footnote_kit.testing import Served, serve_app
+from google.protobuf.field_mask_pb2 import FieldMask
+from support import edge_sources as kept
+from support.stage_doubles import World, serve_doubles
+
+OTHER = (("x-footnote-tenant", "default"), ("x-footnote-user", "other"), ("x-footnote-role", "writer"))
+READER = (("x-footnote-tenant", "default"), ("x-footnote-user", "reader"), ("x-footnote-role", "reader"))
+STRANGER = (("x-footnote-tenant", "elsewhere"), ("x-footnote-user", "ann"), ("x-footnote-role", "admin"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "handbooks"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
+    monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.2")
+    monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS", "0.2")
+    monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_ITEM_BYTES", "100000")
+    monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_FOLDERS", str(folder))
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+async def served(world: World, tmp_path: Path) -> AsyncIterator[Served]:
+    async with (
+        serve_doubles(world) as addresses,
+        serve_app(build, addresses=addresses, data_dir=tmp_path / "data") as running,
+    ):
+        yield running
+
+
+@pytest.fixture
+async def edge(served: Served) -> EdgeStub:
+    stub = EdgeStub(served.channel)
+    await kept.collection(stub)
+    return stub
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def away(folder: Path, *, back: bool = False) -> None:
+    elsewhere = folder.with_name("elsewhere")
+    elsewhere.rename(folder) if back else folder.rename(elsewhere)
+
+
+async def begin(edge: EdgeStub, folder: Path, **more: Any) -> pb.Source:
+    return await kept.settled(edge, await kept.create(edge, "folder", {"path": str(folder)}, **more))
+
+
+async def test_a_folder_is_kept_in_step(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "a.txt", "first")
+    write(folder, "sub/b.txt", "second")
+    source = await begin(edge, folder)
+    assert (source.state, source.items, source.items_in_step) == (pb.SOURCE_STATE_IN_STEP, 2, 2)
+    assert source.HasField("in_step_time")
+    assert kept.contents(world) == {"a.txt": b"first", "sub/b.txt": b"second"}
+    listed = await kept.items(edge, source)
+    document = (await edge.GetDocument(GetDocumentRequest(document_id=listed["sub/b.txt"].document_id))).document
+    assert (document.source.source_id, document.source.item) == (source.id, "sub/b.txt")
+    assert document.source.kind == document.source_type == "folder"
+    assert document.source.HasField("time")
+    assert "footnote_source" not in document.metadata.fields
+    assert (document.filename, document.owner_id) == ("b.txt", source.owner_id)
+
+    write(folder, "a.txt", "first, changed")
+    write(folder, "c.txt", "third")
+    (folder / "sub/b.txt").unlink()
+    done = await kept.sync(edge, source)
+    assert (done.state, done.kind) == (ops.OPERATION_STATE_SUCCEEDED, ops.OPERATION_KIND_SYNC_SOURCE)
+    assert (done.done, done.failed, done.sync_source.source_id) == (3, 0, source.id)
+    assert kept.contents(world) == {"a.txt": b"first, changed", "c.txt": b"third"}
+    after = await kept.items(edge, source)
+    assert after["a.txt"].document_id == listed["a.txt"].document_id
+
+
+async def test_nothing_is_touched_where_nothing_changed(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "a.txt", "first")
+    source = await begin(edge, folder)
+    world.calls.clear()
+    done = await kept.sync(edge, source)
+    assert (done.state, done.done) == (ops.OPERATION_STATE_SUCCEEDED, 0)
+    touching = {"UploadDocument", "ReplaceDocument", "UpdateDocument", "BeginDeletion", "UpdateDocumentChunks"}
+    assert {name for name, _ in world.calls} & touching == set()
+
+
+async def test_the_same_bytes_are_not_indexed_again(edge: EdgeStub, world: World, folder: Path) -> None:
+    path = write(folder, "a.txt", "first")
+    source = await begin(edge, folder)
+    before = (await kept.items(edge, source))["a.txt"]
+    os.utime(path, ns=(1, 1))
+    world.calls.clear()
+    await kept.sync(edge, source)
+    after = (await kept.items(edge, source))["a.txt"]
+    assert (after.document_id, after.state) == (before.document_id, pb.SOURCE_ITEM_STATE_IN_STEP)
+    assert after.version != before.version
+    assert world.requests("UploadDocument") == world.requests("ParseDocument") == []
+    assert world.documents[after.document_id].revision == 1
+    assert kept.contents(world) == {"a.txt": b"first"}
+
+
+async def test_what_moved_keeps_its_document(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "a.txt", "moved")
+    write(folder, "b.txt", "stays")
+    write(folder, "c.txt", "leave")
+    source = await begin(edge, folder)
+    before = await kept.items(edge, source)
+    (folder / "deep").mkdir()
+    (folder / "a.txt").rename(folder / "deep" / "a.txt")
+    (folder / "c.txt").unlink()
+    world.calls.clear()
+    await kept.sync(edge, source)
+    after = await kept.items(edge, source)
+    assert set(after) == {"deep/a.txt", "b.txt"}
+    assert after["deep/a.txt"].document_id == before["a.txt"].document_id
+    assert world.requests("UploadDocument") == world.requests("ParseDocument") == []
+    assert kept.contents(world) == {"deep/a.txt": b"moved", "b.txt": b"stays"}
+
+
+async def test_a_folder_that_is_away_keeps_what_it_had(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "a.txt", "first")
+    source = await begin(edge, folder)
+    away(folder)
+    done = await kept.sync(edge, source)
+    assert (done.state, done.error.message) == (ops.OPERATION_STATE_FAILED, "The folder is not there.")
+    now = await kept.get(edge, source)
+    assert (now.state, now.error.message) == (pb.SOURCE_STATE_AWAY, "The folder is not there.")
+    assert now.HasField("away_since")
+    assert kept.contents(world) == {"a.txt": b"first"}
+    since = now.away_since.ToDatetime()
+    await kept.sync(edge, source)
+    assert (await kept.get(edge, source)).away_since.ToDatetime() == since
+    away(folder, back=True)
+    await kept.sync(edge, source)
+    now = await kept.get(edge, source)
+    assert (now.state, now.HasField("away_since"), now.HasField("error")) == (pb.SOURCE_STATE_IN_STEP, False, False)
+
+
+async def test_items_that_fail_are_shown_and_stop_no_others(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "empty.txt", "")
+    write(folder, "good.txt", "good")
+    write(folder, "locked.txt", "locked")
+    write(folder, "long.txt", "x" * 100_001)
+    source = await begin(edge, folder)
+    found = await kept.items(edge, source)
+    states = {name: (item.state, item.reason) for name, item in found.items()}
+    assert states == {
+        "empty.txt": (pb.SOURCE_ITEM_STATE_SKIPPED, pb.SOURCE_ITEM_REASON_EMPTY),
+        "good.txt": (pb.SOURCE_ITEM_STATE_IN_STEP, pb.SOURCE_ITEM_REASON_UNSPECIFIED),
+        "locked.txt": (pb.SOURCE_ITEM_STATE_FAILED, pb.SOURCE_ITEM_REASON_NOT_INDEXED),
+        "long.txt": (pb.SOURCE_ITEM_STATE_SKIPPED, pb.SOURCE_ITEM_REASON_TOO_LARGE),
+    }
+    assert "password" in found["locked.txt"].message
+    assert (source.items_failed, source.items_skipped, source.items_in_step) == (1, 2, 1)
+    write(folder, "good.txt", "")  # emptied: what it held is not to be found any more
+    await kept.sync(edge, source)
+    assert set(kept.contents(world)) == {"locked.txt"}
+
+
+async def test_failed_items_are_tried_again_by_themselves(
+    edge: EdgeStub, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from footnote_edge.sources import transfer
+    from footnote_kit.patience import Backoff
+
+    monkeypatch.setattr(transfer, "RETRIES", Backoff(0.1, 0.1))
+    write(folder, "a.txt", "first")
+    world.failures["UploadDocument"] = FailedPrecondition("Not now")
+    source = await begin(edge, folder)
+    item = (await kept.items(edge, source))["a.txt"]
+    assert (item.state, item.reason) == (pb.SOURCE_ITEM_STATE_FAILED, pb.SOURCE_ITEM_REASON_INVALID)
+    assert item.message == "Not now"
+    assert item.HasField("retry_time")
+    world.failures.clear()
+    await world.until(lambda: bool(world.documents))
+    await kept.settled(edge, source)
+    item = (await kept.items(edge, source))["a.txt"]
+    assert (item.state, item.attempts, item.HasField("retry_time")) == (pb.SOURCE_ITEM_STATE_IN_STEP, 0, False)
+
+
+async def test_a_stage_that_is_away_is_waited_for(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "a.txt", "first")
+    world.failures["UploadDocument"] = Unavailable("Away")
+    source = await kept.create(edge, "folder", {"path": str(folder)})
+    await world.until(lambda: len(world.requests("UploadDocument")) > 2)
+    world.failures.clear()
+    assert (await kept.settled(edge, source)).items_in_step == 1
+
+
+async def test_a_document_deleted_by_hand_comes_back_with_its_next_change(
+    edge: EdgeStub, world: World, folder: Path
+) -> None:
+    write(folder, "a.txt", "first")
+    source = await begin(edge, folder)
+    document = (await kept.items(edge, source))["a.txt"].document_id
+    await edge.DeleteDocument(DeleteDocumentRequest(document_id=document))
+    await kept.sync(edge, source)
+    assert kept.contents(world) == {}
+    write(folder, "a.txt", "second")
+    await kept.sync(edge, source)
+    assert kept.contents(world) == {"a.txt": b"second"}
+
+
+async def test_due_sources_are_synchronised_by_themselves(
+    edge: EdgeStub, served: Served, world: World, folder: Path, tmp_path: Path
+) -> None:
+    source = await begin(edge, folder, interval="60s")
+    write(folder, "a.txt", "first")
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db") as database:
+        database.execute("UPDATE sources SET next_time = '2020-01-01 00:00:00.000000'")
+    await world.until(lambda: bool(world.documents))
+    now = await kept.settled(edge, source)
+    assert now.next_sync_time.ToDatetime() > now.in_step_time.ToDatetime()
+    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db") as database:  # a clock that was wrong
+        database.execute("UPDATE sources SET next_time = '2090-01-01 00:00:00.000000'")
+    write(folder, "b.txt", "second")
+    await world.until(lambda: len(world.documents) == 2)
+
+
+async def test_a_source_that_runs_is_not_begun_twice(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "a.txt", "first")
+    world.gates["UploadDocument"] = gate = asyncio.Event()
+    source = await kept.create(edge, "folder", {"path": str(folder)})
+    await world.until(lambda: bool(world.requests("UploadDocument")))
+    first = (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id))).operation
+    second = (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id))).operation
+    assert first.id == second.id == (await kept.get(edge, source)).operation_id
+    gate.set()
+    await kept.settled(edge, source)
+    assert len(world.requests("UploadDocument")) == 1
+
+
+async def test_a_cancelled_run_deletes_nothing_more(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "a.txt", "first")
+    write(folder, "b.txt", "second")
+    source = await begin(edge, folder)
+    (folder / "b.txt").unlink()
+    write(folder, "c.txt", "third one")
+    world.gates["BeginDeletion"] = gate = asyncio.Event()
+    begun = (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id))).operation
+    await world.until(lambda: bool(world.requests("BeginDeletion")))
+    cancelling = asyncio.ensure_future(edge.CancelOperation(ops.CancelOperationRequest(operation_id=begun.id)))
+    await asyncio.sleep(0.1)
+    gate.set()
+    await cancelling
+    assert (await kept.ended(edge, begun.id)).state == ops.OPERATION_STATE_CANCELLED
+    assert set(kept.contents(world)) == {"a.txt"}
+    assert (await kept.sync(edge, source)).state == ops.OPERATION_STATE_SUCCEEDED
+    assert set(kept.contents(world)) == {"a.txt", "c.txt"}
+
+
+@pytest.mark.parametrize("with_documents", [False, True])
+async def test_a_source_is_deleted_with_or_without_its_documents(
+    edge: EdgeStub, world: World, folder: Path, with_documents: bool
+) -> None:
+    write(folder, "a.txt", "first")
+    source = await begin(edge, folder)
+    request = pb.DeleteSourceRequest(source_id=source.id, with_documents=with_documents)
+    response = await edge.DeleteSource(request)
+    assert response.HasField("operation") == with_documents
+    if with_documents:
+        done = await kept.ended(edge, response.operation.id)
+        assert (done.state, done.kind, done.done) == (
+            ops.OPERATION_STATE_SUCCEEDED, ops.OPERATION_KIND_DELETE_SOURCE, 1,
+        )  # fmt: skip
+    with pytest.raises(NotFound):
+        await kept.get(edge, source)
+    assert bool(world.documents) is not with_documents
+    with pytest.raises(NotFound):
+        await edge.DeleteSource(request)
+    await edge.DeleteSource(pb.DeleteSourceRequest(source_id=source.id, allow_missing=True))
+
+
+async def test_sources_go_with_their_collection(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "a.txt", "first")
+    source = await begin(edge, folder)
+    deleted = (await edge.DeleteCollection(DeleteCollectionRequest(collection="kept"))).operation
+    await kept.ended(edge, deleted.id)
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await kept.get(edge, source)
+            except NotFound:
+                return
+            await asyncio.sleep(0.1)
+
+
+async def test_who_may_see_and_change_sources(edge: EdgeStub, folder: Path) -> None:
+    mine = Collection(name="mine", visibility=VISIBILITY_PRIVATE)
+    from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+
+    await edge.CreateCollection(CreateCollectionRequest(collection=mine), metadata=OTHER)
+    hidden = await kept.create(edge, "folder", {"path": str(folder)}, collection="mine", call={"metadata": OTHER})
+    shared = await begin(edge, folder)
+    third = (("x-footnote-tenant", "default"), ("x-footnote-user", "third"), ("x-footnote-role", "writer"))
+    for person in (third, STRANGER):
+        for request in (pb.GetSourceRequest, pb.SyncSourceRequest, pb.ListSourceItemsRequest, pb.DeleteSourceRequest):
+            call = getattr(edge, request.DESCRIPTOR.name.removesuffix("Request"))
+            with pytest.raises(NotFound) as caught:
+                await call(request(source_id=hidden.id), metadata=person)
+            assert caught.value.reason == "SOURCE_NOT_FOUND"
+    with pytest.raises(PermissionDenied):
+        await edge.GetSource(pb.GetSourceRequest(source_id=shared.id), metadata=READER)
+    seen = (await edge.ListSources(pb.ListSourcesRequest(), metadata=third)).sources
+    assert [one.id for one in seen] == [shared.id]
+    change = pb.UpdateSourceRequest(source_id=shared.id, resource=pb.EditableSource(name="theirs"))
+    with pytest.raises(PermissionDenied):
+        await edge.UpdateSource(change, metadata=third)
+    assert (await edge.ListSources(pb.ListSourcesRequest(), metadata=STRANGER)).sources == []
+    both = (await edge.ListSources(pb.ListSourcesRequest())).sources
+    assert [one.id for one in both] == [shared.id, hidden.id]
+    only = (await edge.ListSources(pb.ListSourcesRequest(collection="kept"))).sources
+    assert [one.id for one in only] == [shared.id]
+
+
+async def test_sources_are_listed_in_pages(edge: EdgeStub, folder: Path) -> None:
+    made = [await kept.create(edge, "folder", {"path": str(folder)}, name=f"s{n}", paused=True) for n in range(5)]
+    request, seen = pb.ListSourcesRequest(page_size=2), []
+    while True:
+        page = await edge.ListSources(request)
+        seen += [one.id for one in page.sources]
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            break
+    assert seen == [one.id for one in reversed(made)]
+    assert not any(one.operation_id for one in page.sources)
+
+
+async def test_a_change_needs_the_etag_that_was_seen(edge: EdgeStub, folder: Path, world: World) -> None:
+    source = await begin(edge, folder)
+    write(folder, "a.txt", "first")
+    write(folder, "b.md", "second")
+    changed = (
+        await edge.UpdateSource(
+            pb.UpdateSourceRequest(
+                source_id=source.id,
+                resource=kept.ParseDict(
+                    {"name": "two", "settings": {"path": str(folder), "include": ["*.md"]}, "etag": source.etag},
+                    pb.EditableSource(),
+                ),
+            )
+        )
+    ).source
+    assert (changed.name, changed.settings["include"][0]) == ("two", "*.md")
+    await world.until(lambda: bool(world.documents))
+    await kept.settled(edge, source)
+    assert set(kept.contents(world)) == {"b.md"}
+    with pytest.raises(Aborted):
+        await edge.UpdateSource(
+            pb.UpdateSourceRequest(source_id=source.id, resource=pb.EditableSource(name="3", etag=source.etag))
+        )
+    await kept.create(edge, "folder", {"path": str(folder)}, name="other")
+    with pytest.raises(AlreadyExists):
+        await edge.UpdateSource(pb.UpdateSourceRequest(source_id=source.id, resource=pb.EditableSource(name="other")))
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "nothing"}, "source.kind"),
+    ({"settings": {}}, "source.settings"),
+    ({"settings": {"path": "/x", "colour": "red"}}, "source.settings"),
+    ({"settings": {"path": 3}}, "source.settings"),
+    ({"secrets": {"password": "x"}}, "source.secrets"),
+    ({"name": ""}, "source.name"),
+    ({"name": "x" * 101}, "source.name"),
+    ({"interval": "59s"}, "source.interval"),
+    ({"interval": "9999999s"}, "source.interval"),
+    ({"collection": ""}, "source.collection"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "field"), WRONG, ids=lambda value: json.dumps(value)[:40])
+async def test_what_is_wrong_with_a_source_is_said(
+    edge: EdgeStub, folder: Path, wrong: dict[str, Any], field: str
+) -> None:
+    source = {"name": "one", "collection": "kept", "kind": "folder", "settings": {"path": str(folder)}, **wrong}
+    with pytest.raises(InvalidArgument) as caught:
+        await edge.CreateSource(kept.ParseDict({"source": source}, pb.CreateSourceRequest()))
+    assert caught.value.violations[0].field == field
+
+
+async def test_a_request_repeated_makes_one_source(edge: EdgeStub, folder: Path) -> None:
+    source = {"name": "one", "collection": "kept", "kind": "folder", "settings": {"path": str(folder)}}
+    request = kept.ParseDict({"source": source, "request_id": "r1"}, pb.CreateSourceRequest())
+    first, second = (await edge.CreateSource(request)).source, (await edge.CreateSource(request)).source
+    assert first.id == second.id
+    with pytest.raises(AlreadyExists):
+        await edge.CreateSource(kept.ParseDict({"source": source}, pb.CreateSourceRequest()))
+
+
+async def test_no_caller_claims_or_loses_an_origin(edge: EdgeStub, world: World, folder: Path) -> None:
+    write(folder, "a.txt", "first")
+    source = await begin(edge, folder)
+    document = (await kept.items(edge, source))["a.txt"].document_id
+    claim = {"footnote_source": {"id": source.id}}
+    about = kept.ParseDict({"collection": "kept", "filename": "x.txt", "metadata": claim}, UploadMetadata())
+    with pytest.raises(InvalidArgument):
+        await edge.UploadDocument(iter([UploadDocumentRequest(metadata=about), UploadDocumentRequest(data=b"x")]))
+    wanted = kept.ParseDict({"metadata": claim}, Document())
+    with pytest.raises(InvalidArgument):
+        await edge.UpdateDocument(UpdateDocumentRequest(document_id=document, resource=wanted))
+    for metadata in ({"shelf": "3"}, {}):
+        wanted = kept.ParseDict({"metadata": metadata}, Document())
+        mask = FieldMask(paths=["metadata"])
+        request = UpdateDocumentRequest(document_id=document, resource=wanted, update_mask=mask)
+        changed = (await edge.UpdateDocument(request)).document
+        assert changed.source.item == "a.txt"
+        assert dict(changed.metadata) == metadata
+
+
+async def test_a_folder_that_is_not_allowed_is_refused(edge: EdgeStub, tmp_path: Path, folder: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    write(outside, "secret.txt", "secret")
+    (folder / "way-out").symlink_to(outside)
+    write(folder, "a.txt", "first")
+    for path in (outside, folder / "way-out", folder / ".." / "outside"):
+        source = await kept.create(edge, "folder", {"path": str(path)}, name=str(path)[-60:])
+        source = await kept.settled(edge, source)
+        assert (source.state, source.items) == (pb.SOURCE_STATE_AWAY, 0)
+        assert "operator" in source.error.message
+    inside = await begin(edge, folder)
+    assert (inside.items, "links" in inside.notices[0]) == (1, True)
+
+
+async def test_kinds_are_listed_with_their_settings(edge: EdgeStub, served: Served) -> None:
+    kinds = {kind.id: kind for kind in (await edge.ListSourceKinds(pb.ListSourceKindsRequest())).kinds}
+    assert "path" in kinds["folder"].settings_schema["properties"].fields
+    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}") as http:
+        found = (await http.get("/v1/sourceKinds")).json()
+        assert {kind["id"] for kind in found["kinds"]} == set(kinds)
+
+
+async def test_a_watch_tells_what_changes(edge: EdgeStub, folder: Path) -> None:
+    source = await begin(edge, folder)
+    call = edge.WatchSource(pb.WatchSourceRequest(source_id=source.id))
+    first = (await anext(aiter(call))).source
+    assert first.items == 0
+    write(folder, "a.txt", "first")
+    await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id))
+    async for update in call:
+        if update.source.items_in_step == 1:
+            break
+    await edge.DeleteSource(pb.DeleteSourceRequest(source_id=source.id))
+    with pytest.raises(NotFound):
+        async for _ in call:
+            pass
+
+
+def new_key() -> str:
+    return base64.b64encode(os.urandom(32)).decode()
+
+
+GIT = {"url": "https://git.example.org/a.git"}
+
+
+async def test_secrets_are_refused_without_a_key(edge: EdgeStub) -> None:
+    with pytest.raises(FailedPrecondition) as caught:
+        await kept.create(edge, "git", GIT, secrets={"password": "hunter2-hunter2"}, paused=True)
+    assert caught.value.reason == "SOURCE_KEY_MISSING"
+
+
+async def test_secrets_are_encrypted_never_shown_and_moved_to_a_new_key(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sqlite3
+
+    password, first, second = "hunter2-hunter2", new_key(), new_key()
+    data = tmp_path / "data"
+
+    def stored() -> tuple[bytes, str]:
+        with sqlite3.connect(data / "edge" / "edge.db") as database:
+            return database.execute("SELECT secrets, secret_key FROM sources").fetchone()  # type: ignore[no-any-return]
+
+    async with serve_doubles(world) as addresses:
+        monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_KEY", first)
+        async with serve_app(build, addresses=addresses, data_dir=data) as running:
+            edge = EdgeStub(running.channel)
+            await kept.collection(edge)
+            source = await kept.create(edge, "git", GIT, secrets={"password": password}, paused=True)
+            assert password not in str(source)
+            assert list(source.secret_names) == ["password"]
+            assert password not in str(await edge.ListSources(pb.ListSourcesRequest()))
+            before = stored()
+            assert password.encode() not in before[0]
+            renamed = pb.UpdateSourceRequest(source_id=source.id, resource=pb.EditableSource(name="renamed"))
+            assert password not in str(await edge.UpdateSource(renamed))
+        every = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
+        assert password.encode() not in every
+        file = tmp_path / "keys"
+        file.write_text(f"{second}\n{first}\n")
+        file.chmod(0o600)
+        monkeypatch.delenv("FOOTNOTE_EDGE_SOURCE_KEY")
+        monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_KEY_FILE", str(file))
+        async with serve_app(build, addresses=addresses, data_dir=data):
+            async with asyncio.timeout(30):
+                while stored()[1] == before[1]:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+        file.write_text(second)  # the old key is not needed any more
+        async with serve_app(build, addresses=addresses, data_dir=data) as running:
+            edge = EdgeStub(running.channel)
+            change = pb.EditableSource(settings=kept.ParseDict({**GIT, "branch": "x"}, pb.EditableSource().settings))
+            await edge.UpdateSource(pb.UpdateSourceRequest(source_id=source.id, resource=change))
+        file.write_text(new_key())
+        async with serve_app(build, addresses=addresses, data_dir=data) as running:
+            edge = EdgeStub(running.channel)
+            with pytest.raises(FailedPrecondition) as caught:
+                await edge.UpdateSource(pb.UpdateSourceRequest(source_id=source.id, resource=change))
+            assert caught.value.reason == "SOURCE_KEY_MISSING"
+            told = await kept.sync(edge, source)
+            assert told.state == ops.OPERATION_STATE_FAILED
+
+
+@pytest.mark.parametrize("wrong", ["short", "not base64 at all!", base64.b64encode(b"x" * 31).decode()])
+async def test_a_key_that_is_none_is_refused_at_the_start(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    from footnote_edge.sources.secrets import Vault
+
+    with pytest.raises(ValueError, match="openssl rand -base64 32"):
+        Vault.of(wrong, None)
+    open_to_all = tmp_path / "key"
+    open_to_all.write_text(new_key())
+    open_to_all.chmod(0o644)
+    with pytest.raises(PermissionError):
+        Vault.of("", open_to_all)

@@ -1,0 +1,82 @@
+"""Helpers of tests about sources: an edge with doubles behind it, and a look at what a source has made of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from footnote.edge.v1 import operations_pb2 as ops
+from footnote.edge.v1 import sources_pb2 as pb
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.types.v1.collection_pb2 import Collection
+from footnote_kit.edge import EdgeStub
+from google.protobuf.json_format import ParseDict
+
+from support.stage_doubles import World
+
+LIMIT = 60.0
+
+
+async def collection(edge: EdgeStub, name: str = "kept", **more: Any) -> Collection:
+    made = await edge.CreateCollection(CreateCollectionRequest(collection=Collection(name=name)), **more)
+    return made.collection
+
+
+async def create(
+    edge: EdgeStub, kind: str, settings: dict[str, Any], name: str = "one", collection: str = "kept",
+    secrets: dict[str, Any] | None = None, call: dict[str, Any] | None = None, **more: Any,
+) -> pb.Source:  # fmt: skip
+    source = {"name": name, "collection": collection, "kind": kind, "settings": settings, **more}
+    if secrets is not None:
+        source["secrets"] = secrets
+    request = ParseDict({"source": source}, pb.CreateSourceRequest())
+    return (await edge.CreateSource(request, **(call or {}))).source
+
+
+async def get(edge: EdgeStub, source: pb.Source | str) -> pb.Source:
+    source_id = source if isinstance(source, str) else source.id
+    return (await edge.GetSource(pb.GetSourceRequest(source_id=source_id))).source
+
+
+async def ended(edge: EdgeStub, operation_id: str) -> ops.Operation:
+    """Return an operation when it has ended."""
+    async with asyncio.timeout(LIMIT):
+        last = ops.Operation()
+        async for update in edge.WatchOperation(ops.WatchOperationRequest(operation_id=operation_id)):
+            last = update.operation
+        return last
+
+
+async def settled(edge: EdgeStub, source: pb.Source | str) -> pb.Source:
+    """Return a source when nothing is done with it any more."""
+    async with asyncio.timeout(LIMIT):
+        while (now := await get(edge, source)).operation_id:
+            await ended(edge, now.operation_id)
+    return now
+
+
+async def sync(edge: EdgeStub, source: pb.Source) -> ops.Operation:
+    """Synchronise a source and return how that ended."""
+    await settled(edge, source)
+    begun = (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id))).operation
+    return await ended(edge, begun.id)
+
+
+async def items(edge: EdgeStub, source: pb.Source) -> dict[str, pb.SourceItem]:
+    found: dict[str, pb.SourceItem] = {}
+    request = pb.ListSourceItemsRequest(source_id=source.id, page_size=1000)
+    while True:
+        page = await edge.ListSourceItems(request)
+        found |= {item.item: item for item in page.items}
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            return found
+
+
+def contents(world: World) -> dict[str, bytes]:
+    """Return what documents hold, by the item that their origin names."""
+    found = {}
+    for document in world.documents.values():
+        origin = document.metadata.fields["footnote_source"].struct_value.fields
+        found[origin["item"].string_value] = world.blobs[document.id]
+    return found

@@ -1,0 +1,267 @@
+"""The engine against a model: listings that break off, items that fail, moves, and runs that lose their source."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote.edge.v1 import operations_pb2 as ops
+from footnote.edge.v1 import sources_pb2 as pb
+from footnote_edge.app import build
+from footnote_edge.sources import building, transfer
+from footnote_edge.sources.ports import (
+    Item,
+    ItemFailed,
+    ItemGone,
+    NoSettings,
+    Opening,
+    Page,
+    Remember,
+    SourceAway,
+    SourceKind,
+    SourceRefused,
+)
+from footnote_kit.edge import EdgeStub
+from footnote_kit.patience import Backoff
+from footnote_kit.testing import serve_app
+from support import edge_sources as kept
+from support.stage_doubles import World, serve_doubles
+
+
+@dataclass
+class Origin:
+    """What a scripted source has, and how it misbehaves."""
+
+    items: dict[str, str] = field(default_factory=dict)
+    breaks_after: int | None = None
+    """Items after which a listing breaks off."""
+    partial: str = ""
+    broken: set[str] = field(default_factory=set)
+    """Items that fail to be fetched."""
+    error: Exception | None = None
+    fetched: list[str] = field(default_factory=list)
+    gate: asyncio.Event | None = None
+    duplicates: bool = False
+
+
+class Scripted:
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+
+    async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
+        origin = self.origin
+        if origin.error is not None:
+            raise origin.error
+        names = [name for name in sorted(origin.items) if name > cursor]
+        for number, name in enumerate(names):
+            if origin.breaks_after is not None and number >= origin.breaks_after:
+                raise SourceAway("The line broke.")
+            text = origin.items[name]
+            item = Item(name, str(hash(text)), f"{name.replace('/', '-')}.txt", size=len(text))
+            yield Page([item, item] if origin.duplicates else [item], cursor=name)
+        yield Page(partial=origin.partial)
+
+    async def fetch(self, item: Item) -> AsyncIterator[bytes]:
+        self.origin.fetched.append(item.id)
+        if self.origin.gate is not None:
+            await self.origin.gate.wait()
+        if item.id in self.origin.broken:
+            raise ItemFailed("REFUSED", "Broken")
+        if item.id not in self.origin.items:
+            raise ItemGone
+        yield self.origin.items[item.id].encode()
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def origin() -> Origin:
+    return Origin()
+
+
+@pytest.fixture
+async def world() -> World:
+    return World()
+
+
+@pytest.fixture
+async def edge(
+    origin: Origin, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[EdgeStub]:
+    def opened(opening: Opening) -> Any:
+        return Scripted(origin)
+
+    monkeypatch.setattr(building, "OURS", (SourceKind("scripted", "Scripted", NoSettings, opened),))
+    monkeypatch.setattr(transfer, "RETRIES", Backoff(0.01, 0.01))
+    for name, value in {"WATCH_POLL": "0.1", "RETRY_CEILING": "0.2", "SOURCE_LOOK": "600"}.items():
+        monkeypatch.setenv(f"FOOTNOTE_EDGE_{name}_SECONDS", value)
+    async with (
+        serve_doubles(world) as addresses,
+        serve_app(build, addresses=addresses, data_dir=tmp_path / "data") as running,
+    ):
+        stub = EdgeStub(running.channel)
+        await kept.collection(stub)
+        yield stub
+
+
+async def begin(edge: EdgeStub) -> pb.Source:
+    return await kept.settled(edge, await kept.create(edge, "scripted", {}))
+
+
+def holds(world: World) -> dict[str, str]:
+    return {name: data.decode() for name, data in kept.contents(world).items()}
+
+
+async def test_a_listing_that_breaks_off_deletes_nothing(edge: EdgeStub, origin: Origin, world: World) -> None:
+    origin.items = {name: f"text {name}" for name in "abcdef"}
+    source = await begin(edge)
+    origin.items["b"] = "changed"
+    origin.items["g"] = "new"
+    del origin.items["f"]
+    origin.breaks_after = 3
+    done = await kept.sync(edge, source)
+    assert (done.state, done.error.message) == (ops.OPERATION_STATE_FAILED, "The line broke.")
+    now = await kept.get(edge, source)
+    assert now.state == pb.SOURCE_STATE_PARTIAL
+    assert holds(world) == {name: f"text {name}" for name in "abcdef"}  # an away source is left alone
+    origin.breaks_after = None
+    await kept.sync(edge, source)
+    assert holds(world) == origin.items
+
+
+async def test_a_partial_listing_brings_what_it_shows_and_deletes_nothing(
+    edge: EdgeStub, origin: Origin, world: World
+) -> None:
+    origin.items = {"a": "one", "b": "two"}
+    source = await begin(edge)
+    origin.items, origin.partial = {"a": "one, changed"}, "Not all was shown."
+    await kept.sync(edge, source)
+    now = await kept.get(edge, source)
+    assert (now.state, now.error.message) == (pb.SOURCE_STATE_PARTIAL, "Not all was shown.")
+    assert holds(world) == {"a": "one, changed", "b": "two"}
+
+
+@pytest.mark.parametrize("error", [SourceAway("Gone fishing"), SourceRefused("Who are you"), RuntimeError("secret")])
+async def test_a_source_that_fails_keeps_what_it_had(
+    edge: EdgeStub, origin: Origin, world: World, error: Exception
+) -> None:
+    origin.items = {"a": "one"}
+    source = await begin(edge)
+    origin.error = error
+    done = await kept.sync(edge, source)
+    assert done.state == ops.OPERATION_STATE_FAILED
+    assert "secret" not in done.error.message
+    assert (await kept.get(edge, source)).state == pb.SOURCE_STATE_AWAY
+    assert holds(world) == {"a": "one"}
+
+
+async def test_items_that_are_listed_twice_are_one(edge: EdgeStub, origin: Origin, world: World) -> None:
+    origin.items, origin.duplicates = {"a": "one", "b": "one"}, True
+    source = await begin(edge)
+    assert source.items == 2
+    assert holds(world) == {"a": "one", "b": "one"}
+    documents = {item.document_id for item in (await kept.items(edge, source)).values()}
+    assert len(documents) == 2  # the same bytes, but each its own
+
+
+async def test_moves_are_told_from_copies(edge: EdgeStub, origin: Origin, world: World) -> None:
+    origin.items = {"a": "same", "b": "same", "c": "other"}
+    source = await begin(edge)
+    before = await kept.items(edge, source)
+    origin.items = {"b": "same", "x": "same", "y": "same", "z": "other"}
+    await kept.sync(edge, source)
+    after = await kept.items(edge, source)
+    assert holds(world) == origin.items
+    assert after["z"].document_id == before["c"].document_id
+    assert after["b"].document_id == before["b"].document_id
+    assert before["a"].document_id in (after["x"].document_id, after["y"].document_id)
+    assert len({item.document_id for item in after.values()}) == 4
+
+
+async def test_a_source_that_leaves_many_items_unanswered_is_left_alone(
+    edge: EdgeStub, origin: Origin, world: World
+) -> None:
+    origin.items = {f"{number:03}": f"text {number}" for number in range(60)}
+
+    async def away(self: Scripted, item: Item) -> AsyncIterator[bytes]:
+        self.origin.fetched.append(item.id)
+        raise SourceAway("Nobody answers.")
+        yield b""
+
+    original = Scripted.fetch
+    Scripted.fetch = away  # type: ignore[method-assign]
+    try:
+        source = await begin(edge)
+        assert len(origin.fetched) < 20
+        assert source.items_pending > 40
+    finally:
+        Scripted.fetch = original  # type: ignore[method-assign]
+    await kept.sync(edge, source)
+    assert holds(world) == origin.items
+
+
+async def test_a_run_that_was_superseded_writes_nothing(
+    edge: EdgeStub, origin: Origin, world: World, tmp_path: Path
+) -> None:
+    """Another replica takes the source while this one waits for an item: this one stops where it is."""
+    import sqlite3
+
+    origin.items, origin.gate = {"a": "one"}, asyncio.Event()
+    source = await kept.create(edge, "scripted", {})
+    async with asyncio.timeout(30):
+        while not origin.fetched:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    with sqlite3.connect(tmp_path / "data" / "edge" / "edge.db") as database:
+        database.execute("UPDATE sources SET run_token = 'of another replica'")
+    origin.gate.set()
+    await asyncio.sleep(0.5)
+    item = (await kept.items(edge, source))["a"]
+    assert item.state == pb.SOURCE_ITEM_STATE_PENDING
+    assert (await kept.get(edge, source)).operation_id  # the other one ends it
+
+
+@pytest.mark.parametrize(
+    ("seed", "rounds"), [(1, 3), *(pytest.param(seed, 15, marks=pytest.mark.full) for seed in (2, 3, 4))]
+)
+async def test_a_model_of_what_should_be_there(
+    edge: EdgeStub, origin: Origin, world: World, seed: int, rounds: int
+) -> None:
+    """Changes, moves, deletions and faults at random: after each whole run the documents are what the source has."""
+    chance = random.Random(seed)
+    source = await begin(edge)
+    texts = 0
+    for _ in range(rounds):
+        for _ in range(chance.randrange(6)):
+            names = sorted(origin.items)
+            what = chance.choice(["new", "new", "change", "delete", "move", "copy"])
+            texts += 1
+            if what == "new" or not names:
+                origin.items[f"n{texts}"] = f"text {texts}"
+            elif what == "change":
+                origin.items[chance.choice(names)] = f"text {texts}"
+            elif what == "delete":
+                del origin.items[chance.choice(names)]
+            elif what == "move":
+                origin.items[f"m{texts}"] = origin.items.pop(chance.choice(names))
+            else:
+                origin.items[f"c{texts}"] = origin.items[chance.choice(names)]
+        before = holds(world)
+        origin.broken = {name for name in origin.items if chance.random() < 0.05}
+        fault = chance.choice(["", "", "breaks", "partial", "error"])
+        origin.breaks_after = chance.randrange(4) if fault == "breaks" else None
+        origin.partial = "Half" if fault == "partial" else ""
+        origin.error = SourceAway("Away") if fault == "error" else None
+        await kept.sync(edge, source)
+        if fault:
+            assert set(before) - set(origin.items) <= set(holds(world))  # nothing is deleted
+        origin.breaks_after, origin.partial, origin.error, origin.broken = None, "", None, set()
+        await asyncio.sleep(0.03)
+        await kept.sync(edge, source)
+        assert holds(world) == origin.items
+    found = await kept.items(edge, source)
+    assert {item.state for item in found.values()} <= {pb.SOURCE_ITEM_STATE_IN_STEP}
+    assert len(world.documents) == len(origin.items)

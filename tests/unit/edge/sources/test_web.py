@@ -1,0 +1,253 @@
+"""Web sites as sources: what is asked for, how politely, and what is made of the answers."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote_edge.sources.kinds.web import WEB
+from footnote_edge.sources.policy import Policy
+from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Opening, Page, SourceAway, SourceRefused
+from footnote_edge.sources.registry import parsed
+from footnote_edge.sources.testing import Memory, content, listing
+from support.source_servers import Reply, Site, site
+
+
+@pytest.fixture
+def web() -> Iterator[Site]:
+    with site() as served:
+        yield served
+
+
+TEXT = "<p>A text that is long enough to count as the main part of a page.</p>"
+
+
+def opening(web: Site, folder: Path, policy: dict[str, Any] | None = None, **settings: Any) -> Opening:
+    values = {"url": f"{web.base}/docs/", "delay": 0, **settings}
+    limits = replace(Policy.of((), ("127.0.0.1",), (), timeout=3.0), **(policy or {}))
+    return Opening(parsed(WEB.settings, values), parsed(WEB.secrets, {}), "default", folder, limits)
+
+
+async def pages(web: Site, folder: Path, memory: Memory | None = None, **settings: Any) -> list[Page]:
+    connection = WEB.open(opening(web, folder, **settings))
+    try:
+        return await listing(connection, memory or Memory())
+    finally:
+        await connection.close()
+
+
+async def items(web: Site, folder: Path, memory: Memory | None = None, **settings: Any) -> dict[str, Item]:
+    found = {item.id: item for page in await pages(web, folder, memory, **settings) for item in page.items}
+    return {id.removeprefix(web.base): item for id, item in found.items()}
+
+
+async def test_a_site_is_followed_below_its_beginning(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", f"{TEXT}<a href=a>a</a><a href=/docs/b#part>b</a><a href=/other>o</a><a href=//else/x>e</a>")
+    web.page("/docs/a", f"{TEXT}<a href=deep/c>c</a><a href=./>back</a>")
+    web.page("/docs/b", TEXT)
+    web.page("/docs/deep/c", TEXT)
+    web.page("/other", TEXT)
+    found = await items(web, tmp_path)
+    assert set(found) == {"/docs/", "/docs/a", "/docs/b", "/docs/deep/c"}
+    assert sorted(web.paths()) == sorted(set(web.paths()))
+    body = found["/docs/a"].body or b""
+    assert b"Menu" not in body
+    assert b"Imprint" not in body
+    assert b"long enough" in body
+    assert found["/docs/a"].address == f"{web.base}/docs/a"
+    assert set(await items(web, tmp_path, depth=1)) == {"/docs/", "/docs/a", "/docs/b"}
+    assert set(await items(web, tmp_path, include=["*/c"])) == {"/docs/deep/c"}
+    assert set(await items(web, tmp_path, exclude=["/docs/a"])) == {"/docs/", "/docs/b"}
+    assert set(await items(web, tmp_path, mode="page")) == {"/docs/"}
+
+
+async def test_what_has_not_changed_is_not_sent_again(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", f"{TEXT}<a href=a>a</a>")
+    web.page("/docs/a", f"{TEXT}<a href=b>b</a>")
+    web.page("/docs/b", TEXT)
+    memory = Memory()
+    first = await items(web, tmp_path, memory)
+    web.asked.clear()
+    second = await items(web, tmp_path, memory)
+    assert {id: item.version for id, item in second.items()} == {id: item.version for id, item in first.items()}
+    assert not any(item.body for item in second.values())
+    assert all("if-none-match" in headers for path, headers in web.asked if path != "/robots.txt")
+    web.page("/docs/b", TEXT, head="<script>new()</script>")  # nothing that is read
+    third = await items(web, tmp_path, memory)
+    assert third["/docs/b"].version == first["/docs/b"].version
+    del web.replies["/docs/b"]
+    assert set(await items(web, tmp_path, memory)) == {"/docs/", "/docs/a"}
+
+
+async def test_canonical_addresses_redirects_and_directives(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", "".join(f"<a href={name}>x</a>" for name in ("copy", "moved", "out", "hidden", "shut", "none")))
+    web.page("/docs/copy?x=1", TEXT)
+    web.page("/docs/copy", TEXT, head="<link rel=canonical href=/docs/real>")
+    web.page("/docs/real", TEXT)
+    web.replies["/docs/moved"] = Reply(status=301, headers={"location": "/docs/there"})
+    web.page("/docs/there", TEXT)
+    web.replies["/docs/out"] = Reply(status=302, headers={"location": "/elsewhere"})
+    web.page("/elsewhere", TEXT)
+    web.page("/docs/hidden", f"{TEXT}<a href=behind>b</a>", head="<meta name=robots content='noindex'>")
+    web.page("/docs/behind", TEXT)
+    web.page("/docs/shut", f"{TEXT}<a href=beyond>b</a>", head="<meta name=ROBOTS content='nofollow'>")
+    web.page("/docs/beyond", TEXT)
+    web.page("/docs/none", f"{TEXT}<a href=beyond>b</a>", head="<meta name=robots content='none'>")
+    found = await pages(web, tmp_path)
+    names = {item.id.removeprefix(web.base) for page in found for item in page.items}
+    assert names == {"/docs/", "/docs/real", "/docs/there", "/docs/behind", "/docs/shut"}
+    said = " ".join(warning for page in found for warning in page.warnings)
+    assert "leads out of the site" in said
+    assert "asks not to be indexed" in said
+
+
+async def test_robots_txt_is_kept_to(web: Site, tmp_path: Path) -> None:
+    rules = (
+        "User-agent: *\nDisallow: /\n\nUser-agent: FootnoteBot\nDisallow: /docs/private\nAllow: /docs/private/open\n"
+        "Disallow: /*.pdf$\n"
+    )
+    web.put("/robots.txt", rules.encode())
+    names = ("private/x", "private/open", "a.pdf", "b")
+    web.page("/docs/", TEXT + "".join(f"<a href={name}>x</a>" for name in names))
+    for name in names:
+        web.page(f"/docs/{name}", TEXT)
+    found = await pages(web, tmp_path)
+    assert {item.id.removeprefix(web.base) for page in found for item in page.items} == {
+        "/docs/", "/docs/private/open", "/docs/b",
+    }  # fmt: skip
+    assert "/docs/private/x" not in web.paths()
+    assert "forbidden by robots.txt" in " ".join(warning for page in found for warning in page.warnings)
+    assert all(headers["user-agent"].startswith("FootnoteBot") for _, headers in web.asked)
+    assert not any("cookie" in headers for _, headers in web.asked)
+    web.put("/robots.txt", b"User-agent: *\nDisallow: /")
+    with pytest.raises(SourceRefused, match="robots"):
+        await pages(web, tmp_path)
+    web.replies["/robots.txt"] = Reply(status=500)
+    web.asked.clear()
+    with pytest.raises(SourceAway, match="robots"):
+        await pages(web, tmp_path)
+    assert web.paths() == []
+
+
+async def test_crawl_delay_is_waited_for(web: Site, tmp_path: Path) -> None:
+    web.put("/robots.txt", b"User-agent: *\nCrawl-delay: 0.3")
+    web.page("/docs/", f"{TEXT}<a href=a>a</a><a href=b>b</a>")
+    web.page("/docs/a", TEXT)
+    web.page("/docs/b", TEXT)
+    await items(web, tmp_path)
+    times = web.times[1:]
+    assert len(times) == 3
+    assert all(later - earlier >= 0.25 for earlier, later in itertools.pairwise(times))
+
+
+async def test_a_busy_site_is_left_alone(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", TEXT)
+    good, answers = web.replies["/docs/"], iter([503])
+
+    def busy(handler: Any) -> None:
+        status = next(answers, 200)
+        handler.send_response(status)
+        handler.send_header("Retry-After", "0")
+        handler.send_header("Content-Type", "text/html")
+        handler.send_header("Content-Length", str(len(good.body) if status == 200 else 0))
+        handler.end_headers()
+        if status == 200:
+            handler.wfile.write(good.body)
+
+    web.replies["/docs/"] = Reply(raw=busy)
+    assert set(await items(web, tmp_path)) == {"/docs/"}
+    web.replies["/docs/"] = Reply(status=429, headers={"retry-after": "3600"})
+    with pytest.raises(SourceAway, match="alone"):
+        await items(web, tmp_path)
+
+
+async def test_a_page_that_fails_keeps_its_item_and_what_lies_behind(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", f"{TEXT}<a href=a>a</a>")
+    web.page("/docs/a", f"{TEXT}<a href=b>b</a>")
+    web.page("/docs/b", TEXT)
+    memory = Memory()
+    await items(web, tmp_path, memory)
+    web.replies["/docs/a"] = Reply(status=500)
+    found = await pages(web, tmp_path, memory)
+    by_name = {item.id.removeprefix(web.base): item for page in found for item in page.items}
+    assert set(by_name) == {"/docs/", "/docs/a", "/docs/b"}
+    skip = by_name["/docs/a"].skip
+    assert skip is not None
+    assert (skip.reason, skip.permanent) == ("AWAY", False)
+    assert not any(page.partial for page in found)
+    fresh = await pages(web, tmp_path, Memory())  # nothing is known: what lies behind is not seen
+    assert any(page.partial for page in fresh)
+
+
+async def test_the_number_of_pages_is_limited(web: Site, tmp_path: Path) -> None:
+    for number in range(10):
+        web.page(f"/docs/{number or ''}", f"{TEXT}<a href={number + 1}>next</a>")
+    found = await pages(web, tmp_path, max_pages=4)
+    assert sum(len(page.items) for page in found) == 4
+    assert "more than 4 pages" in found[-1].partial
+
+
+async def test_files_that_a_site_links_to(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", f"{TEXT}<a href=a.pdf>a</a><a href=b.zip>b</a><a href=notes>n</a>")
+    web.put("/docs/a.pdf", b"%PDF-1.4 ...", "application/pdf")
+    web.put("/docs/b.zip", b"PK", "application/zip")
+    web.put("/docs/notes", b"Notes", "text/plain")
+    found = await items(web, tmp_path)
+    assert {name: item.name for name, item in found.items()} == {
+        "/docs/": "docs.html", "/docs/a.pdf": "a.pdf", "/docs/notes": "notes.txt",
+    }  # fmt: skip
+    connection = WEB.open(opening(web, tmp_path))
+    assert await content(connection, found["/docs/a.pdf"]) == b"%PDF-1.4 ..."
+    assert b"long enough" in await content(connection, found["/docs/"])
+    del web.replies["/docs/a.pdf"]
+    with pytest.raises(ItemGone):
+        await content(connection, found["/docs/a.pdf"])
+    await connection.close()
+
+
+async def test_languages_are_chosen(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", f"{TEXT}<a href=de>de</a><a href=fr>fr</a>")
+    web.page("/docs/de", TEXT, lang="de-CH")
+    web.page("/docs/fr", TEXT, lang="fr")
+    assert set(await items(web, tmp_path, languages=["de"])) == {"/docs/de"}
+
+
+async def test_a_sitemap_saves_requests(web: Site, tmp_path: Path) -> None:
+    def sitemap(times: dict[str, str]) -> None:
+        urls = "".join(
+            f"<url><loc>{web.base}/docs/{name}</loc><lastmod>{time}</lastmod></url>" for name, time in times.items()
+        )
+        web.put("/map.xml", f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{urls}</urlset>".encode())
+
+    index = f"<sitemapindex><sitemap><loc>{web.base}/map.xml</loc></sitemap></sitemapindex>"
+    web.put("/robots.txt", f"Sitemap: {web.base}/index.xml".encode())
+    web.put("/index.xml", index.encode())
+    sitemap({"a": "2026-01-01", "b": "2026-01-01"})
+    web.page("/docs/a", TEXT)
+    web.page("/docs/b", TEXT)
+    memory = Memory()
+    assert set(await items(web, tmp_path, memory, mode="sitemap")) == {"/docs/a", "/docs/b"}
+    web.asked.clear()
+    assert set(await items(web, tmp_path, memory, mode="sitemap")) == {"/docs/a", "/docs/b"}
+    assert web.paths() == ["/index.xml", "/map.xml"]
+    sitemap({"a": "2026-01-02", "b": "2026-01-01"})
+    web.asked.clear()
+    await items(web, tmp_path, memory, mode="sitemap")
+    assert web.paths() == ["/index.xml", "/map.xml", "/docs/a"]
+
+
+async def test_a_start_that_is_gone_is_away(web: Site, tmp_path: Path) -> None:
+    with pytest.raises(SourceAway):
+        await pages(web, tmp_path)
+    web.replies["/docs/"] = Reply(status=403)
+    with pytest.raises(SourceRefused, match="403"):
+        await pages(web, tmp_path)
+    web.base = "http://127.0.0.1:9"
+    with pytest.raises((SourceAway, SourceRefused)):
+        await pages(web, tmp_path)
+
+
+def test_failures_say_why() -> None:
+    assert str(ItemFailed("AWAY", "words")) == "words"
