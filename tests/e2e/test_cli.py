@@ -182,7 +182,7 @@ def test_own_vectors_are_added_listed_searched_and_deleted(footnote: Footnote, t
     added = footnote("vectors", "add", name, str(tmp_path / "rows.jsonl"), "--json")
     assert added.returncode == 0, added.stderr
     assert json.loads(added.stdout) == {"count": 3, "ids": ["kb/0", "kb/1", "kb/2"]}
-    listed = json.loads(footnote("vectors", "list", name, "--where", '{"n": {"$gte": 1}}', "--json").stdout)
+    listed = json.loads(footnote("vectors", "list", name, "--filter", '{"n": {"$gte": 1}}', "--json").stdout)
     assert [row["id"] for row in listed["rows"]] == ["kb/1", "kb/2"]
     refused = footnote("search", "passage", "-c", name)
     assert refused.returncode != 0

@@ -40,7 +40,7 @@ async def put_all(client: EdgeClient, numbers: range) -> dict[int, str]:
 
 async def found(client: EdgeClient) -> "collections.Counter[str]":
     """Count the chunks that searches see of each document."""
-    request = QueryChunksRequest(collection=NAME, limit=1000)
+    request = QueryChunksRequest(collection=NAME, page_size=1000)
     return collections.Counter(chunk.document_id for chunk in (await client.stub.QueryChunks(request)).chunks)
 
 

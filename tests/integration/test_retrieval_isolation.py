@@ -76,7 +76,6 @@ def request(rng: random.Random, tenant: int, scope: Scope) -> pb.RetrieveRequest
             strategy=rng.choice(list(SearchStrategy.values())), limit=rng.choice([1, 5, 50, 100]),
             neighbors=rng.choice([0, 0, 1, 5]), resolve_parents=rng.random() < 0.3, fusion=rng.randrange(3),
         ),
-        offset=rng.choice([0, 0, 3]),
         explain=rng.random() < 0.5,
     )  # fmt: skip
     if rng.random() < 0.4:

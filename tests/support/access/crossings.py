@@ -29,7 +29,7 @@ async def crossings(matrix: Matrix, person: Person) -> list[str]:
 
 
 async def _chunk(matrix: Matrix, target: Target) -> None:
-    request = QueryChunksRequest(collection=target.names["collection_id"], limit=1)
+    request = QueryChunksRequest(collection=target.names["collection_id"], page_size=1)
     found = await matrix.seeder.stub.QueryChunks(request, metadata=matrix.seeder.key(target.manager))
     target.names["chunk_id"] = found.chunks[0].id
 

@@ -212,7 +212,7 @@ class Matrix:
                 uploaded += [document] if operation.id == "UploadDocument" else []
         elif outcome.ok and operation.id == "DeleteDocument":
             del uploaded[-1:]
-            request = pb.QueryChunksRequest(collection=subject.names["collection_id"], limit=1000)
+            request = pb.QueryChunksRequest(collection=subject.names["collection_id"], page_size=1000)
             found = await self.seeder.stub.QueryChunks(request, metadata=manager)
             if any(one.document_id == subject.names["document_id"] for one in found.chunks):
                 self.cells.find("availability", cell, "deleted, but its text is still found")

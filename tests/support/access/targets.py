@@ -276,7 +276,7 @@ class Seeder:
         key, own = self.key(target.manager), self.key(target.owner)
         collection = GetCollectionRequest(collection=target.names["collection_id"])
         documents = ListDocumentsRequest(collection=target.names["collection_id"], page_size=1000)
-        chunks = QueryChunksRequest(collection=target.names["collection_id"], limit=1000)
+        chunks = QueryChunksRequest(collection=target.names["collection_id"], page_size=1000)
         conversation = GetConversationRequest(conversation_id=target.names["conversation_id"])
         messages = ListMessagesRequest(conversation_id=target.names["conversation_id"])
         download = DownloadDocumentRequest(document_id=target.names["document_id"])
