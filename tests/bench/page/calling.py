@@ -62,7 +62,7 @@ class Caller:
         accepted = await self.stub.upload(content, name)
         settled = await self.stub.settle(accepted.document.id, timeout=600)
         if settled.state != DOCUMENT_STATE_INDEXED:
-            raise AssertionError(f"{name} did not become searchable: {settled.error_message}")
+            raise AssertionError(f"{name} did not become searchable: {settled.failure.message}")
         return str(settled.id)
 
     async def take_in(self, files: Sequence[File]) -> TakenIn:
