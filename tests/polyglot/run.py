@@ -48,6 +48,12 @@ def run(*command: str, folder: Path, env: Mapping[str, str]) -> str:
     return done.stdout
 
 
+def key(data: Path) -> str:
+    """Make a key, as an operator does on the deployment's machine."""
+    command = (sys.executable, "-m", "footnote_cli.main", "keys", "create", "polyglot", "--role", "admin")
+    return run(*command, "--data-dir", str(data), folder=data, env={}).strip()
+
+
 def go(folder: Path, env: Mapping[str, str]) -> str:
     """Generate with buf and the two Go plugins, build, run."""
     compiler, buf = tool("go"), tool("buf")
@@ -109,12 +115,13 @@ def main(wanted: list[str]) -> int:
     """Run the languages named, or all; return how many failed."""
     failed = 0
     with tempfile.TemporaryDirectory(prefix="polyglot-") as scratch:
-        deployment = Deployment(Path(scratch))
+        deployment = Deployment(Path(scratch), env={"FOOTNOTE_EDGE_AUTH": "keys"})
         deployment.start()
         try:
+            told_programs = {"FOOTNOTE_ADDRESS": deployment.address(), "FOOTNOTE_API_KEY": key(Path(scratch))}
             for name in wanted or LANGUAGES:
                 try:
-                    printed = LANGUAGES[name](Path(scratch) / name, {"FOOTNOTE_ADDRESS": deployment.address()})
+                    printed = LANGUAGES[name](Path(scratch) / name, told_programs)
                 except Skipped as reason:
                     print(f"{name:<11} skipped: {reason}", flush=True)
                 except (RuntimeError, subprocess.TimeoutExpired) as error:

@@ -5,7 +5,7 @@ Run with the folder of the code that grpcio-tools generated on the path; nothing
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 from footnote.edge.v1 import (
@@ -24,9 +24,33 @@ NAME = "polyglot-python"
 TEXT = b"# Leave\n\nEvery employee has 27 days of paid leave a year.\n"
 
 
+class Key(
+    grpc.UnaryUnaryClientInterceptor,  # type: ignore[misc]
+    grpc.UnaryStreamClientInterceptor,  # type: ignore[misc]
+    grpc.StreamUnaryClientInterceptor,  # type: ignore[misc]
+):
+    """Sends the key with each call."""
+
+    def _call(self, proceed: Any, details: Any, request: Any) -> Any:
+        sent = [*(details.metadata or ()), ("authorization", f"Bearer {os.environ['FOOTNOTE_API_KEY']}")]
+        return proceed(Details(details.method, details.timeout, sent, details.credentials), request)
+
+    intercept_unary_unary = intercept_unary_stream = intercept_stream_unary = _call
+
+
+class Details(NamedTuple):
+    """How a call is made."""
+
+    method: str
+    timeout: float | None
+    metadata: list[tuple[str, str]]
+    credentials: Any
+
+
 def main() -> None:
     """Tell the story; an assertion fails where it does not hold."""
-    with grpc.insecure_channel(os.environ["FOOTNOTE_ADDRESS"]) as channel:
+    with grpc.insecure_channel(os.environ["FOOTNOTE_ADDRESS"]) as plain:
+        channel = grpc.intercept_channel(plain, Key())
         collections = collections_pb2_grpc.CollectionsServiceStub(channel)
         documents = documents_pb2_grpc.DocumentsServiceStub(channel)
         answers = answers_pb2_grpc.AnswersServiceStub(channel)

@@ -6,6 +6,7 @@ The copy is whole or absent. A copy that is interrupted leaves empty tables behi
 import contextlib
 import hashlib
 import json
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,8 +29,9 @@ _MODULUS = 1 << 256
 class Part:
     """One database to copy: its file, and where its tables are in PostgreSQL.
 
-    `schema` is None for the database's default schema. `tables` names those that are this part's, None for all tables
-    of the schema. `version_table` holds the version of the schema: it is left as the migrations have written it.
+    `schema` is None for the database's default schema. `tables` names those that the release uses, besides which those
+    of the file are this part's, as of earlier releases; None for all tables of the schema. `version_table` holds the
+    version of the schema: it is left as the migrations have written it.
     """
 
     name: str
@@ -102,11 +104,21 @@ def _tables(part: Part, target: sa.Connection) -> list[sa.Table]:
     """Return a part's tables as they are in PostgreSQL, those that others refer to first."""
     metadata = sa.MetaData()
     there = sa.inspect(target).get_table_names(part.schema)
-    wanted = [name for name in there if name != part.version_table and (part.tables is None or name in part.tables)]
+    ours = set(there) if part.tables is None else part.tables | _in_file(part)
+    wanted = [name for name in there if name != part.version_table and name in ours]
     if not wanted:
         raise FailedPrecondition(f"The tables of the {part.name} database are not there: bring its schema up to date.")
     metadata.reflect(target, schema=part.schema, only=wanted)
     return metadata.sorted_tables
+
+
+def _in_file(part: Part) -> set[str]:
+    """Return the names of a file's tables: migrations leave some that no code of this release reads."""
+    if not part.file.exists():
+        return set()
+    with contextlib.closing(sqlite3.connect(f"file:{part.file}?mode=ro", uri=True)) as connection:
+        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    return {str(name) for (name,) in found if not str(name).startswith("sqlite_")}
 
 
 def _refuse_rows(part: Part, tables: Iterable[sa.Table], target: sa.Connection) -> None:

@@ -16,9 +16,17 @@ const { edge } = (grpc.loadPackageDefinition(loaded) as unknown as Answers & Col
 
 const address = process.env.FOOTNOTE_ADDRESS ?? "127.0.0.1:7100";
 const credentials = grpc.credentials.createInsecure();
-const collections = new edge.v1.CollectionsService(address, credentials);
-const documents = new edge.v1.DocumentsService(address, credentials);
-const answers = new edge.v1.AnswersService(address, credentials);
+const withKey: grpc.Interceptor = (options, next) =>
+  new grpc.InterceptingCall(next(options), {
+    start(metadata, listener, proceed) {
+      metadata.set("authorization", `Bearer ${process.env.FOOTNOTE_API_KEY}`);
+      proceed(metadata, listener);
+    },
+  });
+const options = { interceptors: [withKey] };
+const collections = new edge.v1.CollectionsService(address, credentials, options);
+const documents = new edge.v1.DocumentsService(address, credentials, options);
+const answers = new edge.v1.AnswersService(address, credentials, options);
 
 const NAME = "polyglot-typescript";
 const TEXT = Buffer.from("# Leave\n\nEvery employee has 27 days of paid leave a year.\n");

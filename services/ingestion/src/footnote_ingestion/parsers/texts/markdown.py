@@ -68,6 +68,9 @@ class _Writer:
             if token.map and token.map != lines:
                 lines = token.map
                 place = LineLocator(first_line=token.map[0] + 1, last_line=max(token.map[1], token.map[0] + 1))
+            if token.type == "inline":
+                self._inline(token, place)
+                continue
             match token.type:
                 case "front_matter":
                     _front_matter(token.content, self._properties)
@@ -84,8 +87,6 @@ class _Writer:
                     write_code(token.content.split("\n"), place.first_line - (0 if fence else 1), self._out)
                 case "html_block":
                     write_html(token.content, self._out, place)
-                case "inline":
-                    self._inline(token, place)
                 case _ if token.type.startswith(("table", "thead", "tr")):
                     self._table_token(token.type, place)
 

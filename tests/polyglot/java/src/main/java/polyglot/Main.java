@@ -20,12 +20,15 @@ import footnote.edge.v1.WatchDocumentsRequest;
 import footnote.types.v1.Collection;
 import footnote.types.v1.DocumentState;
 import footnote.types.v1.Verdict;
+import io.grpc.ClientInterceptors;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -38,14 +41,19 @@ public final class Main {
   public static void main(String[] arguments) throws Exception {
     ManagedChannel channel =
         ManagedChannelBuilder.forTarget(System.getenv("FOOTNOTE_ADDRESS")).usePlaintext().build();
-    var collections = CollectionsServiceGrpc.newBlockingStub(channel);
-    var documents = DocumentsServiceGrpc.newBlockingStub(channel);
-    var answers = AnswersServiceGrpc.newBlockingStub(channel);
+    var key = new Metadata();
+    key.put(
+        Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER),
+        "Bearer " + System.getenv("FOOTNOTE_API_KEY"));
+    var withKey = ClientInterceptors.intercept(channel, MetadataUtils.newAttachHeadersInterceptor(key));
+    var collections = CollectionsServiceGrpc.newBlockingStub(withKey);
+    var documents = DocumentsServiceGrpc.newBlockingStub(withKey);
+    var answers = AnswersServiceGrpc.newBlockingStub(withKey);
 
     var wanted = Collection.newBuilder().setName(NAME);
     collections.createCollection(CreateCollectionRequest.newBuilder().setCollection(wanted).build());
     System.out.println("create");
-    String id = upload(DocumentsServiceGrpc.newStub(channel));
+    String id = upload(DocumentsServiceGrpc.newStub(withKey));
     System.out.println("upload");
     watch(documents, id);
     System.out.println("watch");
