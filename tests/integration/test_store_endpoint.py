@@ -18,11 +18,11 @@ from footnote_store.endpoint import Socket, socket_path, socket_uri
 from footnote_store.engine import EmbeddedEngine
 from footnote_store.store import VectorStore
 
+pytestmark = pytest.mark.full
+
 NOBODY = 65534
 KNOCK = """
 import os, socket, sys
-
-pytestmark = pytest.mark.full
 os.setgid(65534); os.setuid(65534)
 with socket.socket(socket.AF_UNIX) as one:
     one.connect(sys.argv[1])
