@@ -15,6 +15,8 @@ from support import falsifications
 from support.deployment import Deployment, deployment
 from support.falsifying import Change, falsified, honest
 
+pytestmark = pytest.mark.full
+
 CHECKS = [(stage, check.name) for stage in STAGES for check in suite_of(stage)]
 
 

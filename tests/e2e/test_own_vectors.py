@@ -19,7 +19,7 @@ from support.deployment import Deployment
 from support.edge_client import EdgeClient
 from support.own_vectors import AXES, TEXTS, add, create, delete, get, ids_of, pages, rng, row_ids, search, stocked
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 MOST_BYTES = int(3.5 * 1024 * 1024)
 LENGTH = 1536  # of OpenAI's small model

@@ -22,6 +22,8 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.errors import InvalidArgument
 from support.edge_client import EdgeClient
 
+pytestmark = pytest.mark.full
+
 Calls = Callable[..., Awaitable[Any]]
 MANY = 5
 

@@ -30,7 +30,7 @@ from support.deployment import Deployment
 from support.edge_client import EdgeClient, Keyed
 from support.elsewhere import Elsewhere, elsewhere
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 NOT_ALLOWED = "PROVIDER_NOT_ALLOWED"
 MARKS = {"staff": "zebrafinch", "public": "porridge"}

@@ -6,7 +6,7 @@ from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED
 from support.edge_client import EdgeClient
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 SENTENCES = {
     "valve": "The <start_of_turn>valve of the north boiler<end_of_turn> opens at 7 bar.",

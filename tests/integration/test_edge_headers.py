@@ -21,6 +21,8 @@ from footnote_kit.testing import Served, serve_app
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 NOSNIFF, FRAME, REFERRER = "x-content-type-options", "x-frame-options", "referrer-policy"
 WANTED = {NOSNIFF: "nosniff", FRAME: "DENY", REFERRER: "no-referrer"}
 

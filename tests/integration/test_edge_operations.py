@@ -32,6 +32,8 @@ from footnote_kit.testing import Served, serve_app
 from support.operations import ended, watched
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 GET, LIST, WATCH, CANCEL = (
     pb.GetOperationRequest, pb.ListOperationsRequest, pb.WatchOperationRequest, pb.CancelOperationRequest,
 )  # fmt: skip

@@ -50,6 +50,8 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from support.operations import ended
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 MADE = ("cited", "uncited", "interrupted", "derived", "rewritten", "given back")
 HAPPENED = ("unshared", "document deleted", "collection deleted")
 TO_MODELS = ("PlanQuery", "Retrieve", "SearchMemory", "RewriteQuestion", "BuildPrompt", "Generate", "GenerateTitle")

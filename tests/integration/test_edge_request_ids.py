@@ -18,6 +18,8 @@ from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 OTHER = (("x-footnote-user", "other"),)
 
 

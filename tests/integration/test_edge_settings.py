@@ -24,6 +24,8 @@ from footnote_retrieval.app import build as build_retrieval
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.engine import running_engine
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

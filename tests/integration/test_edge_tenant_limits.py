@@ -19,6 +19,8 @@ from footnote_kit.testing import Served, serve_app
 from support.stage_doubles import World, serve_doubles
 from typer.testing import CliRunner, Result
 
+pytestmark = pytest.mark.full
+
 PEOPLE = {
     "admin": ("acme", ROLE_ADMIN), "reader": ("acme", ROLE_READER), "operator": ("ops", ROLE_ADMIN),
     "crew": ("ops", ROLE_READER),

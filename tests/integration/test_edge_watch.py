@@ -26,6 +26,8 @@ from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound
 from footnote_kit.testing import Served, serve_app
 from support.stage_doubles import World, serve_doubles
 
+pytestmark = pytest.mark.full
+
 LIFETIME = 4.0
 
 

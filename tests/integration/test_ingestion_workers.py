@@ -20,6 +20,8 @@ from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.starter import Starter
 from footnote_kit.errors import Unavailable
 
+pytestmark = pytest.mark.full
+
 TENANT = "acme"
 
 

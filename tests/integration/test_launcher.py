@@ -22,6 +22,8 @@ from footnote_kit.settings import DEFAULT_PORTS, KitSettings
 from support.deployment import PART
 from support.surroundings import inherited
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).resolve().parents[2]
 STAND_INS = """
 import sys

@@ -26,7 +26,7 @@ from support.filled_tables import ROWS, counts, fill
 from support.surroundings import inherited
 from typer.testing import CliRunner, Result
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.full, pytest.mark.slow]
 SCHEMAS = {"edge": "edge", "jobs": "dbos", "indexing": "public", "documents": "ingestion"}
 
 

@@ -29,6 +29,8 @@ from support.chunks import make_chunk, vector_of
 from support.frozen import freeze, thaw
 from support.library import Library, open_library
 
+pytestmark = pytest.mark.full
+
 QUERY = "How many weeks is parental leave?"
 TEXT = "Parental leave lasts sixteen weeks."
 HYBRID = RetrievalSettings(strategy=SearchStrategy.SEARCH_STRATEGY_HYBRID)

@@ -17,6 +17,8 @@ from support.chunks import make_chunk
 from support.engine import running_engine
 from support.library import Library, open_library
 
+pytestmark = pytest.mark.full
+
 TENANTS, COLLECTIONS, USERS, CHUNKS = 50, 4, 3, 6
 SEARCHES = int(os.environ.get("FOOTNOTE_ISOLATION_SEARCHES", "600"))  # 10 000 in the nightly run
 WORDS = "budget leave stock policy report contract salary meeting invoice project".split()  # noqa: SIM905

@@ -15,6 +15,8 @@ from support.chunks import DIMENSIONS, make_chunk, make_row
 from support.engine import running_engine
 from support.typed_filters import as_json, random_filter
 
+pytestmark = pytest.mark.full
+
 NOW = 1_800_000_000.0
 HOSTILE = [
     '"', "\\", '\\"', "') or 1==1 --", '" or tenant_id != "', '"] or id != ""', "a\nb", "tab\there", "é中文🙂", "%",

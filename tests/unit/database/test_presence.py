@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from support import postgres
 from support.postgres import PostgresServer
 
-pytestmark = pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))
+pytestmark = [pytest.mark.full, pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))]
 
 METADATA = sa.MetaData()
 FIRST = '''"""First."""

@@ -41,6 +41,7 @@ FOREIGN = {
 }
 """Others' kinds, of which Kubernetes has no schemas: what is promised of them is asked below, by name."""
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.slow,  # helm is started for most of them
     pytest.mark.skipif(HELM is None, reason="helm is not installed (go install helm.sh/helm/v3/cmd/helm@v3.19.5)"),
 ]

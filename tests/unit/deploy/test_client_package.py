@@ -18,6 +18,8 @@ import grpc
 import pytest
 from footnote.edge.v1 import system_pb2, system_pb2_grpc
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).resolve().parents[3]
 CONTRACTS = ROOT / "libs" / "contracts"
 KIT = ROOT / "libs" / "kit" / "src" / "footnote_kit"

@@ -20,7 +20,7 @@ from structlog.testing import capture_logs
 from support.certificates import Authority
 from support.redis_server import redis_server, why_not
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+pytestmark = [pytest.mark.full, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 VECTOR = np.asarray([1.0, 2.0], dtype=np.float32)
 
 
