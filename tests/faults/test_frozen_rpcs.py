@@ -27,8 +27,11 @@ USUALLY = {
     "RevokeKey": "KEYS_OFF",
     "CancelDocument": "ILLEGAL_STATE",
     "CancelOperation": "ILLEGAL_STATE",
+    "CreateSource": "INVALID_FIELD",
+    **dict.fromkeys(("GetSource", "UpdateSource", "DeleteSource", "SyncSource"), "SOURCE_NOT_FOUND"),
+    **dict.fromkeys(("ListSourceItems", "WatchSource"), "SOURCE_NOT_FOUND"),
 }
-"""What is refused when nothing is wrong: there are no keys here, and what is there has ended."""
+"""What is refused when nothing is wrong: there are no keys and no sources here, and what is there has ended."""
 WORDS = {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}
 WELL_AGAIN = 120.0
 
