@@ -20,6 +20,7 @@ from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_TOPIC, QUERY_STRATEGY_
 from footnote_edge.asking.answering import degrades
 from footnote_edge.asking.manifests import Record
 from footnote_edge.collections.catalog import expiry
+from footnote_edge.conversations.origins import Origin
 from footnote_edge.jobs.chores import shortened
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 
@@ -46,15 +47,18 @@ def test_the_manifest_says_what_the_answer_rests_on() -> None:
     )
     record.settings(PromptSettings(), RerankSettings(), GenerationSettings(model="m", temperature=0.5))
     built = BuildPromptResponse(prompt=Prompt(hash="h", template_version="t/1"), sources=[source])
-    made = record.finish(built, GenerateCompleted(answer=Answer(provider="p", model="m1")), local_only=True)
+    made = record.finish(
+        built, GenerateCompleted(answer=Answer(provider="p", model="m1")), [Origin("k", "d", 3)], local_only=True
+    )
     assert (made.prompt_hash, made.template_version, made.model) == ("h", "t/1", "m1")
     assert made.generation == GenerationSettings(model="m", temperature=0.5)
     assert made.full_question == "q (topic)"
     assert (made.question, made.query, made.filter.json, list(made.document_ids)) == ("q", "topic q", "{}", ["d"])
     assert (made.query_strategy, made.query_rewriting) == (QUERY_STRATEGY_FOLLOW_UP, QUERY_REWRITING_TOPIC)
     assert made.local_only
+    assert [(one.collection_id, one.document_id, one.revision) for one in made.origins] == [("k", "d", 3)]
     counted = GenerateCompleted(settings=GenerationSettings(model="m1", max_tokens=9))
-    assert record.finish(built, counted, local_only=False).generation == counted.settings
+    assert record.finish(built, counted, [], local_only=False).generation == counted.settings
     assert (made.sources[0].chunk_id, made.sources[0].revision, len(made.sources[0].text_hash)) == ("c", 3, 64)
 
 
