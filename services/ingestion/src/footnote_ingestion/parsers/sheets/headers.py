@@ -93,23 +93,36 @@ def _columns_of_figures(own: Grid) -> frozenset[int]:
 
 
 def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
-    """Return the first row that has figures where columns of figures are."""
+    """Return the first row that has figures where columns of figures are, or that follows a whole header of years."""
+    years_above: Sequence[str] = ()
     for at, row in enumerate(own):
         kinds = {column: kind_of(row[column]) for column in figures if column < len(row)}
         numbers = [column for column, kind in kinds.items() if kind == "n"]
         years = [column for column, kind in kinds.items() if kind == "y"]
         texts = [column for column, kind in kinds.items() if kind == "t"]
         below = own[at + 1 :]
+        if years_above and row[0] and years_above[0]:
+            return at  # the column of names has its header already, and this is a name
         if _is_numbering(row) and at and below:
             continue
-        if numbers and below and is_series(row, below[0]) and not (below[1:] and is_series(below[0], below[1])):
+        if numbers and below and _is_series_of_names(own, at, numbers):
             continue
         if years and not numbers and below and len(texts) < len(years) and _head_figures(years, below):
+            years_above = row
             continue
         count = len(numbers) + len(years)
         if count > len(texts) or (count and count == len(texts) and at > 0):
             return at
     return None
+
+
+def _is_series_of_names(own: Grid, at: int, numbers: Sequence[int]) -> bool:
+    """Tell whether a row counts its columns, over rows that do not, and none above names all of them."""
+    if at and all(column < len(own[at - 1]) and own[at - 1][column] for column in numbers):
+        return False
+    row, below = own[at], own[at + 1 :]
+    days = not any(row[column].isdecimal() for column in numbers)
+    return is_series(row, below[0]) and (days or not (below[1:] and is_series(below[0], below[1])))
 
 
 def _head_figures(years: Sequence[int], below: Grid) -> bool:
