@@ -169,6 +169,7 @@ class Database:
                 break
             await asyncio.sleep(_LOOK_SECONDS)
         await self.engine.dispose()
+        await asyncio.sleep(0)  # the driver's sockets close one turn of the event loop after their connections
 
     def _file(self) -> Path | None:
         file = self._url.database
