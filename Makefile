@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo quick test test-all faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches clean
+.PHONY: setup demo quick test test-all test-again faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches clean
 
 $(VENV)/.installed: pyproject.toml libs/contracts/pyproject.toml constraints.txt libs/contracts/hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +35,10 @@ test: setup
 # The rest: matrices in full, long faults, replicas, PostgreSQL and Redis, mutants, timing tables.
 test-all: setup
 	$(PYTEST) $(ALL) -m "(matrix or full) and not bench" $(SPREAD)
+
+# What failed last, alone on the machine: tells a race from a fault. Both are defects; a race is one of order or time.
+test-again: setup
+	$(PYTEST) $(ALL) -m "not bench" --last-failed --last-failed-no-failures none -v
 
 # Seeded faults and an audit of everything acknowledged, for ten minutes; `make faults ROUNDS=1000` for a night. What
 # fails names its seed: docs/guarantees.md says how to replay it.
