@@ -6,7 +6,9 @@ are taken apart, and each value in them is changed.
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -18,12 +20,15 @@ from footnote.edge.v1 import collections_pb2 as col
 from footnote.edge.v1 import conversations_pb2 as con
 from footnote.edge.v1 import documents_pb2 as doc
 from footnote.edge.v1 import keys_pb2 as keys
+from footnote.edge.v1 import limits_pb2 as lim
+from footnote.edge.v1 import sources_pb2 as src
 from footnote.edge.v1 import vectors_pb2 as vec
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.scope_pb2 import ROLE_WRITER
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_edge.http.transcoding.rules import Rule, rules
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
+from footnote_kit.field_behavior import is_required
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message_factory import GetMessageClass
@@ -42,7 +47,7 @@ PAGED = [method for method in METHODS if {"page_token", "resume_token"} & set(me
 class Filled:
     """A deployment that holds two of everything that is listed, and what the server called the first of each."""
 
-    def __init__(self, running: Deployment, key: str) -> None:
+    def __init__(self, running: Deployment, key: str, folder: Path) -> None:
         self.running = running
         self.metadata = (("authorization", f"Bearer {key}"),)
         self.channel = grpc.insecure_channel(running.address())
@@ -71,12 +76,19 @@ class Filled:
             "CreateKey", keys.CreateKeyRequest(label="of another", user_id="bob", role=ROLE_WRITER)
         ).secret
         self._ask(ans.AskRequest(question=QUESTION), (("authorization", f"Bearer {other}"),))
+        sources = [self._source(folder, number) for number in range(2)]
+        for tenant in ("acme", "other"):
+            allowance = lim.TenantAllowance(documents=1000)
+            limits = lim.UpdateTenantLimitsRequest(tenant_id=tenant, resource=allowance)
+            limits.update_mask.paths.append("documents")
+            self._say("UpdateTenantLimits", limits)
         said = self._say("ListMessages", con.ListMessagesRequest(conversation_id=talk)).messages
         found = self._say("Search", ans.SearchRequest(query="laser", collections=["papers"]))
         self.names |= {
             "collection": "papers", "collections": "papers", "document_id": uploaded[0], "document_ids": uploaded[0],
             "answer_id": answer.answer.id, "conversation_id": talk, "message_id": said[0].id, "vector_id": "r0",
             "chunk_id": found.chunks[0].chunk.id, "operation_id": last.operation.id, "ids": "r0", "etag": "x",
+            "source_id": sources[0],
         }  # fmt: skip
 
     def close(self) -> None:
@@ -103,6 +115,17 @@ class Filled:
         )
         list(watched)
         return str(document)
+
+    def _source(self, folder: Path, number: int) -> str:
+        """Make a source of a folder, wait until its two files are in step, and return its id."""
+        wanted = src.EditableSource(name=f"notes {number}", collection="papers", kind="folder")
+        wanted.settings.update({"path": str(folder)})
+        made = self._say("CreateSource", src.CreateSourceRequest(source=wanted)).source.id
+        for _ in range(600):
+            if self._say("GetSource", src.GetSourceRequest(source_id=made)).source.items_in_step == 2:
+                return str(made)
+            time.sleep(0.2)
+        raise AssertionError("the source does not come into step")
 
     def usual(self, method: MethodDescriptor) -> Any:
         """Return a request that names what is there, wherever it has to name something."""
@@ -138,9 +161,13 @@ class Filled:
 
     def _page(self, method: MethodDescriptor) -> Any:
         request = self.usual(method)
-        request.page_size = 1
+        if "page_size" in method.input_type.fields_by_name:
+            request.page_size = 1
+        else:
+            request.settings.limit = 1
         for name in ("query", "collection"):
-            if method.name not in ("ListVectors",) and name in method.input_type.fields_by_name:
+            field = method.input_type.fields_by_name.get(name)
+            if field is not None and method.name != "Search" and not is_required(field):
                 request.ClearField(name)
         return request
 
@@ -164,13 +191,21 @@ def database() -> Iterator[str]:
 def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     folder = tmp_path_factory.mktemp("internal")
     key = folder / "first.key"
-    env = {"FOOTNOTE_EDGE_AUTH": "keys", "FOOTNOTE_EDGE_FIRST_KEY_FILE": str(key)}
+    notes = folder / "notes"
+    notes.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (notes / name).write_text(f"What stands in {name} is of no matter.")
+    env = {
+        "FOOTNOTE_EDGE_AUTH": "keys", "FOOTNOTE_EDGE_FIRST_KEY_FILE": str(key),
+        "FOOTNOTE_EDGE_OPERATOR_TENANT": "default",
+        "FOOTNOTE_EDGE_SOURCE_FOLDERS": str(notes), "FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS": "0.2",
+    }  # fmt: skip
     if request.param == "postgres":
         url = request.getfixturevalue("database")
         env |= {f"FOOTNOTE_{stage}_DATABASE_URL": url for stage in ("EDGE", "INGESTION", "INDEXING")}
     (folder / "data").mkdir()
     with deployment(folder / "data", env=env) as running:
-        made = Filled(running, key.read_text().strip())
+        made = Filled(running, key.read_text().strip(), notes)
         yield made
         made.close()
         faults = [line for line in running.log().splitlines() if '"rpc_failed"' in line or '"http_failed"' in line]
