@@ -1,6 +1,7 @@
 """Tokens, numbers and headers that no client of ours would send: refused as invalid everywhere, a fault nowhere."""
 
 import base64
+import itertools
 import json
 import socket
 from collections.abc import Iterator
@@ -71,9 +72,9 @@ def variants(method: Any) -> Iterator[Any]:
     known = {name: text for name, text in usual.items() if name in method.input_type.fields_by_name}
     for field in method.input_type.fields:
         if field.name == "page_token":
-            for token in TOKENS:
-                yield message(**known, page_token=token)
-                yield message(**known, page_token=token, page_size=1)
+            sizes = [{}, {"page_size": 1}] if "page_size" in method.input_type.fields_by_name else [{}]
+            for token, size in itertools.product(TOKENS, sizes):
+                yield message(**known, **size, page_token=token)
         elif field.cpp_type == FieldDescriptor.CPPTYPE_INT32 and not field.is_repeated:
             for number in INTEGERS:
                 yield message(**known, **{field.name: number})

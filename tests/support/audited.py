@@ -53,6 +53,23 @@ class Things:
     async def _DeleteCollection(self) -> dict[str, Any]:
         return {"collection": await self._collection()}
 
+    async def _CreateSource(self) -> dict[str, Any]:
+        settings = {"url": f"https://docs.example.invalid/{SECRET_TEXT}"}
+        named = {"name": f"{SECRET_TEXT} {self._number}", "collection": "default", "kind": "web", "settings": settings}
+        return {"source": {**named, "paused": True}}
+
+    async def _source(self) -> str:
+        return str((await self._call("CreateSource", await self._CreateSource())).source.id)
+
+    async def _UpdateSource(self) -> dict[str, Any]:
+        return {"source_id": await self._source(), "resource": {"name": SECRET_TEXT}, "update_mask": "name"}
+
+    async def _DeleteSource(self) -> dict[str, Any]:
+        return {"source_id": await self._source()}
+
+    async def _SyncSource(self) -> dict[str, Any]:
+        return {"source_id": await self._source()}
+
     async def _AddVectors(self) -> dict[str, Any]:
         row = {"id": "one", "text": SECRET_TEXT, "vector": [0.1, 0.2]}
         return {"collection": await self._collection(), "rows": [row]}
