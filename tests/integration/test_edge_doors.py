@@ -222,7 +222,7 @@ async def test_vectors_may_be_longer(keyless: Served) -> None:
         (b'{"question":NaN}', "valid JSON"),
         (b'{"question":"\\ud800"}', "valid JSON"),
         ('{"question":"x"}'.encode("utf-16"), "valid JSON"),
-        (b'{"question":' + b"9" * 5000 + b"}", "valid JSON"),
+        (b'{"question":' + b"9" * 5000 + b"}", "no number beyond"),
     ],
 )
 async def test_json_that_costs_more_than_it_says_is_refused(keyless: Served, body: bytes, said: str) -> None:
@@ -345,7 +345,7 @@ async def test_health_costs_the_stages_nothing_more_however_often_it_is_asked(gu
     stub = EdgeStub(guarded.channel)
     began = time.monotonic()
     answers = await asyncio.gather(*(stub.GetHealth(GetHealthRequest()) for _ in range(300)))
-    assert all(answer.components for answer in answers)
+    assert not any(answer.components for answer in answers)  # whose callers are not known
     assert looks - world_calls <= 6 * (2 + time.monotonic() - began)
 
 
