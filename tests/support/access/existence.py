@@ -158,7 +158,7 @@ TIMED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "ReplayAnswer": lambda names: {"answer_id": names["answer_id"]},
     "GetTrace": lambda names: {"trace_id": names["trace_id"]},
     "GetOperation": lambda names: {"operation_id": names["operation_id"]},
-    "UpdateDocument": lambda names: {"document_id": names["document_id"], "document": {"tags": ["x"]}},
+    "UpdateDocument": lambda names: {"document_id": names["document_id"], "resource": {"tags": ["x"]}},
     "DeleteDocument": lambda names: {"document_id": names["document_id"]},
 }
 

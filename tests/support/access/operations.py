@@ -19,7 +19,8 @@ class Rule:
     document it names. `shows`: what an allowed answer must show of its target ("content", "personal", "feedback").
     `lists`: without naming anything it shows all that the caller may see. `changes`: kinds of named things that it
     changes; "*" is every kind. `spends`: what it uses up, so that an allowed call needs one of its own. `makes`: it
-    makes something of the caller's own that names others' things.
+    makes something of the caller's own that names others' things. `ends`: reasons by which an allowed call may be
+    refused here, because what it is about is not made.
     """
 
     role: str = "reader"
@@ -29,6 +30,7 @@ class Rule:
     changes: tuple[str, ...] = ()
     spends: str = ""
     makes: bool = False
+    ends: tuple[str, ...] = ()
 
 
 CREATE = Rule("writer", Right.NONE, changes=("*",))
@@ -39,6 +41,8 @@ CONTENT = Rule(shows="content")
 LISTS = Rule(shows="content", lists=True)
 ANSWERS = Rule(shows="content", changes=("conversation",))
 FEEDBACK = Rule(shows="feedback", lists=True)
+
+NO_SOURCE = Rule("writer", ends=("SOURCE_NOT_FOUND",))
 
 RULES: dict[str, Rule] = {
     "CreateCollection": CREATE,
@@ -102,9 +106,9 @@ RULES: dict[str, Rule] = {
     "UpdateTenantLimits": Rule("admin"),
     "audit.export": Rule("admin"),
     # Sources are named by ids alone: their own rules stand in tests/integration/test_edge_sources.py.
-    "CreateSource": replace(WRITE, makes=True),
-    **dict.fromkeys(("GetSource", "SyncSource", "UpdateSource", "DeleteSource"), Rule("writer")),
-    **dict.fromkeys(("ListSourceItems", "WatchSource"), Rule("writer")),
+    "CreateSource": replace(WRITE, makes=True, ends=("SOURCE_EXISTS", "INVALID_FIELD")),
+    **dict.fromkeys(("GetSource", "SyncSource", "UpdateSource", "DeleteSource"), NO_SOURCE),
+    **dict.fromkeys(("ListSourceItems", "WatchSource"), NO_SOURCE),
     "ListSources": Rule("writer"),
     "ListSourceKinds": Rule(),
     "GetOperation": Rule(),
