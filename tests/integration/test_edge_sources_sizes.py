@@ -96,7 +96,7 @@ async def edge(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 CASES = [pytest.param(kind, SMALL, id=f"{kind}-small") for kind in LARGE]
-CASES += [pytest.param(kind, count, id=kind, marks=[pytest.mark.full]) for kind, count in LARGE.items()]
+CASES += [pytest.param(kind, count, id=kind, marks=[pytest.mark.bench]) for kind, count in LARGE.items()]
 
 
 @pytest.mark.slow
