@@ -36,7 +36,7 @@ SCOPE = Scope(tenant_id="t", user_id="u", roles=[ROLE_SYSTEM])
 class Inspectors:
     """Takes every file for a text."""
 
-    async def last(self, job: Any, tenant: str) -> bytes:
+    async def last(self, job: Any, tenant: str, user: str = "") -> bytes:
         await asyncio.sleep(0)
         return json.dumps({"mime_type": "text/plain", "document_type": "txt"}).encode()
 

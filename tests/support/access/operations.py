@@ -109,7 +109,7 @@ RULES: dict[str, Rule] = {
     "CreateSource": replace(WRITE, makes=True, ends=("SOURCE_EXISTS", "INVALID_FIELD")),
     **dict.fromkeys(("GetSource", "SyncSource", "UpdateSource", "DeleteSource"), NO_SOURCE),
     **dict.fromkeys(("ListSourceItems", "WatchSource"), NO_SOURCE),
-    "ListSources": Rule("writer"),
+    "ListSources": Rule("writer", Right.WRITE),
     "ListSourceKinds": Rule(),
     "GetOperation": Rule(),
     "ListOperations": FEEDBACK,

@@ -13,6 +13,9 @@ from footnote.types.v1 import collection_pb2, document_pb2
 from footnote.types.v1.answer_pb2 import MemoryMessage, Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
 from footnote_augmentation import budget, neutralise, phrases, plan, subject, swapping
+from footnote_edge.audit import ways
+from footnote_edge.sources import patterns, robots
+from footnote_edge.sources.reading import entries
 from footnote_generation.adapters.extractive import compose, elsewhere, forms, provider, question, rows
 from footnote_generation.answering import addresses, markup, policy
 from footnote_generation.language import amounts, grammar, quantities, quotes, reading, tongues, unspaced, verbs
@@ -33,6 +36,7 @@ from footnote_indexing.chunking.assemble import TextWindow
 from footnote_ingestion.parsers import parser_for, sniff
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf import bidi
+from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_kit.collection_settings import resolve
@@ -42,7 +46,7 @@ from footnote_retrieval import memory
 from footnote_retrieval.query import files
 from footnote_retrieval.ranking import affinity
 from footnote_store import expr
-from footnote_text import abbreviations, dialogue, locales, pointing, scripts, signals, tokens
+from footnote_text import a1, abbreviations, dialogue, locales, pointing, scripts, signals, tokens
 
 from support.linear.patterns import modules
 
@@ -67,6 +71,15 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
 
 # What needs more than the text.
 ARGUMENTS: Mapping[str, Call] = {
+    "footnote_text.a1.holds": lambda t: a1.holds(t, t),
+    "footnote_ingestion.parsers.sheets.declared.table_of": lambda t: declared.table_of(t, 1, "Stocks"),
+    "footnote_edge.audit.ways.http_way": lambda t: ways.http_way(t, None),
+    "footnote_edge.sources.patterns.matches": lambda t: [
+        patterns.matches(t, "docs/guide.md"), patterns.matches("**/*a*b*.md", t)
+    ],
+    "footnote_edge.sources.patterns.wanted": lambda t: patterns.wanted(t, ["docs/**", "*.md"], ["*draft*"]),
+    "footnote_edge.sources.reading.entries.entry_page": lambda t: entries.entry_page("News", t),
+    "footnote_edge.sources.robots.read": lambda t: robots.read(t, "footnote"),
     "footnote_retrieval.memory.relevant": lambda t: memory.relevant(t, [MemoryMessage(text=t)], 0.5),
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
@@ -153,7 +166,11 @@ MORE: Mapping[str, Call] = {
 }  # fmt: skip
 # What takes a name, an address, a code or an id first, never a text; or does no work on it but to send it on.
 NOT_TEXTS = frozenset(
-    """footnote_kit.clients.service_config footnote_kit.clients.open_channel footnote_kit.context.bind_request_id
+    """footnote_generation.adapters.extractive.passages.line_of footnote_edge.sources.kinds.web_pages.known_item
+    footnote_edge.sources.kinds.web_pages.file_item footnote_edge.sources.net.addresses.resolve
+    footnote_edge.sources.net.addresses.permitted footnote_edge.sources.workflows.synchronise
+    footnote_edge.sources.workflows.delete
+    footnote_kit.clients.service_config footnote_kit.clients.open_channel footnote_kit.context.bind_request_id
     footnote_kit.context.bind_service footnote_kit.context.detached footnote_kit.interceptor.checked
     footnote_kit.logs.get_logger footnote_kit.net.port_is_free footnote_kit.status.make
     footnote_kit.telemetry.resource footnote_kit.telemetry.span footnote_kit.telemetry.record_content
