@@ -22,7 +22,8 @@ _SCALE = re.compile(
 )
 _SHORT = re.compile(r"(?:^|[(\[\s])(?:(?P<thousand>[TkK])|(?P<million>[Mm]))(?P<sign>€|EUR|£|\$|CHF|USD)(?=$|[)\]\s,])")
 _EXCEPT = re.compile(r"\b(?:except|unless|otherwise|sauf|außer|ausgenommen|salvo|excepto|eccetto|tranne)\b", re.I)
-_BRACKET = re.compile(r"[(\[（]\s*(?:in\s+)?([^()\[\]（）]{1,24}?)\s*[)\]）]")
+_BRACKET = re.compile(r"[(\[（]([^()\[\]（）]{1,40})[)\]）]")
+_LONGEST_UNIT = 24
 _NAMED = {"us dollars": "USD", "u.s. dollars": "USD", "euros": "EUR", "euro": "EUR", "pounds sterling": "GBP"}
 _WORD_CURRENCY = re.compile(
     r"(?<![^\W\d_])(?:of|d['’]|de|di|in|en)?\s?(us dollars|u\.s\. dollars|euros?|pounds sterling)\b", re.I
@@ -47,7 +48,7 @@ def _read(text: str, found: Measure) -> None:
             found.scale = 3 if short["thousand"] else 6
             found.currency = found.currency or CURRENCIES.get(short["sign"], short["sign"])
     if not found.unit and not found.currency:
-        for inside in (text, *(match[1] for match in _BRACKET.finditer(text))):
+        for inside in (text, *_in_brackets(text)):
             _name(inside.strip(), found)
     if not found.currency and not found.unit:
         known = {
@@ -60,6 +61,13 @@ def _read(text: str, found: Measure) -> None:
             known.add(_NAMED[named[1].lower()])
         if len(known) == 1:
             found.currency = known.pop()
+
+
+def _in_brackets(text: str) -> list[str]:
+    """Return what stands in brackets and may be a unit, without "in" before it."""
+    found = [match[1].strip() for match in _BRACKET.finditer(text)]
+    found = [one[3:].lstrip() if one.startswith("in ") else one for one in found]
+    return [one for one in found if 0 < len(one) <= _LONGEST_UNIT]
 
 
 def _name(text: str, found: Measure) -> None:
