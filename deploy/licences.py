@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+import sysconfig
 from importlib import metadata
 
 ALLOWED = frozenset(
@@ -46,13 +47,18 @@ _COPYLEFT = re.compile(
     re.IGNORECASE,
 )
 _TITLE = 200
+_OURS = {"footnote", "footnote-client"}
 
 
 def licence(name: str) -> str:
-    """Return a package's licences in SPDX's ids, as its metadata or `STATED` names them; empty when nothing does."""
-    if name.lower().replace("_", "-") in STATED:
-        return STATED[name.lower().replace("_", "-")][0]
-    found = metadata.metadata(name)
+    """Return an installed package's licences in SPDX's ids; empty when neither its metadata nor `STATED` names any."""
+    return _licence(metadata.distribution(name))
+
+
+def _licence(package: metadata.Distribution) -> str:
+    if (plain := package.name.lower().replace("_", "-")) in STATED:
+        return STATED[plain][0]
+    found = package.metadata
     classified = [
         one.rpartition(" :: ")[2] for one in found.get_all("Classifier") or () if one.startswith("License ::")
     ]
@@ -61,32 +67,33 @@ def licence(name: str) -> str:
     return "".join(_WORDS.get(part, part) for part in parts).replace(", ", " AND ")
 
 
-def copyleft_files(name: str) -> list[str]:
+def _copyleft_files(package: metadata.Distribution) -> list[str]:
     """Return the licence files of a package that begin with the title of a GPL, the SSPL or the BUSL."""
     found = []
-    for file in metadata.files(name) or ():
+    for file in package.files or ():
         # A package in a `_vendor` folder is a part of the installer's tools, which no image holds.
         if _FILE.search(file.name) and not file.name.endswith((".py", ".pyc")) and "_vendor" not in file.parts:
-            path = file.locate()
+            path = package.locate_file(file)
             if path.is_file() and _COPYLEFT.match(path.read_text(encoding="utf-8", errors="replace")[:_TITLE]):
                 found.append(str(file))
     return found
 
 
-def refused() -> list[str]:
-    """Return a sentence for each installed package that must not be shipped."""
+def refused(folders: list[str] | None = None) -> list[str]:
+    """Return a sentence for each package that must not be shipped, of those in the folders or in this environment."""
     problems = []
-    for name in sorted({one.name for one in metadata.distributions()} - {"footnote", "footnote-client"}):
-        if name.lower() in LGPL:
+    packages = metadata.distributions(path=folders or [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
+    for name, package in sorted({one.name: one for one in packages}.items()):
+        if name in _OURS or name.lower() in LGPL:
             continue
-        stated = licence(name)
+        stated = _licence(package)
         parts = [part.strip("() ") for part in _SPLIT.split(stated)[::2]]
         unknown = [part for part in parts if part and part not in ALLOWED]
         if not stated:
             problems.append(f"{name} names no licence: look it up and add it to STATED")
         elif unknown:
             problems.append(f"{name}: {', '.join(unknown)} is not on the list of allowed licences")
-        problems += [f"{name} ships a copyleft licence: {file}" for file in copyleft_files(name)]
+        problems += [f"{name} ships a copyleft licence: {file}" for file in _copyleft_files(package)]
     return problems
 
 

@@ -33,14 +33,13 @@ def test_lgpl_is_allowed_by_name_only(script: dict[str, Any]) -> None:
     ],
 )
 def test_what_may_not_be_shipped_is_found(
-    script: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, file: str, found: str
+    script: dict[str, Any], tmp_path: Path, field: str, file: str, found: str
 ) -> None:
     folder = tmp_path / "culprit-1.0.dist-info"
     (folder / "licenses").mkdir(parents=True)
     (folder / "METADATA").write_text(f"Metadata-Version: 2.4\nName: culprit\nVersion: 1.0\n{field}\n")
     (folder / "licenses" / "LICENSE").write_text(file or "Permission is hereby granted\n")
     (folder / "RECORD").write_text("culprit-1.0.dist-info/METADATA,,\nculprit-1.0.dist-info/licenses/LICENSE,,\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (problem,) = script["refused"]()
+    (problem,) = script["refused"]([str(tmp_path)])
     assert problem.startswith("culprit")
     assert found in problem

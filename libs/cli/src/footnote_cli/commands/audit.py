@@ -4,15 +4,13 @@ An administrator's key shows the events of its tenant, an operator's those of an
 deployment's own database: the events of all tenants, and those of callers that nobody knows.
 """
 
-import json
-import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from footnote.edge.v1 import audit_pb2
-from footnote.edge.v1.audit_pb2 import AuditEvent, ListAuditEventsRequest
+from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest
 
 from footnote_cli import audit_logs
 from footnote_cli.addresses import DEFAULT_DATA_DIR, edge_address
@@ -144,10 +142,6 @@ def export(
         request = _request(of_tenant, all_tenants, by, key_id, action, resource, outcome, since, until)
         async with _log(context, data_dir, address, api_key, timeout) as read:
             async for event in audit_logs.events(read, request):
-                sys.stdout.write(_line(event))
+                print_json(event, line=True)
 
     run(body)
-
-
-def _line(event: AuditEvent) -> str:
-    return json.dumps(as_dict(event), ensure_ascii=False) + "\n"

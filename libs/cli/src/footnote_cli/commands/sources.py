@@ -1,5 +1,6 @@
 """`footnote sources`: add, list, show, items, sync, watch, update, delete, kinds."""
 
+import getpass
 import sys
 from typing import Annotated
 
@@ -231,7 +232,7 @@ def _secrets(names: list[str]) -> Struct:
         if "=" in name:
             raise usage_error("A secret is not given on the command line.", "Write --secret NAME and type or pipe it.")
         if sys.stdin.isatty():
-            secrets[name] = typer.prompt(name, hide_input=True)
+            secrets[name] = getpass.getpass(f"{name}: ")
         else:
             secrets[name] = sys.stdin.readline().rstrip("\r\n")
     return secrets

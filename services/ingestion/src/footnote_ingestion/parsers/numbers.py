@@ -40,7 +40,7 @@ _UNIT_WORDS = (
 UNITS = frozenset(_UNIT_WORDS.split())
 _STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺" + "".join(code[0] for code in CODES))
 _SIGNS = re.compile("|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, reverse=True)))
-_POINT = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+")
+_POINT = re.compile(r"-?(?:0|[1-9][0-9]{0,19}+)\.[0-9]++")
 """A number where a point is known to part decimals."""
 _BODY = re.compile(r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,]*|[.,][0-9]+")
 _TAIL = re.compile(r"([0-9.,'’ ]*[0-9]) ?([^0-9]{1,8})")
