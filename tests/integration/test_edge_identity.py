@@ -168,6 +168,8 @@ async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
         "UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments", "AddVectors",
         "DeleteVectors", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity", "CancelOperation",
         "CancelDocument", "ListAuditEvents", "GetTenantLimits", "ListTenantLimits", "UpdateTenantLimits",
+        "CreateSource", "GetSource", "ListSources", "UpdateSource", "DeleteSource", "SyncSource", "ListSourceItems",
+        "WatchSource",
     }  # fmt: skip
 
 
